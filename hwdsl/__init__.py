@@ -1,0 +1,1 @@
+"""hwdsl: describe AI machines, ask what they are worth."""

@@ -1,0 +1,106 @@
+"""Diagnostics: what is wrong, where, and what to do about it. Rendering lives in `hwdsl.render`."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from enum import Enum
+
+from attrs import define, field, frozen
+
+from hwdsl.source import Span
+
+
+class Severity(Enum):
+    """How much a diagnostic matters; only an error stops the pipeline."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@frozen
+class Label:
+    """A place and what stands there."""
+
+    span: Span
+    text: str = ""
+
+
+@frozen
+class Diagnostic:
+    """One finding.
+
+    `name` is stable: an entry of `hwdsl.catalog.CATALOG` with a page in `hwdsl/pages/`, or the
+    dotted name of a library rule such as `die.reticle`. The first label is the primary place.
+    """
+
+    name: str
+    severity: Severity
+    message: str
+    labels: tuple[Label, ...] = ()
+    help: str | None = None
+
+    @property
+    def span(self) -> Span | None:
+        """The primary place, if there is one."""
+        return self.labels[0].span if self.labels else None
+
+
+@define
+class Diagnostics:
+    """Collects findings. Stages add to it and go on; callers look at `failed` between stages."""
+
+    items: list[Diagnostic] = field(factory=list)
+
+    @property
+    def failed(self) -> bool:
+        """Whether an error was reported."""
+        return any(d.severity is Severity.ERROR for d in self.items)
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        """Add a finding unless the very same one stands already."""
+        if diagnostic not in self.items:
+            self.items.append(diagnostic)
+
+    def error(
+        self,
+        name: str,
+        message: str,
+        span: Span,
+        label: str = "",
+        *,
+        others: Sequence[tuple[Span, str]] = (),
+        help: str | None = None,
+    ) -> None:
+        """Report an error at `span`; `others` are further places with what stands there."""
+        self._report(Severity.ERROR, name, message, span, label, others, help)
+
+    def warning(
+        self,
+        name: str,
+        message: str,
+        span: Span,
+        label: str = "",
+        *,
+        others: Sequence[tuple[Span, str]] = (),
+        help: str | None = None,
+    ) -> None:
+        """Report a warning, as `error` does an error."""
+        self._report(Severity.WARNING, name, message, span, label, others, help)
+
+    def _report(
+        self,
+        severity: Severity,
+        name: str,
+        message: str,
+        span: Span,
+        label: str,
+        others: Sequence[tuple[Span, str]],
+        help: str | None,
+    ) -> None:
+        labels = (Label(span, label), *(Label(s, t) for s, t in others))
+        self.add(Diagnostic(name, severity, message, labels, help))
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """Return a help text naming the closest known name, or None if nothing is close."""
+    close = get_close_matches(name, sorted(set(known)), n=1, cutoff=0.6)
+    return f"did you mean `{close[0]}`?" if close else None

@@ -1,0 +1,1 @@
+"""Modules, scopes and static checks: what names mean and whether types and dimensions agree."""

@@ -1,0 +1,267 @@
+"""What names stand for: the tables the checker fills and the elaborator reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from attrs import define, field, frozen
+
+from hwdsl.semantics.types import Type
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+from hwdsl.units import Dim, Unit
+
+
+@define(eq=False)
+class ModuleScope:
+    """One module with what it declares and imports.
+
+    `name` is the dotted path (`std.memory`, or the stem of a user's file). The three namespaces:
+    `values` (lets, components, functions, evaluators, claims, calibrated, tables, enums and kinds
+    by name), `types` (dimensions, aliases, enums, kinds) and `units`. `visible_*` also hold what
+    is imported.
+    """
+
+    name: str
+    tree: ast.Module
+    values: dict[str, Symbol] = field(factory=dict)
+    types: dict[str, TypeSymbol] = field(factory=dict)
+    units: dict[str, Unit] = field(factory=dict)
+    visible_values: dict[str, Symbol] = field(factory=dict)
+    visible_types: dict[str, TypeSymbol] = field(factory=dict)
+    visible_units: dict[str, Unit] = field(factory=dict)
+    namespaces: dict[str, ModuleScope] = field(factory=dict)
+
+
+@define(eq=False)
+class EnumInfo:
+    """A declared enum; a case's value is its index."""
+
+    name: str
+    cases: tuple[str, ...]
+    scope: ModuleScope
+    decl: ast.Enum
+
+
+@define(eq=False)
+class MemberInfo:
+    """A member of a kind: `role` is `field`, `let`, `part` or `fn`.
+
+    `owner` is the kind whose text declares it (the elaborator merges choices on it). `type` of a
+    `fn` member is its result type. `decl.default`/`decl.value`/`decl.body` is evaluated in the
+    scope of `owner`'s module with the record as `self`. A part slot has kind and shape in `type`.
+    """
+
+    name: str
+    role: str
+    type: Type
+    decl: ast.Field | ast.Let | ast.Part | ast.Fn
+    owner: KindInfo
+
+
+@define(eq=False)
+class KindInfo:
+    """A kind: its own members and rules, and those of its bases by `all_members`/`all_rules`.
+
+    The root kind is `component`; its `decl` is None. `qualified` is `module.kind`.
+    """
+
+    name: str
+    qualified: str
+    base: KindInfo | None
+    scope: ModuleScope | None
+    decl: ast.Kind | None
+    members: dict[str, MemberInfo] = field(factory=dict)
+    rules: dict[str, ast.Rule] = field(factory=dict)
+
+    def lineage(self) -> Iterator[KindInfo]:
+        """This kind, then its base, and so on to `component`."""
+        kind: KindInfo | None = self
+        while kind is not None:
+            yield kind
+            kind = kind.base
+
+    def member(self, name: str) -> MemberInfo | None:
+        """The member of that name, the most derived first."""
+        for kind in self.lineage():
+            if name in kind.members:
+                return kind.members[name]
+        return None
+
+    def is_a(self, other: KindInfo) -> bool:
+        """Whether this kind is `other` or extends it."""
+        return any(kind is other for kind in self.lineage())
+
+
+@frozen(eq=False)
+class Shape:
+    """The parts a component expression is known to have beyond its kind's slots.
+
+    Maps a part's name to its kind and its own shape.
+    """
+
+    parts: Mapping[str, tuple[KindInfo, Shape]]
+
+
+EMPTY_SHAPE = Shape({})
+
+
+@define(eq=False)
+class ComponentInfo:
+    """A top-level component (`memory HBM3E : HBM3 { … }`)."""
+
+    name: str
+    kind: KindInfo
+    base: ComponentInfo | None
+    shape: Shape
+    scope: ModuleScope
+    decl: ast.Part
+
+
+@define(eq=False)
+class FunctionInfo:
+    """A function or method; `parameters` in order, with default expressions in `decl`."""
+
+    name: str
+    dim_vars: tuple[str, ...]
+    parameters: tuple[tuple[str, Type], ...]
+    result: Type
+    scope: ModuleScope
+    decl: ast.Fn
+    kind: KindInfo | None = None
+
+
+@define(eq=False)
+class ValueInfo:
+    """A module-level `let` or `calibrated`."""
+
+    name: str
+    type: Type
+    scope: ModuleScope
+    decl: ast.Let | ast.Calibrated
+
+
+@define(eq=False)
+class TableInfo:
+    """An imported CSV: columns of equal length, numbers converted to base units."""
+
+    name: str
+    columns: Mapping[str, tuple[Type, tuple[float | str, ...]]]
+    digest: str
+
+
+@define(eq=False)
+class EvaluatorInfo:
+    """An evaluator; `free` maps params and choices to their types, `outputs` outputs to theirs."""
+
+    name: str
+    scope: ModuleScope
+    decl: ast.Evaluator
+    free: dict[str, Type] = field(factory=dict)
+    outputs: dict[str, Type] = field(factory=dict)
+
+
+@define(eq=False)
+class ClaimInfo:
+    """A claim."""
+
+    name: str
+    scope: ModuleScope
+    decl: ast.Claim
+
+
+Symbol = (
+    ComponentInfo | FunctionInfo | ValueInfo | TableInfo | EvaluatorInfo | ClaimInfo | KindInfo
+    | EnumInfo
+)
+TypeSymbol = Dim | Type | KindInfo | EnumInfo
+"""What a name in type position stands for: a dimension, an alias's type, a kind or an enum."""
+
+
+# --- what the checker says of an expression ----------------------------------------------------
+
+
+@frozen
+class Local:
+    """A variable of the enclosing text: let, param, choice, parameter, loop variable, state."""
+
+    name: str
+
+
+@frozen
+class MemberOf:
+    """A member of an enclosing record: `level` 0 is `self`, 1 the record around it, …"""
+
+    name: str
+    level: int
+
+
+@frozen
+class EnclosingRecord:
+    """The name `self` (level 0) or `outer` (level 1)."""
+
+    level: int
+
+
+@frozen(eq=False)
+class Global:
+    """A module-level symbol."""
+
+    symbol: Symbol
+
+
+@frozen(eq=False)
+class Case:
+    """A case of an enum."""
+
+    enum: EnumInfo
+    index: int
+
+
+@frozen
+class Builtin:
+    """A function of the language itself, such as `max` or `exp`."""
+
+    name: str
+
+
+@frozen(eq=False)
+class Method:
+    """`record.f` where f is a `fn` of the record's kind; look it up again in the actual kind."""
+
+    name: str
+
+
+Resolution = Local | MemberOf | EnclosingRecord | Global | Case | Builtin | Method
+
+
+@define(eq=False)
+class Checked:
+    """The checked program: the main module, all modules, and what the checker found out.
+
+    `resolutions` has an entry for every Name, for every Attr that is a qualified name (module or
+    enum path), for every Attr that is the function of a method call, and for every Pattern that
+    is an enum case. `types` has one for every expression, `units` one for every UnitExpr.
+    A body is checked before its entries are read: call `ensure(decl)` first, which does nothing
+    if it is done already.
+    """
+
+    main: ModuleScope
+    modules: dict[str, ModuleScope]
+    component: KindInfo
+    resolutions: dict[ast.Node, Resolution] = field(factory=dict)
+    types: dict[ast.Node, Type] = field(factory=dict)
+    units: dict[ast.UnitExpr, Unit] = field(factory=dict)
+
+    def ensure(self, owner: Symbol) -> None:
+        """Check the bodies of a symbol (and of its members) if that has not been done."""
+        raise AssertionError("the checker provides this")
+
+
+@frozen
+class Waiver:
+    """`allow rule "reason"` and where it stands."""
+
+    rule: str
+    reason: str
+    span: Span

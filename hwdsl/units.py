@@ -1,0 +1,104 @@
+"""Dimension algebra and units, exact: rational exponents, rational factors, no hardware names."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from attrs import field, frozen
+
+
+@frozen(order=False)
+class Dim:
+    """A dimension: base dimensions with rational exponents, in canonical order.
+
+    Bases are qualified names such as `std.units.data`; a dimension variable of a function is a
+    base that starts with `'` (such as `'D`), replaced by `substitute` when the function is called.
+    """
+
+    powers: tuple[tuple[str, Fraction], ...] = ()
+
+    @classmethod
+    def of(cls, powers: Mapping[str, Fraction | int]) -> "Dim":
+        """Build from a mapping, dropping zero exponents."""
+        return cls(tuple(sorted((b, Fraction(p)) for b, p in powers.items() if p)))
+
+    @classmethod
+    def base(cls, name: str) -> "Dim":
+        """The dimension of one base."""
+        return cls(((name, Fraction(1)),))
+
+    @property
+    def is_one(self) -> bool:
+        """Whether this is the dimension of a pure number."""
+        return not self.powers
+
+    def __mul__(self, other: "Dim") -> "Dim":
+        if not other.powers:
+            return self
+        if not self.powers:
+            return other
+        powers = dict(self.powers)
+        for base, power in other.powers:
+            powers[base] = powers.get(base, Fraction(0)) + power
+        return Dim.of(powers)
+
+    def __truediv__(self, other: "Dim") -> "Dim":
+        return self * other ** Fraction(-1)
+
+    def __pow__(self, exponent: Fraction | int) -> "Dim":
+        return Dim.of({base: power * exponent for base, power in self.powers})
+
+    def substitute(self, bindings: Mapping[str, "Dim"]) -> "Dim":
+        """Replace dimension variables by the dimensions bound to them."""
+        result = Dim()
+        for base, power in self.powers:
+            result *= bindings.get(base, Dim.base(base)) ** power
+        return result
+
+    def __str__(self) -> str:
+        if not self.powers:
+            return "1"
+        return " * ".join(
+            _power(base.rsplit(".", 1)[-1].lstrip("'"), power) for base, power in self.powers
+        )
+
+
+def _power(name: str, power: Fraction) -> str:
+    if power == 1:
+        return name
+    return f"{name}^{power}" if power.denominator == 1 else f"{name}^({power})"
+
+
+ONE = Dim()
+
+
+@frozen
+class Unit:
+    """A unit: `value_in_base = value * factor + offset`, with exact rationals.
+
+    Only a temperature scale has an offset; a unit with one cannot be multiplied.
+    """
+
+    name: str
+    dim: Dim
+    factor: Fraction = Fraction(1)
+    offset: Fraction = field(default=Fraction(0))
+
+    def to_base(self, value: Fraction | int) -> float:
+        """Convert exactly, rounding once at the end. Raises OverflowError beyond float64."""
+        return float(Fraction(value) * self.factor + self.offset)
+
+    def from_base(self, value: float) -> float:
+        """Convert a float in base units to this unit, by one division (and one subtraction)."""
+        return (value - float(self.offset)) / float(self.factor)
+
+
+PREFIXES: Mapping[str, Fraction] = {
+    **{p: Fraction(10) ** e for p, e in {
+        "a": -18, "f": -15, "p": -12, "n": -9, "u": -6, "m": -3, "c": -2, "d": -1,
+        "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18, "Z": 21,
+    }.items()},
+    **{p: Fraction(1024) ** e for p, e in {
+        "Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6,
+    }.items()},
+}
+"""The prefixes a `unit … prefix …` declaration may name."""
