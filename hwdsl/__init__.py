@@ -1,1 +1,27 @@
-"""hwdsl: describe AI machines, ask what they are worth."""
+"""hwdsl: describe AI machines, ask what they are worth.
+
+>>> import hwdsl
+>>> module = hwdsl.load("gpt3.hw")        # checks the file; builds a kernel or takes it from the cache
+>>> module.gpt3(tensor=8).throughput
+"""
+
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from hwdsl.evaluator import DescriptionError as DescriptionError
+    from hwdsl.evaluator import Evaluator as Evaluator
+    from hwdsl.evaluator import Module as Module
+    from hwdsl.evaluator import load as load
+
+__all__ = ["DescriptionError", "Evaluator", "Module", "__version__", "load"]
+
+
+def __getattr__(name: str) -> object:
+    """Import the compiler only when something of it is asked for: `hwdsl --version` is quick."""
+    if name in __all__:
+        from importlib import import_module
+
+        return getattr(import_module("hwdsl.evaluator"), name)
+    raise AttributeError(f"module 'hwdsl' has no attribute {name!r}")

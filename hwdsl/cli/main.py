@@ -1,0 +1,96 @@
+"""`hwdsl …`: find the command, run it, turn what happens into an exit code.
+
+Exit codes: 0 fine, 1 the description is wrong, 2 the call is wrong, 70 a bug of hwdsl, 130 interrupted.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import NoReturn
+
+import hwdsl
+from hwdsl.cli.base import BUG, FINE, INTERRUPTED, WRONG_CALL, Failure, commands
+
+_GROUPS = commands()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; what the user gets wrong is never a traceback."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = _dispatch(words)
+        sys.stdout.flush()
+    except Failure as failure:
+        print(f"hwdsl: {failure}", file=sys.stderr)
+        return failure.code
+    except BrokenPipeError:
+        # The reader has gone; a second error while Python flushes at exit would be noise.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINE
+    except KeyboardInterrupt:
+        print("hwdsl: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except RecursionError:
+        print("hwdsl: the description nests too deeply; name parts of it with `let`", file=sys.stderr)
+        return 1
+    except Exception as bug:  # the process boundary: everything else has a place of its own
+        if os.environ.get("HWDSL_DEBUG"):
+            raise
+        _report_bug(bug, words)
+        return BUG
+    return code
+
+
+def script() -> NoReturn:
+    """Run as the `hwdsl` command."""
+    sys.exit(main())
+
+
+def _dispatch(words: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="hwdsl", description="Describe AI machines and ask what they are worth."
+    )
+    parser.add_argument("--version", action="version", version=f"hwdsl {hwdsl.__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    chosen = next((w for w in words if not w.startswith("-")), None)
+    for name, summary in _GROUPS.items():
+        sub = subparsers.add_parser(name, help=summary, description=summary)
+        if name == chosen:  # only the command asked for is imported
+            module = import_module(f"hwdsl.cli.{name}_")
+            module.add_arguments(sub)
+            sub.set_defaults(run=module.run)
+    options = _parse(parser, words)
+    if isinstance(options, int):
+        return options
+    run: Callable[[argparse.Namespace], int] = options.run
+    return run(options)
+
+
+def _parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace | int:
+    """Parse, turning argparse's way of leaving into an exit code."""
+    try:
+        return parser.parse_args(words)
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else WRONG_CALL
+
+
+def _report_bug(bug: Exception, words: Sequence[str]) -> None:
+    """Say where it happened, and what to send; never the whole stack."""
+    place = bug.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    where = "unknown place"
+    if place is not None:
+        code = place.tb_frame.f_code
+        where = f"{os.path.basename(code.co_filename)}:{place.tb_lineno} in {code.co_name}"
+    print(
+        f"hwdsl: this is a bug of hwdsl {hwdsl.__version__}, not of your file\n"
+        f"  what:  {type(bug).__name__}: {bug}\n"
+        f"  where: {where}\n"
+        f"  call:  hwdsl {' '.join(words)}\n"
+        "Please report these lines with the file that led to them. "
+        "HWDSL_DEBUG=1 shows the whole stack.",
+        file=sys.stderr,
+    )

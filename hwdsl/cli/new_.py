@@ -1,0 +1,66 @@
+"""`hwdsl new FILE`: a small description that checks and runs."""
+
+import argparse
+from pathlib import Path
+
+from hwdsl.cli.base import FINE, Failure
+
+STARTER = '''edition 2026
+#! One accelerator, one question: what limits decoding, and what would faster memory bring?
+
+## What a decode step needs of a machine.
+kind accelerator {
+    peak       : operations / time
+    bandwidth  : data / time
+    memory     : data
+    efficiency : real = 80 %
+}
+
+accelerator chip {
+    peak      = 990 Tflop/s
+    bandwidth = 3.35 TB/s
+    memory    = 80 GB
+}
+
+evaluator decode {
+    ## Memory bandwidth of the accelerator.
+    param bandwidth  : data / time = 3.35 TB/s in 1 TB/s .. 10 TB/s
+    ## Sequences decoded together.
+    param batch      : int = 16 in 1 .. 512
+    param parameters : real = 13_000_000_000 in 1e9 .. 4e10
+
+    let machine = chip with { bandwidth = bandwidth }
+    let weights = 2 B * parameters
+    let cache   = batch * 1 GB
+    let stream  = (weights + cache) / (machine.efficiency * machine.bandwidth)
+    let compute = 2 flop * parameters * batch / (machine.efficiency * machine.peak)
+    let step    = max(stream, compute)
+
+    ## Time for one token of every sequence.
+    output step_time  in ms      = step
+    ## Tokens of all sequences together.
+    output throughput in token/s = batch * 1 token / step
+
+    require fits: weights + cache <= machine.memory
+        else "needs {weights + cache in GB}; the chip has {machine.memory in GB}"
+}
+'''
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("file", metavar="FILE")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the starter; an existing file is left alone."""
+    from hwdsl.cli.files import write_text
+
+    path = Path(options.file)
+    if path.suffix != ".hw":
+        raise Failure(f"{path} does not end in .hw")
+    if path.exists():
+        raise Failure(f"{path} exists already")
+    write_text(path, STARTER)
+    print(f"wrote {path}; try\n  hwdsl run {path} batch=32\n  hwdsl why {path}:decode throughput")
+    return FINE

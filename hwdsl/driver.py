@@ -1,0 +1,124 @@
+"""The pipeline, stage by stage, in one place.
+
+=============  =============================  ==============================================
+stage          input                          output
+=============  =============================  ==============================================
+read           path                           `Source`
+parse          `Source`                       `ast.Module`
+load           `Source`                       `Modules`: the file and all it uses, parsed
+check          `Modules`                      `Checked`: names, kinds, dimensions
+check rules    `Checked`                      nothing new: known rules are decided
+elaborate      `Checked`, one evaluator       `Elaboration`: params, outputs, rules, `Graph`
+optimise       `Graph`                        `Graph`
+build          optimised `Graph`s by name     `Kernels`: compiled, or interpreted
+=============  =============================  ==============================================
+
+A stage adds what is wrong to `diagnostics` and returns None, or a partial result, if it cannot go
+on. Nothing the user wrote raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.source import Source, Span
+
+if TYPE_CHECKING:
+    from hwdsl.codegen.ir import Graph
+    from hwdsl.elaborate import Elaboration
+    from hwdsl.semantics.symbols import Checked, EvaluatorInfo
+    from hwdsl.syntax import ast
+
+LARGEST_FILE = 16 * 1024 * 1024
+"""Bytes of a description beyond which it is refused; a hand-written one is a thousandth of it."""
+
+
+@frozen
+class Program:
+    """A checked file with the graphs of its evaluators, ready to be built."""
+
+    checked: Checked
+    elaborations: Mapping[str, Elaboration]
+    graphs: Mapping[str, Graph]
+
+
+def read(path: Path, diagnostics: Diagnostics) -> Source | None:
+    """Read a file as UTF-8 text."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+        if len(data) > LARGEST_FILE:
+            return _unreadable(path, f"it is larger than {LARGEST_FILE >> 20} MiB", diagnostics)
+        text = data.decode("utf-8-sig")
+    except OSError as error:
+        return _unreadable(path, error.strerror or str(error), diagnostics)
+    except UnicodeDecodeError as error:
+        return _unreadable(path, f"byte {error.start} is not UTF-8", diagnostics)
+    except ValueError as error:  # a NUL in the path
+        return _unreadable(path, str(error), diagnostics)
+    return Source(str(path), text)
+
+
+def _unreadable(path: Path, reason: str, diagnostics: Diagnostics) -> None:
+    nowhere = Span(Source(str(path), ""), 0, 0)
+    diagnostics.error("unreadable-file", f"cannot read {path}: {reason}", nowhere)
+
+
+def parse(source: Source, diagnostics: Diagnostics) -> ast.Module:
+    """Parse a text; what did not parse is reported and left out."""
+    from hwdsl.syntax import parse
+
+    return parse(source, diagnostics)
+
+
+def check(path: Path, diagnostics: Diagnostics) -> Checked | None:
+    """Read, parse, load and check a file, and decide the rules of its components."""
+    from hwdsl.elaborate import check_rules
+    from hwdsl.semantics import check, load
+
+    source = read(path, diagnostics)
+    if source is None:
+        return None
+    modules = load(source, diagnostics)
+    checked = check(modules, diagnostics)
+    if not diagnostics.failed:
+        check_rules(checked, diagnostics)
+    return checked
+
+
+def evaluators(checked: Checked) -> dict[str, EvaluatorInfo]:
+    """The evaluators the file itself declares, in order."""
+    from hwdsl.semantics.symbols import EvaluatorInfo
+
+    values = checked.main.values.items()
+    return {name: value for name, value in values if isinstance(value, EvaluatorInfo)}
+
+
+def lower(checked: Checked, diagnostics: Diagnostics, only: str | None = None) -> Program:
+    """Elaborate and optimise the evaluators of a checked file, or the one named `only`."""
+    from hwdsl.codegen.passes import optimise
+    from hwdsl.elaborate import elaborate
+
+    elaborations = {
+        name: elaborate(checked, info, diagnostics)
+        for name, info in evaluators(checked).items()
+        if only is None or name == only
+    }
+    graphs: dict[str, Graph] = {}
+    if not diagnostics.failed:
+        graphs = {name: optimise(e.graph) for name, e in elaborations.items()}
+    return Program(checked, elaborations, graphs)
+
+
+def program(path: Path, diagnostics: Diagnostics, only: str | None = None) -> Program | None:
+    """Go from a file to optimised graphs; None if there are errors."""
+    checked = check(path, diagnostics)
+    if checked is None or diagnostics.failed:
+        return None
+    lowered = lower(checked, diagnostics, only)
+    return None if diagnostics.failed else lowered

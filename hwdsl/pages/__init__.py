@@ -1,0 +1,1 @@
+"""The pages of the diagnostics: NAME.md with a failing and a fixed example."""
