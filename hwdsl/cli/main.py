@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import NoReturn
 
 import hwdsl
 from hwdsl.cli.base import BUG, FINE, INTERRUPTED, WRONG_CALL, Failure, commands
@@ -41,11 +40,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _report_bug(bug, words)
         return BUG
     return code
-
-
-def script() -> NoReturn:
-    """Run as the `hwdsl` command."""
-    sys.exit(main())
 
 
 def _dispatch(words: list[str]) -> int:

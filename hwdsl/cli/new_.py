@@ -10,21 +10,21 @@ STARTER = '''edition 2026
 
 ## What a decode step needs of a machine.
 kind accelerator {
-    peak       : operations / time
-    bandwidth  : data / time
+    peak       : flop_rate
+    bandwidth  : bandwidth
     memory     : data
     efficiency : real = 80 %
 }
 
 accelerator chip {
-    peak      = 990 Tflop/s
+    peak      = 990 TFLOP/s
     bandwidth = 3.35 TB/s
     memory    = 80 GB
 }
 
 evaluator decode {
     ## Memory bandwidth of the accelerator.
-    param bandwidth  : data / time = 3.35 TB/s in 1 TB/s .. 10 TB/s
+    param bandwidth  : bandwidth = 3.35 TB/s in 1 TB/s .. 10 TB/s
     ## Sequences decoded together.
     param batch      : int = 16 in 1 .. 512
     param parameters : real = 13_000_000_000 in 1e9 .. 4e10
@@ -33,7 +33,7 @@ evaluator decode {
     let weights = 2 B * parameters
     let cache   = batch * 1 GB
     let stream  = (weights + cache) / (machine.efficiency * machine.bandwidth)
-    let compute = 2 flop * parameters * batch / (machine.efficiency * machine.peak)
+    let compute = 2 FLOP * parameters * batch / (machine.efficiency * machine.peak)
     let step    = max(stream, compute)
 
     ## Time for one token of every sequence.

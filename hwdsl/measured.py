@@ -1,0 +1,67 @@
+"""Measured tables: CSV files whose header cells are `name` or `name [unit]`.
+
+Input: a path. Output: a `Measured` with columns of text, and their units as written.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+
+from attrs import frozen
+
+
+@frozen
+class Column:
+    """A column: the unit of its header ("" if it names none) and its cells as text."""
+
+    unit: str
+    cells: tuple[str, ...]
+
+
+@frozen
+class Measured:
+    """A table by columns; all of one length."""
+
+    path: Path
+    columns: Mapping[str, Column]
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(next(iter(self.columns.values())).cells)
+
+    def column(self, name: str) -> Column:
+        """A column by name; ValueError names those there are."""
+        if name not in self.columns:
+            known = ", ".join(self.columns)
+            raise ValueError(f"{self.path} has no column {name}; it has {known}")
+        return self.columns[name]
+
+
+def read_table(path: Path) -> Measured:
+    """Read a CSV table. Raises ValueError for a file that is missing, ragged, empty or no text."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            lines = [row for row in csv.reader(file) if row and not row[0].startswith("#")]
+    except OSError as error:
+        raise ValueError(f"cannot read {path}: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path} is not a CSV table: {error}") from None
+    if len(lines) < 2:
+        raise ValueError(f"{path} has no rows")
+    header, *rows = lines
+    for i, row in enumerate(rows, 1):
+        if len(row) != len(header):
+            raise ValueError(f"row {i} of {path} has {len(row)} cells, its header {len(header)}")
+    columns = {}
+    for i, title in enumerate(header):
+        name, bracket, unit = title.partition("[")
+        if bracket and not unit.rstrip().endswith("]"):
+            raise ValueError(f"the header `{title}` of {path} is not `name` or `name [unit]`")
+        name = name.strip()
+        if not name or name in columns:
+            raise ValueError(f"two columns of {path} are called `{name}`, or one has no name")
+        columns[name] = Column(unit.rstrip().rstrip("]").strip(), tuple(r[i].strip() for r in rows))
+    return Measured(path, columns)

@@ -1,0 +1,108 @@
+"""Values as people give them: numbers, texts such as `4.8 TB/s`, quantities of other libraries.
+
+Input: a value, the units in sight, and what is wanted. Output: a float in base units. What is wrong
+is a `ValueError` that says what was expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Protocol, runtime_checkable
+
+from hwdsl.diagnostics import Diagnostics, did_you_mean
+from hwdsl.source import Source
+from hwdsl.syntax import ast
+from hwdsl.units import ONE, Dim, Unit
+
+
+@runtime_checkable
+class ForeignQuantity(Protocol):
+    """A quantity of another library, such as pint: it converts itself to a named unit."""
+
+    @property
+    def magnitude(self) -> object:
+        """The number."""
+
+    def to(self, unit: str) -> ForeignQuantity:
+        """The same quantity in another unit."""
+
+
+def unit_named(text: str, units: Mapping[str, Unit]) -> Unit:
+    """Read a unit such as `TB/s`, `%` or `1`."""
+    stripped = text.strip()
+    if stripped in ("", "1"):
+        return Unit("1", ONE)
+    parsed = _parse(f"1 {stripped}")
+    if not isinstance(parsed, ast.Quantity):
+        raise ValueError(f"`{text}` is not a unit")
+    return combine(parsed.unit, units)
+
+
+def combine(expression: ast.UnitExpr, units: Mapping[str, Unit]) -> Unit:
+    """The unit that a product of unit factors is."""
+    factors = expression.factors
+    found = [_unit(f.name, units) for f in factors]
+    name = expression.span.text.strip()
+    if len(factors) == 1 and factors[0].power == 1:
+        return found[0]
+    dim, factor = Dim(), Fraction(1)
+    for unit, written in zip(found, factors, strict=True):
+        if unit.offset:
+            raise ValueError(f"{unit.name} is a reading; it cannot be part of `{name}`")
+        dim *= unit.dim**written.power
+        factor *= unit.factor**written.power
+    return Unit(name, dim, factor)
+
+
+def _unit(name: str, units: Mapping[str, Unit]) -> Unit:
+    if name in units:
+        return units[name]
+    if name == "%":
+        return Unit("%", ONE, Fraction(1, 100))
+    hint = did_you_mean(name, units)
+    raise ValueError(f"no unit is called `{name}`" + (f"; {hint}" if hint else ""))
+
+
+def quantity(text: str, plain: Unit, units: Mapping[str, Unit]) -> float:
+    """Read `4.8 TB/s`, or a number without unit taken in `plain`; the result is in base units.
+
+    Raises ValueError for text that is no quantity and for another dimension than `plain` has.
+    """
+    parsed = _parse(text)
+    sign = 1
+    while isinstance(parsed, ast.Unary) and parsed.op in ("-", "+"):
+        sign *= -1 if parsed.op == "-" else 1
+        parsed = parsed.operand
+    if not isinstance(parsed, ast.Number | ast.Quantity):
+        raise ValueError(f"`{text}` is not a number with a unit, such as {_example(plain)}")
+    unit = plain if isinstance(parsed, ast.Number) else combine(parsed.unit, units)
+    if unit.dim != plain.dim:
+        raise ValueError(
+            f"`{text}` is of dimension {unit.dim}, but {plain.dim} is wanted, such as "
+            f"{_example(plain)}"
+        )
+    try:
+        return unit.to_base(sign * Fraction(parsed.text.replace("_", "")))
+    except OverflowError:
+        raise ValueError(f"`{text}` is beyond what a float64 holds") from None
+
+
+def foreign(value: ForeignQuantity, unit: Unit) -> object:
+    """The number of a foreign quantity in `unit`, a float or an array."""
+    try:
+        return value.to("" if unit.name == "1" else unit.name).magnitude
+    except (AttributeError, TypeError, ValueError) as error:  # what pint and its likes raise
+        raise ValueError(f"{value} cannot be given in {unit.name}: {error}") from None
+
+
+def _parse(text: str) -> ast.Expr | None:
+    from hwdsl.syntax import parse_expression
+
+    diagnostics = Diagnostics()
+    parsed = parse_expression(Source("value", text), diagnostics)
+    return None if diagnostics.failed else parsed
+
+
+def _example(unit: Unit) -> str:
+    return "`1`" if unit.name == "1" else f"`1 {unit.name}`"
