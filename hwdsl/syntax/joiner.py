@@ -1,0 +1,158 @@
+"""The line joiner: drops the line ends that do not end a statement.
+
+A line end goes inside `(` and `[`, after a token that cannot end a statement and before one that
+cannot start one. A bracket left open is closed where a line clearly starts a declaration, so that a
+missing `)` cannot swallow the file.
+"""
+
+from attrs import field, frozen
+
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.source import Source, Span
+from hwdsl.syntax.lexer import BROKEN, END, MAX_ERRORS, Token
+
+_OPERATORS = frozenset(["ADD", "MUL", "FLOORDIV", "POW", "CMP", "RANGE", "DOT", "EQUAL", "ARROW", "VBAR", "AND", "OR"])
+_WORDS = frozenset(["THEN", "ELSE", "IN", "WITH", "WITHIN"])
+_AFTER = _OPERATORS | _WORDS | frozenset(["COLON", "COMMA", "LBRACE", "DARROW", "NOT"])
+_BEFORE = _OPERATORS | _WORDS
+_BEFORE_TEXT = frozenset(("HELP", "FROM"))  # only with a text behind them: they may be names too
+
+_OPENING = {"LPAR": "(", "LSQB": "[", "LBRACE": "{"}
+_CLOSING = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
+_MEMBERS = frozenset(
+    ["PARAM", "CHOICE", "OUTPUT", "REQUIRE", "WARN", "TYPE", "UNIT", "STATE", "NEXT", "EXPECT", "TABLE", "FIGURE"]
+)
+_ITEMS = frozenset(["EVALUATOR", "CLAIM", "KIND", "ENUM", "DIMENSION", "USE", "CALIBRATED"])
+_NOTES = frozenset(["SOURCE", "ASSUME"])
+
+
+@frozen
+class Joined:
+    """The tokens left, and the ranges inside brackets that were reported as unclosed."""
+
+    tokens: list[Token]
+    unclosed: list[tuple[int, int]] = field(factory=list)
+
+
+class _Joiner:
+    """Goes through the tokens once; see `join`."""
+
+    def __init__(self, source: Source, tokens: list[Token], diagnostics: Diagnostics) -> None:
+        self.source = source
+        self.tokens = tokens
+        self.diagnostics = diagnostics
+        self.out: list[Token] = []
+        self.open: list[Token] = []
+        self.braces = 0
+        self.unclosed: list[tuple[int, int]] = []
+
+    def run(self) -> None:
+        """Fill `out`."""
+        i = 0
+        while i < len(self.tokens):
+            token = self.tokens[i]
+            i += 1
+            if token.kind == "_NL":
+                while self.tokens[i].kind == "_NL":
+                    i += 1
+                self.line_end(token, i)
+                continue
+            if token.kind in _OPENING:
+                self.open.append(token)
+                self.braces += token.kind == "LBRACE"
+            elif token.kind in _CLOSING:
+                self.close(token)
+            elif token.kind == END and self.open:
+                self.give_up(0, token.start)
+            token.depth = self.braces
+            self.out.append(token)
+
+    def line_end(self, token: Token, following: int) -> None:
+        """Keep or drop a line end, given the index of the token after it."""
+        if self.open and self.starts_item(following):
+            self.give_up(0, token.start)
+            token.kind = BROKEN
+        elif self.open and self.open[-1].kind != "LBRACE":
+            if not self.starts_declaration(following):
+                return
+            keep = len(self.open)
+            while keep and self.open[keep - 1].kind != "LBRACE":
+                keep -= 1
+            self.give_up(keep, token.start)
+            token.kind = BROKEN
+        elif (self.out and self.out[-1].kind in _AFTER) or self.continues(following):
+            return
+        token.depth = self.braces
+        self.out.append(token)
+
+    def close(self, token: Token) -> None:
+        """Take back the opening bracket that a closing one belongs to, if there is one."""
+        wanted = _CLOSING[token.kind]
+        at = len(self.open) - 1
+        while at >= 0 and self.open[at].kind != wanted:
+            if self.open[at].kind == "LBRACE":
+                return
+            at -= 1
+        if at < 0:
+            return
+        if at + 1 < len(self.open):
+            self.give_up(at + 1, token.start)
+        self.open.pop()
+        self.braces -= wanted == "LBRACE"
+
+    def give_up(self, keep: int, end: int) -> None:
+        """Report the innermost bracket open and forget those beyond the first `keep`."""
+        token = self.open[-1]
+        sign = _OPENING[token.kind]
+        partner = {"(": ")", "[": "]", "{": "}"}[sign]
+        line = self.source.position(end)[0]
+        if len(self.unclosed) < MAX_ERRORS:
+            self.diagnostics.error(
+                "unclosed-bracket",
+                f"this `{sign}` is never closed",
+                Span(self.source, token.start, token.end),
+                "opened here",
+                help=f"add the missing `{partner}`; it was looked for up to line {line}",
+            )
+        for gone in self.open[keep:]:
+            self.braces -= gone.kind == "LBRACE"
+        brackets = [t for t in self.open[keep:] if t.kind != "LBRACE"]
+        start = brackets[0].start if brackets else end
+        self.unclosed.append((start, end))
+        del self.open[keep:]
+
+    def kinds(self, at: int) -> tuple[str, str]:
+        """Return the kinds of the token at an index and of the one after it."""
+        first = self.tokens[at].kind
+        return first, self.tokens[at + 1].kind if first != END else END
+
+    def continues(self, at: int) -> bool:
+        """Whether the line starting with the token at an index continues the one before."""
+        first, second = self.kinds(at)
+        if first == "ELSE" or first == "ADD":  # an arm's pattern starts a statement
+            after = self.kinds(at + 1)[1] if first == "ADD" else second
+            return after not in ("DARROW", "VBAR")
+        return first in _BEFORE or (first in _BEFORE_TEXT and second == "STRING")
+
+    def starts_declaration(self, at: int) -> bool:
+        """Whether a line inside brackets can only be a declaration of its own."""
+        first, second = self.kinds(at)
+        if first in ("LET", "FN"):
+            return True
+        if first in _NOTES:
+            return second == "STRING"
+        return first in _MEMBERS | _ITEMS and second == "NAME"
+
+    def starts_item(self, at: int) -> bool:
+        """Whether a line can only be an item of the file: such a word in the first column."""
+        first, second = self.kinds(at)
+        start = self.tokens[at].start
+        first_column = start == 0 or self.source.text[start - 1] == "\n"
+        return first in _ITEMS and second == "NAME" and first_column
+
+
+def join(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> Joined:
+    """Return the tokens without the line ends that end no statement, with their depths set."""
+    joiner = _Joiner(source, tokens, diagnostics)
+    joiner.run()
+    return Joined(joiner.out, joiner.unclosed)

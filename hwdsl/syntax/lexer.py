@@ -1,0 +1,162 @@
+"""Text to tokens: the terminals of the grammar, comments set aside, bad characters named."""
+
+import re
+from functools import cache
+
+from attrs import define, field, frozen
+
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.source import Source, Span
+from hwdsl.syntax import ast
+from hwdsl.syntax.tables import load
+
+END = "$END"
+BROKEN = "BROKEN"  # a place already reported: the parser recovers there and says nothing
+MAX_ERRORS = 50  # per file and stage: more would only repeat the first
+
+_SUGGESTIONS = {
+    "µ": "write the prefix micro as `u`, as in `us`",
+    "μ": "write the prefix micro as `u`, as in `us`",
+    "°": "write degrees Celsius as `degC`",
+    "×": "write `*` for a product",
+    "·": "write `*` for a product",
+    "÷": "write `/` for a quotient",
+    "−": "write `-` for minus",
+    "–": "write `-` for minus",
+    "≤": "write `<=`",
+    "≥": "write `>=`",
+    "≠": "write `!=`",
+    "→": "write `->`",
+    "“": 'text stands between plain quotes: `"`',
+    "”": 'text stands between plain quotes: `"`',
+    "'": 'text stands between double quotes: `"`',
+    "²": "write a power as `^2`",
+    "³": "write a power as `^3`",
+    ";": "end a statement with a new line",
+    "!": "write `not`, or `!=` for unequal",
+    "&": "write `and`",
+    "Ω": "write the unit's name in plain letters",
+    "\t": None,
+    "\r": "lines end with a line feed, or a carriage return and a line feed",
+    "\x00": "a .hw file is UTF-8 text",
+}
+
+
+@define(eq=False)
+class Token:
+    """A terminal and its place. `depth` counts the open braces after it (set by the joiner)."""
+
+    kind: str
+    start: int
+    end: int
+    depth: int = 0
+
+
+@frozen
+class Lexed:
+    """A file's tokens (line ends among them) and what its comments say.
+
+    `docs` maps the start of a token to the text of the `##` comments on the lines before it.
+    """
+
+    tokens: list[Token]
+    comments: tuple[ast.Comment, ...] = ()
+    docs: dict[int, str] = field(factory=dict)
+    module_doc: str = ""
+
+
+@cache
+def _scanner() -> re.Pattern[str]:
+    """Return the pattern of all terminals but keywords."""
+    return load().lexer()
+
+
+class _Lexer:
+    """Walks through a text once; see `lex`."""
+
+    def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
+        self.source = source
+        self.diagnostics = diagnostics
+        self.tokens: list[Token] = []
+        self.comments: list[ast.Comment] = []
+        self.docs: dict[int, str] = {}
+        self.module_doc: list[str] = []
+        self.waiting: list[str] = []
+        self.errors = 0
+
+    def run(self, start: int, end: int) -> None:
+        """Lex the characters `start` to `end`."""
+        text, match, keywords = self.source.text, _scanner().match, load().keywords
+        tokens = self.tokens
+        at = start + (text.startswith("\ufeff", start) and start == 0)
+        while at < end:
+            found = match(text, at, end)
+            if found is None:
+                at = self.unknown(at, end)
+                continue
+            kind, stop = str(found.lastgroup), found.end()
+            if kind == "NAME":
+                kind = keywords.get(found.group(), "NAME")
+            if kind == "COMMENT":
+                self.comment(at, found.group())
+            elif kind != "WS":
+                if self.waiting and kind != "_NL":
+                    self.docs[at] = "\n".join(self.waiting)
+                    self.waiting.clear()
+                tokens.append(Token(kind, at, stop))
+            at = stop
+        tokens.append(Token(END, end, end))
+
+    def comment(self, at: int, text: str) -> None:
+        """Set a comment aside, as documentation where it is that."""
+        text = text.rstrip()
+        own_line = not self.tokens or self.tokens[-1].kind == "_NL"
+        self.comments.append(ast.Comment(at, text, own_line))
+        if own_line and text.startswith("##"):
+            self.waiting.append(text[2:].removeprefix(" "))
+        elif own_line and text.startswith("#!"):
+            self.module_doc.append(text[2:].removeprefix(" "))
+
+    def unknown(self, at: int, end: int) -> int:
+        """Report what begins no token; return where to go on."""
+        text = self.source.text
+        if text[at] == '"':
+            stop = min(i for i in (text.find("\n", at, end), end) if i >= 0)
+            self.report(
+                "unterminated-text",
+                "this text has no closing quote on its line",
+                at,
+                stop,
+                'close it with `"`; a quote inside a text is written `\\"`',
+            )
+            self.tokens.append(Token("STRING", at, stop))
+            return stop
+        stop, match = at + 1, _scanner().match
+        while stop < end and text[stop] != '"' and match(text, stop, end) is None:
+            stop += 1
+        first = text[at]
+        shown = f"`{first}`" if first.isprintable() else f"U+{ord(first):04X}"
+        more = f" (and {stop - at - 1} more)" if stop - at > 1 else ""
+        self.report(
+            "unknown-character",
+            f"the character {shown}{more} means nothing here",
+            at,
+            stop,
+            _SUGGESTIONS.get(first) or "remove it, or put it in a text or a comment",
+        )
+        self.tokens.append(Token(BROKEN, at, stop))
+        return stop
+
+    def report(self, name: str, message: str, start: int, end: int, remedy: str) -> None:
+        """Report an error, unless very many have been."""
+        self.errors += 1
+        if self.errors <= MAX_ERRORS:
+            span = Span(self.source, start, end)
+            self.diagnostics.error(name, message, span, help=remedy)
+
+
+def lex(source: Source, diagnostics: Diagnostics, start: int = 0, end: int | None = None) -> Lexed:
+    """Return the tokens of a source, or of a stretch of it; the last one is `END`."""
+    lexer = _Lexer(source, diagnostics)
+    lexer.run(start, len(source.text) if end is None else end)
+    return Lexed(lexer.tokens, tuple(lexer.comments), lexer.docs, "\n".join(lexer.module_doc))

@@ -1,0 +1,253 @@
+"""Literals: numbers, quantities, units, texts and messages, checked as they are read."""
+
+import math
+from collections.abc import Callable
+
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.source import Source, Span
+from hwdsl.syntax import ast
+from hwdsl.syntax.lexer import Token
+from hwdsl.syntax.text import pieces, unescape
+
+# Later stages read literals exactly, as rationals: these bounds keep that quick.
+MAX_DIGITS = 400
+MAX_POWER = 99
+
+
+class Literals:
+    """The part of the builder that reads literals, with what all parts need."""
+
+    def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
+        self.source_text = source.text
+        self.origin = source
+        self.diagnostics = diagnostics
+
+    def span(self, start: int, end: int) -> Span:
+        """Return a span of this source."""
+        return Span(self.origin, start, end)
+
+    def at(self, token: Token) -> Span:
+        """Return a token's place."""
+        return Span(self.origin, token.start, token.end)
+
+    def text_of(self, token: Token) -> str:
+        """Return a token's characters."""
+        return self.source_text[token.start : token.end]
+
+    def short(self, node: ast.Node) -> str:
+        """Return a node's text if it is short, else dots."""
+        text = node.span.text
+        return text if len(text) <= 30 and "\n" not in text else "…"
+
+    def error(self, name: str, message: str, span: Span, remedy: str) -> None:
+        """Report an error."""
+        self.diagnostics.error(name, message, span, help=remedy)
+
+    # --- numbers -------------------------------------------------------------------------
+
+    def number_text(self, token: Token) -> str:
+        """Return a number's text, or `0` after reporting one that no float64 can hold."""
+        return self.checked(self.text_of(token), self.at(token))
+
+    def checked(self, text: str, span: Span) -> str:
+        """Return a number's text unless it is out of range."""
+        mantissa, _, exponent = text.replace("_", "").lower().partition("e")
+        too_long = len(mantissa) > MAX_DIGITS or len(exponent) > 5
+        value = math.inf if too_long else float(text)
+        lost = value == 0 and any(c in "123456789" for c in mantissa)
+        if math.isinf(value) or lost:
+            shown = text if len(text) <= 20 else f"{text[:17]}..."
+            self.error(
+                "bad-number",
+                f"the number {shown} is out of range",
+                span,
+                "numbers have up to 400 digits and lie between 1e-308 and 1e308",
+            )
+            return "0"
+        return text
+
+    def number(self, c: list[Token], start: int, end: int) -> ast.Number:
+        """Build a number."""
+        return ast.Number(self.span(start, end), self.number_text(c[0]))
+
+    def bad_number(self, c: list[Token], start: int, end: int) -> ast.Number:
+        """Report a number run together with letters and go on with its digits."""
+        text = self.text_of(c[0])
+        digits = next((i for i, ch in enumerate(text) if ch not in "0123456789."), len(text))
+        front, back = text[:digits], text[digits:]
+        if front == "0" and back[:1] in ("x", "X", "b", "B", "o", "O"):
+            remedy = "write numbers in decimal digits"
+        elif "_" in text:
+            remedy = "an underscore stands between two digits"
+        else:
+            remedy = f"a unit stands after a blank: `{front} {back}`; a product needs `*`"
+        shown = text if len(text) <= 30 else f"{text[:27]}..."
+        self.error("bad-number", f"`{shown}` is not a number", self.span(start, end), remedy)
+        return ast.Number(self.span(start, end), "0")
+
+    def quantity(self, c: list[Token], start: int, end: int) -> ast.Quantity:
+        """Build a number with its unit."""
+        text = self.text_of(c[0])
+        size = 0
+        while size < len(text) and (text[size] in "0123456789._" or _exponent(text, size)):
+            size += 1
+        digits = self.checked(text[:size], self.span(start, start + size))
+        at = size
+        while text[at] in " \t":
+            at += 1
+        return ast.Quantity(self.span(start, end), digits, self.tight_unit(text, start, at))
+
+    def tight_unit(self, text: str, start: int, at: int) -> ast.UnitExpr:
+        """Build the unit that fills `text` from `at`; `start` is the text's own offset."""
+        factors: list[ast.UnitFactor] = []
+        whole, sign = at, 1
+        while at < len(text):
+            if text[at] in "*/":
+                sign = -1 if text[at] == "/" else 1
+                at += 1
+            first = at
+            while at < len(text) and text[at] not in "^*/":
+                at += 1
+            name, power = text[first:at], 1
+            if at < len(text) and text[at] == "^":
+                top = at + 1
+                at = top
+                while at < len(text) and text[at] not in "*/":
+                    at += 1
+                power = self.bounded(text[top:at], self.span(start + top, start + at))
+            factors.append(ast.UnitFactor(self.span(start + first, start + at), name, sign * power))
+        return ast.UnitExpr(self.span(start + whole, start + len(text)), tuple(factors))
+
+    def bounded(self, text: str, span: Span) -> int:
+        """Return a small integer, or 1 after reporting that it is none."""
+        digits = text.removeprefix("-")
+        if digits.isdigit() and len(digits) <= 2:
+            return int(text)
+        self.error(
+            "bad-number",
+            f"the exponent {text[:20]} must be an integer of up to {MAX_POWER}",
+            span,
+            "write a small integer, or a fraction in parentheses in a type",
+        )
+        return 1
+
+    def signed(self, sign: Token | None, token: Token) -> int:
+        """Return an integer exponent with its sign."""
+        value = self.bounded(self.text_of(token), self.at(token))
+        return -value if sign is not None and self.text_of(sign) == "-" else value
+
+    def only_one(self, token: Token, where: str) -> None:
+        """Report a number other than 1 where only that makes sense."""
+        if self.text_of(token) != "1":
+            self.error(
+                "syntax-error",
+                f"the only number in {where} is 1, as in `1 / ...`",
+                self.at(token),
+                "write 1, or a name",
+            )
+
+    # --- units ---------------------------------------------------------------------------
+
+    def unit_expr(
+        self, c: list[ast.UnitFactor | Token | None], start: int, end: int
+    ) -> ast.UnitExpr:
+        """Build a unit of several factors, folding `/` into their powers."""
+        factors: list[ast.UnitFactor] = []
+        sign = 1
+        for child in c:
+            if isinstance(child, Token):
+                sign = -1 if self.text_of(child) == "/" else 1
+            elif child is not None:
+                factors.append(ast.UnitFactor(child.span, child.name, sign * child.power))
+        return ast.UnitExpr(self.span(start, end), tuple(factors))
+
+    def ufactor(self, c: list[ast.Ident | Token | None], start: int, end: int) -> ast.UnitFactor:
+        """Build a unit with its power."""
+        head, _, sign, power = c
+        name = head.name if isinstance(head, ast.Ident) else "%"
+        value = 1
+        if isinstance(power, Token):
+            value = self.signed(sign if isinstance(sign, Token) else None, power)
+        return ast.UnitFactor(self.span(start, end), name, value)
+
+    def unit_one(self, c: list[Token], start: int, end: int) -> None:
+        """Read the 1 of `1/s`, which stands for no factor."""
+        self.only_one(c[0], "a unit")
+
+    # --- texts ---------------------------------------------------------------------------
+
+    def inside(self, token: Token) -> tuple[int, int]:
+        """Return where a text's inside starts and ends."""
+        closed = token.end - token.start > 1 and self.source_text[token.end - 1] == '"'
+        return token.start + 1, token.end - 1 if closed else token.end
+
+    def string(self, token: Token) -> str:
+        """Return what a text stands for, reporting unknown escapes."""
+        start, end = self.inside(token)
+        raw = self.source_text[start:end]
+        if "\\" not in raw:
+            return raw
+        for offset, character, escaped in pieces(raw):
+            if escaped and not character:
+                self.bad_escape(start + offset)
+        return unescape(raw)
+
+    def bad_escape(self, at: int) -> None:
+        """Report a backslash before something it does not escape."""
+        self.error(
+            "syntax-error",
+            f"`{self.source_text[at : at + 2]}` is not an escape",
+            self.span(at, at + 2),
+            'the escapes are `\\"`, `\\\\`, `\\n` and `\\t`',
+        )
+
+    def text(self, c: list[Token], start: int, end: int) -> ast.Text:
+        """Build a text."""
+        return ast.Text(self.span(start, end), self.string(c[0]))
+
+    def template_parts(
+        self, token: Token, parse_hole: Callable[[int, int], tuple[ast.Hole, int] | None]
+    ) -> tuple[ast.Template, int]:
+        """Build a message; also return the height of its highest hole."""
+        start, end = self.inside(token)
+        parts: list[str | ast.Hole] = []
+        literal: list[str] = []
+        height = skip = 0
+        raw = self.source_text[start:end]
+        for offset, character, escaped in pieces(raw):
+            if offset < skip:
+                continue
+            pair = raw[offset : offset + 2]
+            if escaped and not character:
+                self.bad_escape(start + offset)
+            elif escaped or character not in "{}":
+                literal.append(character)
+            elif pair in ("{{", "}}"):
+                literal.append(character)
+                skip = offset + 2
+            elif character == "}" or (close := raw.find("}", offset)) < 0:
+                self.error(
+                    "syntax-error",
+                    f"a single `{character}` in a message",
+                    self.span(start + offset, start + offset + 1),
+                    f"write `{character * 2}` for the sign itself; a value stands in `{{...}}`",
+                )
+            else:
+                skip = close + 1
+                hole = parse_hole(start + offset + 1, start + close)
+                if hole is not None:
+                    if literal:
+                        parts.append("".join(literal))
+                        literal.clear()
+                    parts.append(hole[0])
+                    height = max(height, hole[1])
+        if literal:
+            parts.append("".join(literal))
+        return ast.Template(self.at(token), tuple(parts)), height
+
+
+def _exponent(text: str, at: int) -> bool:
+    """Whether the character at an index belongs to an exponent (`e`, or the sign after it)."""
+    if text[at] in "eE":
+        return text[at + 1 : at + 2].isdigit() or text[at + 1 : at + 2] in ("+", "-")
+    return text[at] in "+-" and text[at - 1] in "eE"

@@ -1,0 +1,100 @@
+"""From a file or text to a tree: what the rest of the compiler calls."""
+
+from pathlib import Path
+from typing import Any
+
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.source import Source, Span
+from hwdsl.syntax import ast
+from hwdsl.syntax.build import EDITIONS, Builder
+from hwdsl.syntax.joiner import join
+from hwdsl.syntax.lexer import lex
+from hwdsl.syntax.parser import Action, Parsed, Parser
+from hwdsl.syntax.tables import load
+
+
+def parse(source: Source, diagnostics: Diagnostics) -> ast.Module:
+    """Return the tree of a file: all items that parsed. Errors are in `diagnostics`."""
+    lexed = lex(source, diagnostics)
+    builder = Builder(source, diagnostics, lexed.docs, _hole_parser(source, diagnostics))
+    parser = Parser(source, join(source, lexed.tokens, diagnostics), actions(builder), diagnostics)
+    parser.inner_heights = builder.inner_heights
+    parsed = parser.run("start")
+    if builder.edition_found is None and not parser.errors:
+        diagnostics.warning(
+            "missing-edition",
+            "the file does not say which edition of the language it is written in",
+            Span(source, 0, 0),
+            help=f"start it with `edition {EDITIONS[-1]}`",
+        )
+    items = parsed.value if parsed is not None else ()
+    return ast.Module(source, builder.edition_found, items, lexed.comments, lexed.module_doc)
+
+
+def parse_expression(source: Source, diagnostics: Diagnostics) -> ast.Expr | None:
+    """Return the tree of a single expression, or None after reporting why there is none."""
+    parsed = _parse_stretch(source, diagnostics, "lone", 0, len(source.text))
+    return None if parsed is None or diagnostics.failed else parsed.value
+
+
+def parse_unit(source: Source, diagnostics: Diagnostics) -> ast.UnitExpr | None:
+    """Return the tree of a unit as it stands after `in`, such as `USD/Mtoken` or `%`."""
+    parsed = _parse_stretch(source, diagnostics, "lone_unit", 0, len(source.text))
+    return None if parsed is None or diagnostics.failed else parsed.value
+
+
+def read_source(
+    path: Path | str, diagnostics: Diagnostics, name: str | None = None
+) -> Source | None:
+    """Return a file's text, or None after reporting that it is no UTF-8 text.
+
+    A file that cannot be opened raises OSError: the caller knows why it was wanted.
+    """
+    shown = str(path) if name is None else name
+    data = Path(path).read_bytes()
+    try:
+        return Source(shown, data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        good = data[: error.start].decode("utf-8")
+        source = Source(shown, good)
+        diagnostics.error(
+            "not-utf8",
+            f"byte {error.start + 1} of this file (hex {data[error.start]:02X}) is not UTF-8",
+            Span(source, len(good), len(good)),
+            help="save the file in the encoding UTF-8",
+        )
+        return None
+
+
+def actions(builder: Builder) -> dict[str, Action]:
+    """Return the builder's method for every rule of the grammar."""
+    names = {rule.action for rule in load().rules if rule.action and not _always_one(rule.action)}
+    return {name: getattr(builder, name) for name in sorted(names)}
+
+
+def _always_one(action: str) -> bool:
+    """Whether a rule only passes its single child up, so that no method is needed."""
+    rules = [r for r in load().rules if r.action == action]
+    return all(r.expand_one and len(r.plan) == 1 for r in rules)
+
+
+def _parse_stretch(
+    source: Source, diagnostics: Diagnostics, start: str, first: int, last: int
+) -> Parsed | None:
+    """Parse the characters `first` to `last` from a start symbol."""
+    lexed = lex(source, diagnostics, first, last)
+    builder = Builder(source, diagnostics, {}, _hole_parser(source, diagnostics))
+    joined = join(source, lexed.tokens, diagnostics)
+    parser = Parser(source, joined, actions(builder), diagnostics)
+    parser.inner_heights = builder.inner_heights
+    return parser.run(start)
+
+
+def _hole_parser(source: Source, diagnostics: Diagnostics) -> Any:
+    """Return the function that parses the inside of a message's braces, where it stands."""
+
+    def parse_hole(first: int, last: int) -> tuple[ast.Hole, int] | None:
+        parsed = _parse_stretch(source, diagnostics, "interp", first, last)
+        return None if parsed is None else (parsed.value, parsed.height)
+
+    return parse_hole

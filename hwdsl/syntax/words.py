@@ -1,0 +1,110 @@
+"""What the parser expected, in plain words."""
+
+from attrs import frozen
+
+from hwdsl.source import Source
+from hwdsl.syntax.lexer import END, Token
+from hwdsl.syntax.tables import load
+
+_SIGNS = {
+    "_NL": "the end of the line",
+    END: "the end of the file",
+    "CMP": "a comparison",
+    "ADD": "`+` or `-`",
+    "MUL": "`*` or `/`",
+    "STRING": "a text in quotes",
+    "NUMBER": "a number",
+    "QUANTITY": "a number with its unit",
+    "NAME": "a name",
+}
+# Kinds that say nothing where the others stand: they would only make the list long.
+_HIDDEN = frozenset(("BADNUM", "FLOORDIV"))
+_EXPRESSION = frozenset(("QUANTITY", "NUMBER", "STRING", "NAME", "LPAR", "LSQB", "TRUE"))
+_CONTINUES = frozenset(["CMP", "ADD", "MUL", "POW", "RANGE", "AND", "OR", "DOT", "LPAR", "LSQB", "WITH", "FLOORDIV", "IF", "FOR"])
+_MOST = 6
+
+
+@frozen
+class Expected:
+    """What may stand at a place, each in words, the most telling first."""
+
+    words: tuple[str, ...]
+
+    def message(self, token: Token, source: Source) -> tuple[str, str | None]:
+        """Return the message and the remedy for a token that is none of these."""
+        found = _found(token, source)
+        if not self.words:
+            return f"unexpected {found}", "remove it"
+        *most, last = self.words
+        wanted = f"{', '.join(most)} or {last}" if most else last
+        return f"expected {wanted}, found {found}", _remedy(token, source)
+
+
+def _found(token: Token, source: Source) -> str:
+    """Name a token as it is written."""
+    if token.kind in ("_NL", END):
+        return _SIGNS[token.kind]
+    text = source.text[token.start : token.end]
+    shown = text if len(text) <= 30 else text[:27] + "..."
+    return f"the word `{shown}`" if token.kind in _keyword_kinds() else f"`{shown}`"
+
+
+def _remedy(token: Token, source: Source) -> str | None:
+    """Return what to do where the token alone tells."""
+    text = source.text[token.start : token.end]
+    if token.kind == "NAME" and text in _WRITTEN_SO:
+        return _WRITTEN_SO[text]
+    if token.kind == "EQUAL":
+        return "`==` compares; `=` only defines"
+    if token.kind in _keyword_kinds() and token.kind not in _soft_kinds():
+        return f"`{text}` is a word of the language and cannot be a name"
+    return None
+
+
+_WRITTEN_SO = {
+    "elif": "write `else if`",
+    "def": "a function starts with `fn`",
+    "import": "write `use` to import",
+    "const": "write `let`",
+    "var": "write `let`",
+}
+
+
+def _keyword_kinds() -> dict[str, str]:
+    """Return the kinds of keywords with their texts."""
+    return {kind: text for text, kind in load().keywords.items()}
+
+
+def _soft_kinds() -> frozenset[str]:
+    """Return the kinds of keywords that may be names too."""
+    rules = [r for r in load().rules if r.origin == "name"]
+    goto = {kind for state in load().states if "name" in state for kind in state}
+    return frozenset(k for k in _keyword_kinds() if k in goto and len(rules) > 1) - _HARD
+
+
+_HARD = frozenset(
+    ["AND", "OR", "NOT", "IF", "THEN", "ELSE", "MATCH", "ITERATE", "FOR", "IN", "WITH", "WITHIN", "LET", "FN", "TRUE", "FALSE", "REF"]
+)
+
+
+def describe(kinds: set[str]) -> Expected:
+    """Return in words what a set of token kinds stands for."""
+    left = set(kinds) - _HIDDEN
+    words: list[str] = []
+    if left >= _EXPRESSION:
+        words.append("an expression")
+        left -= _EXPRESSION | _soft_kinds() | frozenset(["ADD", "NOT", "FALSE", "IF", "MATCH", "ITERATE"])
+    elif "LET" in left and len(left) > 8:
+        words.append("a declaration")
+        left -= _soft_kinds() | frozenset(("LET", "FN", "NAME", "REF"))
+    elif "NAME" in left:
+        words.append("a name")
+        left -= _soft_kinds() | {"NAME"}
+    if left >= {"ADD", "MUL", "CMP"}:
+        words.append("an operator")
+        left -= _CONTINUES
+    signs = {kind: text for text, kind in {**load().literals, **load().keywords}.items()}
+    more = [_SIGNS.get(k) or f"`{signs.get(k, k.lower())}`" for k in sorted(left)]
+    return Expected(
+        tuple(dict.fromkeys([*more, *words] if len(more) <= _MOST else words + more[:_MOST]))
+    )
