@@ -1,1 +1,6 @@
-"""Modules, scopes and static checks: what names mean and whether types and dimensions agree."""
+"""Modules, scopes and static checks: from trees to a program all of whose names have meaning."""
+
+from hwdsl.semantics.checker import check
+from hwdsl.semantics.modules import Modules, load
+
+__all__ = ["Modules", "check", "load"]

@@ -171,7 +171,13 @@ class ClaimInfo:
 
 
 Symbol = (
-    ComponentInfo | FunctionInfo | ValueInfo | TableInfo | EvaluatorInfo | ClaimInfo | KindInfo
+    ComponentInfo
+    | FunctionInfo
+    | ValueInfo
+    | TableInfo
+    | EvaluatorInfo
+    | ClaimInfo
+    | KindInfo
     | EnumInfo
 )
 TypeSymbol = Dim | Type | KindInfo | EnumInfo

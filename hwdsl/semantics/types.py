@@ -110,6 +110,14 @@ class Poison:
 
 
 Type = (
-    Real | Int | BoolType | TextType | EnumType | ListType | RecordType | RefType | ResultType
+    Real
+    | Int
+    | BoolType
+    | TextType
+    | EnumType
+    | ListType
+    | RecordType
+    | RefType
+    | ResultType
     | Poison
 )

@@ -1,0 +1,266 @@
+"""Blocks of components, parts and `with`: assignments, amendments, nested parts, rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hwdsl.diagnostics import did_you_mean
+from hwdsl.semantics.expressions import HANDLERS, condition, infer, output_unit, require
+from hwdsl.semantics.relations import POISON, describe, is_poison, kind_of
+from hwdsl.semantics.scopes import duplicate
+from hwdsl.semantics.signatures import (
+    block_shape,
+    member_names,
+    member_of,
+    part_names,
+    part_type,
+    reserved,
+)
+from hwdsl.semantics.state import RESERVED, Env, State
+from hwdsl.semantics.typeexprs import resolve_type
+from hwdsl.semantics.types import Int, RecordType, RefType, Type
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+
+
+def _with(state: State, env: Env, node: ast.With, expected: Type | None) -> Type:
+    base = infer(state, env, node.base, expected)
+    if isinstance(base, RefType):
+        base = RecordType(base.kind)
+    if not isinstance(base, RecordType):
+        if not is_poison(base):
+            have = describe(base, env.scope, node.base)
+            state.error(
+                "type-mismatch",
+                f"`with` amends a component, not {have}",
+                node.base.span,
+                f"this is {have}",
+            )
+        return POISON
+    shape = block_shape(state, env.scope, base, node.members)
+    result = RecordType(base.kind, shape if base.shape is not None or shape.parts else None)
+    check_block(state, env, result, node.members)
+    return result
+
+
+def check_block(state: State, env: Env, record: RecordType, members: Sequence[ast.Member]) -> None:
+    """Check the members of a block that amends `record`."""
+    inner = env.enter(record)
+    _check_overlap(state, members)
+    _check_names(state, members)
+    for member in members:
+        if isinstance(member, ast.Let):
+            inner = inner.bind(member.name, let_type(state, inner, member))
+        elif isinstance(member, ast.Assign):
+            _assign(state, inner, record, member)
+        elif isinstance(member, ast.Amend):
+            _amend(state, inner, record, member)
+        elif isinstance(member, ast.Part):
+            _part(state, inner, record, member)
+        elif isinstance(member, ast.Rule):
+            check_rule(state, inner, member)
+        elif isinstance(member, ast.Field | ast.Fn):
+            state.error(
+                "misplaced",
+                f"`{member.name.name}` declares a member, which only a kind can",
+                member.span,
+                help="write `name = value` to give a field a value, or move this into the kind",
+            )
+
+
+def let_type(state: State, env: Env, node: ast.Let) -> Type:
+    """The type of a `let`: as declared, or its value's."""
+    if node.type is None:
+        return infer(state, env, node.value)
+    declared = resolve_type(state, env, node.type)
+    actual = require(state, env, node.value, declared, f"`{node.name.name}`", node.type.span)
+    return actual if isinstance(declared, RecordType) and kind_of(actual) else declared
+
+
+def _check_names(state: State, members: Sequence[ast.Member]) -> None:
+    seen: dict[str, ast.Ident] = {}
+    for member in members:
+        if not isinstance(member, ast.Let | ast.Part | ast.Rule):
+            continue
+        name = member.name.name
+        key = f"rule {name}" if isinstance(member, ast.Rule) else name
+        if not isinstance(member, ast.Rule) and name in RESERVED:
+            reserved(state, member.name)
+        if key in seen:
+            duplicate(state, name, member.name, seen[key].span)
+        seen.setdefault(key, member.name)
+
+
+def _check_overlap(state: State, members: Sequence[ast.Member]) -> None:
+    """Two paths of a block, one of them the beginning of the other, contradict each other."""
+    seen: dict[tuple[str, ...], Span] = {}
+    for member in members:
+        if isinstance(member, ast.Assign | ast.Amend):
+            path = tuple(p.name for p in member.path)
+            span = member.path[0].span.to(member.path[-1].span)
+        elif isinstance(member, ast.Part):
+            path, span = (member.name.name,), member.name.span
+        else:
+            continue
+        for other, before in seen.items():
+            if path[: len(other)] == other or other[: len(path)] == path:
+                if path == other and isinstance(member, ast.Part):
+                    break
+                a, b = ".".join(other), ".".join(path)
+                message = f"`{a}` and `{b}` set the same thing"
+                state.error(
+                    "path-overlap",
+                    message,
+                    span,
+                    "again here",
+                    others=[(before, "first here")],
+                    help="say it once, or nest one block in the other",
+                )
+                break
+        seen.setdefault(path, span)
+
+
+def _walk(
+    state: State, env: Env, record: RecordType, path: tuple[ast.Ident, ...]
+) -> RecordType | None:
+    """The record that all but the last step of a path lead to; None (and a finding) if none."""
+    current: RecordType = record
+    for ident in path:
+        target = _step(state, env, current, ident)
+        if target is None:
+            return None
+        if isinstance(target, RefType):
+            state.error(
+                "amend-through-ref",
+                f"`{ident.name}` only refers to a part, which is amended where it stands",
+                ident.span,
+                f"this is a `ref {target.kind.name}`",
+                help="amend the part itself by its own path",
+            )
+            return None
+        if not isinstance(target, RecordType):
+            have = describe(target, env.scope)
+            state.error(
+                "type-mismatch",
+                f"`{ident.name}` has no fields to set",
+                ident.span,
+                f"this is {have}",
+            )
+            return None
+        current = target
+    return current
+
+
+def _step(state: State, env: Env, record: RecordType, ident: ast.Ident) -> Type | None:
+    target = member_of(state, record, ident.name, ident.span)
+    if target is None:
+        known = member_names(record)
+        state.error(
+            "unknown-field",
+            f"`{record.kind.name}` has no field `{ident.name}`",
+            ident.span,
+            help=did_you_mean(ident.name, known) or _declared_help(record),
+        )
+        return None
+    role = role_of(record, ident.name)
+    if role in ("let", "fn"):
+        state.error(
+            "let-amended",
+            f"`{ident.name}` is derived and cannot be set",
+            ident.span,
+            others=_declaration(record, ident.name),
+            help="set what it is computed from, or make it a field with a default in the kind",
+        )
+        return None
+    return None if is_poison(target) else target
+
+
+def _declared_help(record: RecordType) -> str | None:
+    names = [m for k in record.kind.lineage() for m in k.members]
+    if not names or record.kind.decl is None:
+        return None
+    shown = ", ".join(f"`{n}`" for n in names[:8])
+    return f"`{record.kind.name}` has {shown}{', …' if len(names) > 8 else ''}"
+
+
+def _declaration(record: RecordType, name: str) -> list[tuple[Span, str]]:
+    info = record.kind.member(name)
+    return [] if info is None else [(info.decl.name.span, "declared here")]
+
+
+def role_of(record: RecordType, name: str) -> str:
+    """`field`, `let`, `part`, `fn`, or `implicit`."""
+    if name in part_names(record):
+        return "part"
+    info = record.kind.member(name)
+    return info.role if info is not None else "implicit"
+
+
+def _assign(state: State, env: Env, record: RecordType, node: ast.Assign) -> None:
+    *steps, last = node.path
+    target = _walk(state, env, record, tuple(steps))
+    valued = env.assign(last.name if not steps else None)
+    if target is None:
+        infer(state, valued, node.value)
+        return
+    if last.name == "count":
+        require(state, valued, node.value, Int(), "a count")
+        return
+    if last.name in RESERVED:
+        reserved(state, last)
+        infer(state, valued, node.value)
+        return
+    wanted = _step(state, env, target, last)
+    if wanted is None:
+        infer(state, valued, node.value)
+        return
+    where = _declaration(target, last.name)
+    what = f"`{last.name}` of `{target.kind.name}`"
+    if isinstance(wanted, RecordType):
+        wanted = RecordType(wanted.kind)
+    require(state, valued, node.value, wanted, what, where[0][0] if where else None)
+
+
+def _amend(state: State, env: Env, record: RecordType, node: ast.Amend) -> None:
+    target = _walk(state, env, record, node.path)
+    if target is not None:
+        check_block(state, env, target, node.members)
+
+
+def _part(state: State, env: Env, record: RecordType, node: ast.Part) -> None:
+    """A part of a component: its place in the kind, its count, its own block."""
+    name = node.name.name
+    if node.count is not None:
+        require(state, env, node.count, Int(), "a count")
+    slot = record.kind.member(name)
+    type_ = part_type(state, env.scope, node)
+    if isinstance(type_, RecordType):
+        if slot is not None:
+            wanted = state.member_type(slot, node.name.span)
+            slot_kind = kind_of(wanted)
+            if slot.role not in ("part", "field") or (
+                slot_kind is not None and not type_.kind.is_a(slot_kind)
+            ):
+                have = describe(wanted, env.scope)
+                state.error(
+                    "type-mismatch",
+                    f"`{name}` is {have} in `{record.kind.name}`, not a `{type_.kind.name}`",
+                    node.name.span,
+                    others=[(slot.decl.name.span, "declared here")],
+                )
+        check_block(state, env, type_, node.members)
+
+
+def check_rule(state: State, env: Env, node: ast.Rule) -> None:
+    """Check a rule's condition and its messages."""
+    word = "warn" if node.warns else "require"
+    condition(state, env, node.condition, f"the condition of `{word}`")
+    for template in (node.message, node.help):
+        for part in template.parts if template is not None else ():
+            if isinstance(part, ast.Hole):
+                type_ = infer(state, env, part.value)
+                if part.unit is not None:
+                    output_unit(state, env, part.unit, part.value, type_)
+
+
+HANDLERS[ast.With] = _with

@@ -1,0 +1,316 @@
+"""Calls: functions, methods, constructors and evaluators; dimension variables are bound here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from attrs import frozen
+
+from hwdsl.semantics.builtins import BUILTINS, call_builtin
+from hwdsl.semantics.expressions import HANDLERS, infer, mismatch, require, short
+from hwdsl.semantics.names import levels, member_exists, qualified
+from hwdsl.semantics.relations import (
+    BOOL,
+    POISON,
+    describe,
+    dimension,
+    fits,
+    is_poison,
+    kind_of,
+)
+from hwdsl.semantics.scopes import find_value
+from hwdsl.semantics.signatures import member_names
+from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.symbols import (
+    EMPTY_SHAPE,
+    Builtin,
+    ClaimInfo,
+    ComponentInfo,
+    EvaluatorInfo,
+    FunctionInfo,
+    Global,
+    KindInfo,
+    MemberOf,
+    Method,
+    Shape,
+    Symbol,
+)
+from hwdsl.semantics.types import ListType, Real, RecordType, ResultType, Type
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+from hwdsl.units import Dim
+
+
+def _call(state: State, env: Env, node: ast.Call, expected: Type | None) -> Type:
+    type_ = _called(state, env, node)
+    state.checked.types[node.function] = type_
+    return type_
+
+
+def _called(state: State, env: Env, node: ast.Call) -> Type:
+    function = node.function
+    if isinstance(function, ast.Name):
+        return _by_name(state, env, node, function)
+    if isinstance(function, ast.Attr):
+        found = qualified(state, env, function)
+        if found is not None and found[1] is not None:
+            state.resolve(function, Global(found[1]))
+            return _call_symbol(state, env, node, found[1])
+        if found is not None and function.base.span.text not in env.scope.visible_values:
+            name = function.name
+            state.unknown("unknown-function", "function", name.name, name.span, found[0].values)
+            return _arguments_alone(state, env, node)
+        return _method(state, env, node, function)
+    type_ = infer(state, env, function)
+    if not is_poison(type_):
+        state.error("unknown-function", f"{short(function)} is no function", function.span)
+    return _arguments_alone(state, env, node)
+
+
+def _arguments_alone(state: State, env: Env, node: ast.Call) -> Type:
+    """Check the arguments of a call that leads nowhere."""
+    for argument in node.arguments:
+        infer(state, env, argument.value)
+    return POISON
+
+
+def _by_name(state: State, env: Env, node: ast.Call, function: ast.Name) -> Type:
+    name = function.name
+    for level in levels(env, name):
+        info = env.records[level].kind.member(name)
+        if info is not None and info.role == "fn" and isinstance(info.decl, ast.Fn):
+            state.resolve(function, MemberOf(name, level))
+            return _call_function(state, env, node, state.methods[info.decl])
+    symbol = find_value(state, env.scope, name, function.span)
+    if isinstance(symbol, FunctionInfo | KindInfo | EvaluatorInfo) or (
+        symbol is not None and name not in BUILTINS
+    ):
+        state.resolve(function, Global(symbol))
+        return _call_symbol(state, env, node, symbol)
+    if name in BUILTINS:
+        state.resolve(function, Builtin(name))
+        return call_builtin(state, env, node, name)
+    known = [*BUILTINS]
+    callable_ = FunctionInfo | KindInfo | EvaluatorInfo
+    known += [n for n, s in env.scope.visible_values.items() if isinstance(s, callable_)]
+    for record in env.records:
+        known += [n for k in record.kind.lineage() for n, m in k.members.items() if m.role == "fn"]
+    state.unknown("unknown-function", "function", name, function.span, known)
+    return _arguments_alone(state, env, node)
+
+
+def _call_symbol(state: State, env: Env, node: ast.Call, symbol: Symbol) -> Type:
+    if isinstance(symbol, FunctionInfo):
+        return _call_function(state, env, node, symbol)
+    if isinstance(symbol, KindInfo):
+        return _construct(state, env, node, symbol)
+    if isinstance(symbol, EvaluatorInfo):
+        return _call_evaluator(state, env, node, symbol)
+    help = None
+    if isinstance(symbol, ComponentInfo):
+        help = f"to amend a component write `{symbol.name} with {{ … }}`"
+    elif isinstance(symbol, ClaimInfo):
+        help = "a claim is evaluated by `hwdsl verify`"
+    span = node.function.span
+    state.error("unknown-function", f"`{symbol.name}` cannot be called", span, help=help)
+    return _arguments_alone(state, env, node)
+
+
+def _method(state: State, env: Env, node: ast.Call, function: ast.Attr) -> Type:
+    base = infer(state, env, function.base)
+    name = function.name.name
+    kind = kind_of(base)
+    info = kind.member(name) if kind is not None else None
+    if info is not None and info.role == "fn" and isinstance(info.decl, ast.Fn):
+        state.resolve(function, Method(name))
+        return _call_function(state, env, node, state.methods[info.decl])
+    if not is_poison(base):
+        if kind is not None and member_exists(base, name):
+            state.error(
+                "unknown-function",
+                f"`{name}` of `{kind.name}` is no function",
+                function.name.span,
+                help="leave out the parentheses",
+            )
+        else:
+            have = describe(base, env.scope, function.base)
+            what = f"function of {have}:"
+            known = member_names(base)
+            state.unknown("unknown-function", what, name, function.name.span, known)
+    return _arguments_alone(state, env, node)
+
+
+# --- arguments ---------------------------------------------------------------------------------
+
+
+@frozen
+class Slot:
+    """A parameter to be given: its name, type, whether it may be left out, where it stands."""
+
+    name: str
+    type: Type
+    optional: bool
+    span: Span
+
+
+def _pair(
+    state: State, env: Env, node: ast.Call, slots: Sequence[Slot], what: str, positional: bool
+) -> dict[str, ast.Expr] | None:
+    """Which argument goes to which parameter; None (and findings) if that does not work out."""
+    by_name = {slot.name: slot for slot in slots}
+    given: dict[str, ast.Expr] = {}
+    fine = True
+    for number, argument in enumerate(node.arguments):
+        if argument.name is None and (not positional or number >= len(slots)):
+            message = (
+                f"{what} takes {len(slots)} argument{'' if len(slots) == 1 else 's'}"
+                if positional
+                else f"{what} takes its arguments by name"
+            )
+            state.error(
+                "unknown-argument", message, argument.value.span, help=_signature_help(slots)
+            )
+            fine = False
+            continue
+        name = argument.name.name if argument.name is not None else slots[number].name
+        place = argument.name.span if argument.name is not None else argument.value.span
+        if name not in by_name:
+            state.unknown("unknown-argument", f"argument of {what}:", name, place, by_name)
+            fine = False
+        elif name in given:
+            state.error(
+                "duplicate-name",
+                f"`{name}` is given twice",
+                place,
+                others=[(given[name].span, "first given here")],
+            )
+            fine = False
+        else:
+            given[name] = argument.value
+    missing = [s for s in slots if not s.optional and s.name not in given]
+    if missing and fine:
+        names = ", ".join(f"`{s.name}`" for s in missing)
+        state.error(
+            "missing-argument",
+            f"{what} also needs {names}",
+            node.span,
+            others=[(s.span, f"`{s.name}` is {describe(s.type, env.scope)}") for s in missing],
+        )
+        fine = False
+    return given if fine else None
+
+
+def _signature_help(slots: Sequence[Slot]) -> str | None:
+    return "it takes " + ", ".join(f"`{s.name}`" for s in slots) if slots else None
+
+
+def _call_function(state: State, env: Env, node: ast.Call, info: FunctionInfo) -> Type:
+    state.note_call(env.owner, info, node.span)
+    decls = {p.name.name: p for p in info.decl.parameters}
+    slots = [
+        Slot(name, type_, decls[name].default is not None, decls[name].span)
+        for name, type_ in info.parameters
+    ]
+    given = _pair(state, env, node, slots, f"`{info.name}`", positional=True)
+    if given is None:
+        return _substitute(info.result, {}, _arguments_alone(state, env, node))
+    actual = {s.name: infer(state, env, given[s.name], s.type) for s in slots if s.name in given}
+    bindings = _bind(info, actual)
+    for slot in slots:
+        if slot.name not in given:
+            continue
+        wanted = _substitute(slot.type, bindings, POISON)
+        if not fits(actual[slot.name], wanted):
+            what = f"`{slot.name}` of `{info.name}`"
+            mismatch(state, env, given[slot.name], actual[slot.name], wanted, what, slot.span)
+    return _substitute(info.result, bindings, POISON)
+
+
+def _bind(info: FunctionInfo, actual: Mapping[str, Type]) -> dict[str, Dim]:
+    """Dimension variables, from the first argument in whose parameter each stands alone."""
+    bindings: dict[str, Dim] = {}
+    variables = {f"'{name}" for name in info.dim_vars}
+    for name, declared in info.parameters:
+        type_ = actual.get(name, POISON)
+        while isinstance(declared, ListType) and isinstance(type_, ListType):
+            declared, type_ = declared.element, type_.element
+        dim = dimension(type_)
+        if dim is None or not isinstance(declared, Real) or len(declared.dim.powers) != 1:
+            continue
+        base, power = declared.dim.powers[0]
+        if base in variables and power == 1:
+            bindings.setdefault(base, dim)
+    return {**bindings, **{v: POISONED for v in variables if v not in bindings}}
+
+
+POISONED = Dim.base("?")
+"""Bound to a dimension variable that no argument tells; what it makes up is poison."""
+
+
+def _substitute(type_: Type, bindings: Mapping[str, Dim], unbound: Type) -> Type:
+    if isinstance(type_, ListType):
+        return ListType(_substitute(type_.element, bindings, unbound))
+    if not isinstance(type_, Real) or not any(b.startswith("'") for b, _ in type_.dim.powers):
+        return type_
+    dim = type_.dim.substitute(bindings)
+    if any(b in ("?",) for b, _ in dim.powers) or (not bindings and unbound is POISON):
+        return POISON
+    return Real(dim)
+
+
+def _construct(state: State, env: Env, node: ast.Call, kind: KindInfo) -> Type:
+    state.note_call(env.owner, kind, node.span)
+    fields = {
+        m.name: m
+        for k in reversed(list(kind.lineage()))
+        for m in k.members.values()
+        if m.role in ("field", "part")
+    }
+    given_defaults = state.assigned_fields(kind)
+    slots = []
+    for member in fields.values():
+        decl = member.decl
+        optional = (
+            isinstance(decl, ast.Part)
+            or member.name in given_defaults
+            or (isinstance(decl, ast.Field) and decl.default is not None)
+        )
+        type_ = state.member_type(member, node.span)
+        slots.append(Slot(member.name, type_, optional, decl.name.span))
+    given = _pair(state, env, node, slots, f"`{kind.name}`", positional=False)
+    if given is None:
+        _arguments_alone(state, env, node)
+        return RecordType(kind, EMPTY_SHAPE)
+    parts = {}
+    for slot in slots:
+        if slot.name in given:
+            what = f"`{slot.name}` of `{kind.name}`"
+            type_ = require(state, env, given[slot.name], slot.type, what, slot.span)
+            if fields[slot.name].role == "part" and isinstance(type_, RecordType):
+                parts[slot.name] = (type_.kind, type_.shape or EMPTY_SHAPE)
+    return RecordType(kind, Shape(parts))
+
+
+def _call_evaluator(state: State, env: Env, node: ast.Call, info: EvaluatorInfo) -> Type:
+    state.note_call(env.owner, info, node.span)
+    if not state.force(info):
+        state.cycle(info, node.span)
+        return _arguments_alone(state, env, node)
+    decls = {m.name.name: m for m in info.decl.members if isinstance(m, ast.Param | ast.Choice)}
+    slots = []
+    for name, type_ in info.free.items():
+        decl = decls[name]
+        optional = isinstance(decl, ast.Choice) or decl.default is not None
+        slots.append(Slot(name, type_, optional, decl.name.span))
+    given = _pair(state, env, node, slots, f"`{info.name}`", positional=False)
+    if given is None:
+        _arguments_alone(state, env, node)
+    else:
+        for slot in slots:
+            if slot.name in given:
+                what = f"`{slot.name}` of `{info.name}`"
+                require(state, env, given[slot.name], slot.type, what, slot.span)
+    return ResultType((*info.outputs.items(), ("feasible", BOOL)), f"result of `{info.name}`")
+
+
+HANDLERS[ast.Call] = _call

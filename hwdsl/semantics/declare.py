@@ -1,0 +1,305 @@
+"""Declarations: what each module adds to its three namespaces, bodies left for later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from hwdsl.semantics.exact import exact
+from hwdsl.semantics.modules import Loaded, RawTable
+from hwdsl.semantics.relations import POISON, TEXT, dimension
+from hwdsl.semantics.scopes import declare, own_type, own_unit, own_value
+from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.symbols import (
+    EMPTY_SHAPE,
+    ClaimInfo,
+    ComponentInfo,
+    EnumInfo,
+    EvaluatorInfo,
+    FunctionInfo,
+    KindInfo,
+    ModuleScope,
+    TableInfo,
+    ValueInfo,
+)
+from hwdsl.semantics.typeexprs import find_kind, resolve_type, resolve_unit, unit_value
+from hwdsl.semantics.types import Real, Type
+from hwdsl.syntax import ast
+from hwdsl.units import ONE, PREFIXES, Dim, Unit
+
+
+def declare_module(state: State, scope: ModuleScope, loaded: Loaded) -> None:
+    """Enter everything a module declares."""
+    for item in loaded.tree.items:
+        handler = _HANDLERS.get(type(item))
+        if handler is not None:
+            handler(state, scope, item)
+    for use, raw in loaded.tables.items():
+        _table(state, scope, use, raw)
+    for key in [k for k in state.pending if isinstance(k, tuple) and k[1] is scope]:
+        state.force(key)
+
+
+def _dimension(state: State, scope: ModuleScope, item: ast.Dimension) -> None:
+    if declare(state, scope, ("type",), item.name):
+        own_type(state, scope, item.name.name, Dim.base(f"{scope.name}.{item.name.name}"))
+
+
+def _alias(state: State, scope: ModuleScope, item: ast.TypeAlias) -> None:
+    if not declare(state, scope, ("type",), item.name):
+        return
+    key = ("type", scope, item.name.name)
+
+    def work() -> None:
+        own_type(state, scope, item.name.name, POISON)
+        own_type(state, scope, item.name.name, resolve_type(state, Env(scope), item.type))
+
+    _put_off_name(state, key, item.name, work)
+
+
+def _put_off_name(
+    state: State, key: tuple[str, ModuleScope, str], ident: ast.Ident, work: Callable[[], None]
+) -> None:
+    state.put_off(key, ident.name, ident.span, work)
+
+
+def _enum(state: State, scope: ModuleScope, item: ast.Enum) -> None:
+    if not declare(state, scope, ("value", "type"), item.name):
+        return
+    seen: dict[str, ast.Ident] = {}
+    for case in item.cases:
+        if case.name in seen:
+            state.error(
+                "duplicate-name",
+                f"the case `{case.name}` stands twice in `{item.name.name}`",
+                case.span,
+                "again here",
+                others=[(seen[case.name].span, "first here")],
+                help="remove one of them",
+            )
+        seen.setdefault(case.name, case)
+    info = EnumInfo(item.name.name, tuple(seen), scope, item)
+    own_value(state, scope, info.name, info)
+    own_type(state, scope, info.name, info)
+
+
+def _kind(state: State, scope: ModuleScope, item: ast.Kind) -> None:
+    if not declare(state, scope, ("value", "type"), item.name):
+        return
+    name = item.name.name
+    info = KindInfo(name, f"{scope.name}.{name}", state.component, scope, item)
+    own_value(state, scope, name, info)
+    own_type(state, scope, name, info)
+
+
+def _fn(state: State, scope: ModuleScope, item: ast.Fn) -> None:
+    if declare(state, scope, ("value",), item.name):
+        info = FunctionInfo(item.name.name, (), (), POISON, scope, item)
+        own_value(state, scope, info.name, info)
+
+
+def _part(state: State, scope: ModuleScope, item: ast.Part) -> None:
+    if declare(state, scope, ("value",), item.name):
+        info = ComponentInfo(item.name.name, state.component, None, EMPTY_SHAPE, scope, item)
+        own_value(state, scope, info.name, info)
+
+
+def _evaluator(state: State, scope: ModuleScope, item: ast.Evaluator) -> None:
+    if declare(state, scope, ("value",), item.name):
+        own_value(state, scope, item.name.name, EvaluatorInfo(item.name.name, scope, item))
+
+
+def _claim(state: State, scope: ModuleScope, item: ast.Claim) -> None:
+    if declare(state, scope, ("value",), item.name):
+        own_value(state, scope, item.name.name, ClaimInfo(item.name.name, scope, item))
+
+
+def _value(state: State, scope: ModuleScope, item: ast.Let | ast.Calibrated) -> None:
+    if declare(state, scope, ("value",), item.name):
+        own_value(state, scope, item.name.name, ValueInfo(item.name.name, POISON, scope, item))
+
+
+def _unit(state: State, scope: ModuleScope, item: ast.UnitDecl) -> None:
+    if not declare(state, scope, ("unit",), item.name):
+        return
+    names = [item.name.name]
+    for prefix in item.prefixes:
+        if prefix.name not in PREFIXES:
+            state.unknown("unknown-prefix", "prefix", prefix.name, prefix.span, PREFIXES)
+        elif declare(state, scope, ("unit",), prefix, prefix.name + item.name.name):
+            names.append(prefix.name + item.name.name)
+    state.extras[scope].families[item.name.name] = tuple(names)
+
+    def work() -> None:
+        unit = _base_unit(state, scope, item)
+        if unit is None:
+            return
+        for name in names:
+            factor = PREFIXES.get(name.removesuffix(unit.name), Fraction(1))
+            own_unit(state, scope, Unit(name, unit.dim, unit.factor * factor, unit.offset))
+
+    key = ("unit", scope, item.name.name)
+    _put_off_name(state, key, item.name, work)
+    for name in names[1:]:
+        _put_off_name(state, ("unit", scope, name), item.name, lambda: _need(state, key))
+
+
+def _need(state: State, key: object) -> None:
+    state.force(key)
+
+
+def _base_unit(state: State, scope: ModuleScope, item: ast.UnitDecl) -> Unit | None:
+    env, name = Env(scope), item.name.name
+    if item.value is None:
+        type_ = resolve_type(state, env, item.type) if item.type is not None else POISON
+        dim = dimension(type_)
+        if dim is None and type_ is not POISON:
+            state.error("type-mismatch", "a unit measures a dimension", item.span, f"not {type_}")
+        return None if dim is None else Unit(name, dim)
+    value = unit_value(state, env, item.value)
+    offset = _offset(state, env, item.offset)
+    if value is None or offset is None:
+        return None
+    dim, factor = value
+    if factor <= 0:
+        state.error("bad-unit", f"the unit `{name}` must be a positive quantity", item.value.span)
+        return None
+    return Unit(name, dim, factor, offset)
+
+
+def _offset(state: State, env: Env, node: ast.Expr | None) -> Fraction | None:
+    if node is None:
+        return Fraction(0)
+    value = unit_value(state, env, node)
+    return None if value is None else value[1]
+
+
+def _table(state: State, scope: ModuleScope, use: ast.Use, raw: RawTable) -> None:
+    alias = use.alias
+    if alias is None:
+        state.error(
+            "missing-argument",
+            "an imported table needs a name",
+            use.span,
+            help='write `use "file.csv" as name`',
+        )
+        return
+    if not declare(state, scope, ("value",), alias):
+        return
+    columns: dict[str, tuple[Type, tuple[float | str, ...]]] = {}
+    for number, header in enumerate(raw.header):
+        name, unit_text = _header(header)
+        cells = tuple(row[number] for row in raw.rows)
+        column = _column(state, scope, use, name, unit_text, cells)
+        if not name.isidentifier() or name in columns:
+            state.error(
+                "bad-table",
+                f"column {number + 1} of `{use.file}` needs a name of its own, not `{name}`",
+                use.span,
+                help="head each column with `name` or `name [unit]`",
+            )
+        elif column is not None:
+            columns[name] = column
+    own_value(state, scope, alias.name, TableInfo(alias.name, columns, raw.digest))
+
+
+def _header(text: str) -> tuple[str, str | None]:
+    name, bracket, rest = text.partition("[")
+    return name.strip(), rest.rstrip().removesuffix("]").strip() if bracket else None
+
+
+def _column(
+    state: State,
+    scope: ModuleScope,
+    use: ast.Use,
+    name: str,
+    unit_text: str | None,
+    cells: tuple[str, ...],
+) -> tuple[Type, tuple[float | str, ...]] | None:
+    numbers = [exact(cell) for cell in cells]
+    if unit_text is None and any(n is None for n in numbers):
+        return TEXT, cells
+    unit = _header_unit(state, scope, use, unit_text or "1")
+    if unit is None:
+        return None
+    values: list[float | str] = []
+    for row, number in enumerate(numbers, start=2):
+        try:
+            values.append(unit.to_base(number) if number is not None else "")
+        except OverflowError:
+            number = None
+        if number is None:
+            state.error(
+                "bad-table",
+                f"row {row} of `{use.file}`: `{cells[row - 2]}` in `{name}` is no number",
+                use.span,
+                help="leave out the unit of a column of text",
+            )
+            return None
+    return Real(unit.dim), tuple(values)
+
+
+def _header_unit(state: State, scope: ModuleScope, use: ast.Use, text: str) -> Unit | None:
+    """Read `TB/s`, `cm^-2`, `J/s/K`: factors joined by `*` and `/`, each with an integer power."""
+    factors: list[ast.UnitFactor] = []
+    for number, dividend in enumerate(text.split("/")):
+        for piece in dividend.split("*"):
+            name, _, power = piece.strip().partition("^")
+            sign = -1 if number else 1
+            if name == "1":
+                continue
+            digits = power.lstrip("-")
+            if power and not digits.isdigit():
+                state.error("unknown-unit", f"`{text}` is no unit", use.span)
+                return None
+            factors.append(ast.UnitFactor(use.span, name, sign * int(power or "1")))
+    if not factors:
+        return Unit("1", ONE)
+    return resolve_unit(state, Env(scope), ast.UnitExpr(use.span, tuple(factors)))
+
+
+_HANDLERS: dict[type, Callable[[State, ModuleScope, Any], None]] = {
+    ast.Dimension: _dimension,
+    ast.TypeAlias: _alias,
+    ast.Enum: _enum,
+    ast.Kind: _kind,
+    ast.Fn: _fn,
+    ast.Part: _part,
+    ast.Evaluator: _evaluator,
+    ast.Claim: _claim,
+    ast.Let: _value,
+    ast.Calibrated: _value,
+    ast.UnitDecl: _unit,
+}
+
+
+def link_kinds(state: State, scope: ModuleScope) -> None:
+    """Set each kind's base; report circles and cut them."""
+    kinds = [k for k in scope.values.values() if isinstance(k, KindInfo)]
+    for kind in kinds:
+        if kind.decl is not None and kind.decl.base is not None:
+            kind.base = find_kind(state, scope, kind.decl.base) or state.component
+    for kind in kinds:
+        _cut_circle(state, kind)
+
+
+def _cut_circle(state: State, kind: KindInfo) -> None:
+    seen = [kind]
+    base = kind.base
+    while base is not None and base is not kind:
+        if any(base is k for k in seen):
+            return
+        seen.append(base)
+        base = base.base
+    if base is None or kind.decl is None:
+        return
+    chain = " -> ".join(k.name for k in [*seen, kind])
+    state.error(
+        "kind-cycle",
+        f"kinds extend each other: {chain}",
+        kind.decl.name.span,
+        others=[(k.decl.name.span, "part of the circle") for k in seen[1:] if k.decl],
+        help="a kind must come down to `component`",
+    )
+    kind.base = state.component

@@ -1,0 +1,174 @@
+"""Bodies of definitions: kinds, functions, components, evaluators, claims."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from hwdsl.semantics.blocks import check_block, check_rule, let_type
+from hwdsl.semantics.evaluators import check_bounds, check_claim, check_evaluator
+from hwdsl.semantics.expressions import require
+from hwdsl.semantics.missing import check_missing
+from hwdsl.semantics.relations import POISON, dimension
+from hwdsl.semantics.scopes import duplicate
+from hwdsl.semantics.signatures import function_env, override_conflicts, part_type
+from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.symbols import (
+    ClaimInfo,
+    ComponentInfo,
+    EvaluatorInfo,
+    FunctionInfo,
+    KindInfo,
+    MemberInfo,
+    ModuleScope,
+    Symbol,
+    ValueInfo,
+)
+from hwdsl.semantics.typeexprs import resolve_type
+from hwdsl.semantics.types import Int, RecordType
+from hwdsl.syntax import ast
+
+
+def put_off_bodies(state: State, scope: ModuleScope) -> None:
+    """Put off what must be typed on demand: lets of kinds, module values, evaluators."""
+    for symbol in scope.values.values():
+        if isinstance(symbol, KindInfo):
+            for info in symbol.members.values():
+                if isinstance(info.decl, ast.Let):
+                    _put_off_let(state, symbol, info, info.decl)
+        elif isinstance(symbol, ValueInfo):
+            _put_off_value(state, symbol)
+        elif isinstance(symbol, EvaluatorInfo):
+            _put_off_evaluator(state, symbol)
+
+
+def kind_env(kind: KindInfo, owner: Symbol | None = None) -> Env:
+    """The environment of a kind's members."""
+    assert kind.scope is not None
+    return Env(kind.scope, owner, records=(RecordType(kind),))
+
+
+def _put_off_let(state: State, kind: KindInfo, info: MemberInfo, node: ast.Let) -> None:
+    def work() -> None:
+        info.type = let_type(state, kind_env(kind).assign(None), node)
+
+    state.put_off(info, info.name, node.name.span, work)
+
+
+def _put_off_value(state: State, info: ValueInfo) -> None:
+    def work() -> None:
+        env = Env(info.scope, info)
+        if isinstance(info.decl, ast.Let):
+            info.type = let_type(state, env, info.decl)
+        else:
+            _calibrated(state, env, info, info.decl)
+
+    state.put_off(info, info.name, info.decl.name.span, work)
+
+
+def _calibrated(state: State, env: Env, info: ValueInfo, node: ast.Calibrated) -> None:
+    info.type = resolve_type(state, env, node.type)
+    if dimension(info.type) is None and info.type is not POISON:
+        state.error("not-a-number", f"a coefficient is a number, not {info.type}", node.type.span)
+    require(state, env, node.value, info.type, f"`{info.name}`", node.type.span)
+    if node.range is not None:
+        check_bounds(state, env, node.range, info.type, f"the bounds of `{info.name}`")
+
+
+def _put_off_evaluator(state: State, info: EvaluatorInfo) -> None:
+    state.put_off(info, info.name, info.decl.name.span, lambda: check_evaluator(state, info))
+
+
+def check_bodies(state: State, scope: ModuleScope) -> None:
+    """Check every definition of a module."""
+    for symbol in scope.values.values():
+        if isinstance(symbol, KindInfo):
+            _check_kind(state, symbol)
+        elif isinstance(symbol, FunctionInfo):
+            check_function(state, symbol, Env(scope, symbol))
+        elif isinstance(symbol, ComponentInfo):
+            _check_component(state, symbol)
+        elif isinstance(symbol, ClaimInfo):
+            check_claim(state, symbol)
+        elif isinstance(symbol, ValueInfo | EvaluatorInfo):
+            state.force(symbol)
+
+
+def _check_kind(state: State, kind: KindInfo) -> None:
+    assert kind.decl is not None
+    override_conflicts(state, kind)
+    _check_rule_names(state, kind)
+    env = kind_env(kind, kind)
+    others: list[ast.Member] = []
+    for member in kind.decl.members:
+        if isinstance(member, ast.Field):
+            _check_default(state, env, kind, member)
+        elif isinstance(member, ast.Let):
+            info = kind.members.get(member.name.name)
+            if info is not None:
+                state.member_type(info, member.name.span)
+        elif isinstance(member, ast.Part):
+            _check_slot(state, env, member)
+        elif isinstance(member, ast.Fn):
+            method = state.methods.get(member)
+            if method is not None:
+                check_function(state, method, evolve(env, owner=method))
+        elif isinstance(member, ast.Rule):
+            check_rule(state, env, member)
+        else:
+            others.append(member)
+    check_block(state, Env(env.scope, kind), RecordType(kind), others)
+
+
+def _check_rule_names(state: State, kind: KindInfo) -> None:
+    for base in kind.base.lineage() if kind.base is not None else ():
+        for name, rule in kind.rules.items():
+            if name in base.rules:
+                duplicate(state, name, rule.name, base.rules[name].name.span)
+
+
+def _check_default(state: State, env: Env, kind: KindInfo, node: ast.Field) -> None:
+    info = kind.members.get(node.name.name)
+    if node.default is None or info is None:
+        return
+    wanted = state.member_type(info, node.name.span)
+    what = f"the default of `{node.name.name}`"
+    require(state, env.assign(None), node.default, wanted, what, node.type.span)
+
+
+def _check_slot(state: State, env: Env, node: ast.Part) -> None:
+    if node.count is not None:
+        require(state, env, node.count, Int(), "a count")
+    type_ = part_type(state, env.scope, node)
+    if isinstance(type_, RecordType):
+        state.note_call(env.owner, type_.kind, node.span)
+        check_block(state, env, type_, node.members)
+
+
+def check_function(state: State, info: FunctionInfo, env: Env) -> None:
+    """Check a function's defaults, lets and body."""
+    env = function_env(env, info.decl)
+    types = dict(info.parameters)
+    for parameter in info.decl.parameters:
+        type_ = types[parameter.name.name]
+        if parameter.default is not None:
+            what = f"the default of `{parameter.name.name}`"
+            require(state, env, parameter.default, type_, what, parameter.type.span)
+    for parameter in info.decl.parameters:
+        env = env.bind(parameter.name, types[parameter.name.name])
+    for let in info.decl.lets:
+        env = env.bind(let.name, let_type(state, env, let))
+    what = f"the result of `{info.name}`"
+    require(state, env, info.decl.body, info.result, what, info.decl.result.span)
+
+
+def _check_component(state: State, info: ComponentInfo) -> None:
+    type_ = state.component_type(info, info.decl.span)
+    if info.decl.count is not None:
+        state.error(
+            "misplaced",
+            "a component at top level is one; parts have counts",
+            info.decl.count.span,
+            help="leave out the count",
+        )
+    check_block(state, Env(info.scope, info), type_, info.decl.members)
+    check_missing(state, info)

@@ -1,0 +1,231 @@
+"""Evaluators and claims: params, choices, outputs, expectations."""
+
+from __future__ import annotations
+
+from hwdsl.semantics.blocks import check_rule, let_type
+from hwdsl.semantics.expressions import (
+    condition,
+    infer,
+    mismatch,
+    output_unit,
+    require,
+)
+from hwdsl.semantics.relations import (
+    POISON,
+    REAL,
+    describe,
+    dimension,
+    fits,
+    is_poison,
+    kind_of,
+)
+from hwdsl.semantics.scopes import duplicate
+from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.symbols import ClaimInfo, EvaluatorInfo
+from hwdsl.semantics.typeexprs import resolve_type
+from hwdsl.semantics.types import BoolType, EnumType, Int, ListType, Real, Type
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+
+
+def check_evaluator(state: State, info: EvaluatorInfo) -> None:
+    """Check an evaluator and note its params, choices and outputs."""
+    env = Env(info.scope, info)
+    seen: dict[str, Span] = {}
+    rules: dict[str, Span] = {}
+    for member in info.decl.members:
+        if isinstance(member, ast.Rule):
+            _once(state, rules, member.name)
+            check_rule(state, env, member)
+        elif isinstance(member, ast.Param | ast.Choice | ast.Let | ast.Output):
+            _once(state, seen, member.name)
+            env = _member(state, env, info, member)
+    if not info.outputs:
+        state.diagnostics.warning(
+            "no-output",
+            f"`{info.name}` has no output",
+            info.decl.name.span,
+            help="add `output name in unit = value`",
+        )
+
+
+def _once(state: State, seen: dict[str, Span], ident: ast.Ident) -> None:
+    if ident.name in ("self", "outer", "feasible", "pi", "inf"):
+        state.error(
+            "reserved-name",
+            f"`{ident.name}` has a meaning of its own",
+            ident.span,
+            help="choose another name",
+        )
+    elif ident.name in seen:
+        duplicate(state, ident.name, ident, seen[ident.name])
+    seen.setdefault(ident.name, ident.span)
+
+
+def _member(
+    state: State,
+    env: Env,
+    info: EvaluatorInfo,
+    node: ast.Param | ast.Choice | ast.Let | ast.Output,
+) -> Env:
+    name = node.name.name
+    if isinstance(node, ast.Let):
+        return env.bind(node.name, let_type(state, env, node))
+    if isinstance(node, ast.Param):
+        type_ = info.free[name] = _param(state, env, node)
+    elif isinstance(node, ast.Choice):
+        type_ = info.free[name] = _choice(state, env, node)
+    else:
+        type_ = info.outputs[name] = _output(state, env, node)
+    return env.bind(node.name, type_)
+
+
+def _param(state: State, env: Env, node: ast.Param) -> Type:
+    type_ = resolve_type(state, env, node.type)
+    name = f"`{node.name.name}`"
+    if not isinstance(type_, Real | Int | BoolType | EnumType) and not is_poison(type_):
+        state.error(
+            "type-mismatch",
+            f"a param is a number, a bool or an enum case, not {type_}",
+            node.type.span,
+            help="use `choice` to pick one of several components",
+        )
+        type_ = POISON
+    if node.default is not None:
+        require(state, env, node.default, type_, f"the default of {name}", node.type.span)
+    if node.range is not None:
+        check_bounds(state, env, node.range, type_, f"the range of {name}")
+    return type_
+
+
+def check_bounds(state: State, env: Env, node: ast.Expr, type_: Type, what: str) -> None:
+    """Check `low .. high`, or a list of the values allowed."""
+    if isinstance(node, ast.Binary) and node.op == "..":
+        for end in (node.left, node.right):
+            require(state, env, end, type_, what)
+        state.checked.types[node] = ListType(type_)
+        return
+    element = iterated_as(state, env, node, type_, what)
+    if not fits(element, type_):
+        mismatch(state, env, node, element, type_, what)
+
+
+def iterated_as(state: State, env: Env, node: ast.Expr, type_: Type, what: str) -> Type:
+    """The element type of a list whose elements are expected to be of `type_`."""
+    found = infer(state, env, node, ListType(type_))
+    if isinstance(found, ListType):
+        return found.element
+    if not is_poison(found):
+        state.error(
+            "type-mismatch",
+            f"{what} is a list or `low .. high`",
+            node.span,
+            f"this is {describe(found, env.scope, node)}",
+        )
+    return POISON
+
+
+def _choice(state: State, env: Env, node: ast.Choice) -> Type:
+    type_ = resolve_type(state, env, node.type)
+    name = f"`{node.name.name}`"
+    if isinstance(node.alternatives, ast.ListLit):
+        if not node.alternatives.items:
+            state.error("empty-choice", f"{name} has nothing to choose from", node.span)
+        for item in node.alternatives.items:
+            require(state, env, item, type_, f"an alternative of {name}", node.type.span)
+        state.checked.types[node.alternatives] = ListType(type_)
+    else:
+        element = iterated_as(state, env, node.alternatives, type_, f"what {name} is chosen from")
+        if not fits(element, type_):
+            mismatch(state, env, node.alternatives, element, type_, f"an alternative of {name}")
+    if node.default is not None:
+        require(state, env, node.default, type_, f"the default of {name}", node.type.span)
+    return type_
+
+
+def _output(state: State, env: Env, node: ast.Output) -> Type:
+    name = f"`{node.name.name}`"
+    if node.type is not None:
+        declared = resolve_type(state, env, node.type)
+        require(state, env, node.value, declared, name, node.type.span)
+        return declared
+    type_ = infer(state, env, node.value)
+    if node.unit is not None:
+        unit = output_unit(state, env, node.unit, node.value, type_)
+        if is_poison(type_) and unit is not None:
+            return Real(unit.dim)
+    inner = type_.element if isinstance(type_, ListType) else type_
+    if kind_of(inner) is not None or isinstance(inner, ListType):
+        state.error(
+            "type-mismatch",
+            f"{name} is a component; an output is a value or a list of values",
+            node.value.span,
+            help="name the field that you ask for",
+        )
+        return POISON
+    return type_
+
+
+# --- claims ------------------------------------------------------------------------------------
+
+
+def check_claim(state: State, info: ClaimInfo) -> None:
+    """Check a claim's lets and expectations."""
+    env = Env(info.scope, info)
+    seen: dict[str, Span] = {}
+    for member in info.decl.members:
+        if isinstance(member, ast.Let):
+            _once(state, seen, member.name)
+            env = env.bind(member.name, let_type(state, env, member))
+        elif isinstance(member, ast.Expect):
+            _expect(state, env, member)
+
+
+def _expect(state: State, env: Env, node: ast.Expect) -> None:
+    condition(state, env, node.condition, "`expect`")
+    if node.tolerance is None:
+        return
+    tolerance = infer(state, env, node.tolerance)
+    compared = node.condition
+    if not isinstance(compared, ast.Compare) or compared.ops != ("==",):
+        state.error(
+            "bad-tolerance",
+            "`within` needs exactly one `==` to be within of",
+            node.condition.span,
+            help="write `expect a == b within …`, or leave out `within`",
+        )
+        return
+    types = [state.checked.types[e] for e in compared.operands]
+    value = next((t for t in types if not is_poison(t)), POISON)
+    if is_poison(value) or is_poison(tolerance):
+        return
+    if dimension(value) is None:
+        state.error(
+            "not-a-number",
+            "`within` is for numbers",
+            compared.span,
+            f"these are {describe(value, env.scope)}",
+        )
+        return
+    _tolerance(state, env, node, value, tolerance)
+
+
+def _tolerance(state: State, env: Env, node: ast.Expect, value: Type, tolerance: Type) -> None:
+    assert node.tolerance is not None
+    if node.mode in ("relative", "factor"):
+        if not fits(tolerance, REAL):
+            mismatch(state, env, node.tolerance, tolerance, REAL, f"a {node.mode} tolerance")
+        return
+    dim = dimension(value)
+    assert dim is not None
+    if node.mode == "" and dimension(tolerance) == dim and dim.is_one:
+        state.error(
+            "bad-tolerance",
+            "is this tolerance relative or absolute?",
+            node.tolerance.span,
+            help="write `within x relative` or `within x absolute`",
+        )
+    elif node.mode == "" and fits(tolerance, REAL):
+        return
+    elif not fits(tolerance, Real(dim)):
+        mismatch(state, env, node.tolerance, tolerance, Real(dim), "an absolute tolerance")

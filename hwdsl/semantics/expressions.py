@@ -1,0 +1,545 @@
+"""Types of expressions: literals, arithmetic, comparisons, conditions, lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from hwdsl.semantics.exact import exact
+from hwdsl.semantics.relations import (
+    BOOL,
+    INT,
+    POISON,
+    REAL,
+    TEXT,
+    describe,
+    dim_text,
+    dimension,
+    fits,
+    is_poison,
+    join,
+    kind_of,
+    over,
+    times,
+)
+from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.symbols import Case
+from hwdsl.semantics.typeexprs import literal_fits, resolve_unit
+from hwdsl.semantics.types import (
+    BoolType,
+    EnumType,
+    Int,
+    ListType,
+    Real,
+    TextType,
+    Type,
+)
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+from hwdsl.units import Unit
+
+Handler = Callable[[State, Env, Any, Type | None], Type]
+HANDLERS: dict[type, Handler] = {}
+"""How each kind of expression is typed; the other files of the checker add theirs."""
+
+
+def infer(state: State, env: Env, expr: ast.Expr, expected: Type | None = None) -> Type:
+    """The type of an expression, noted in `types`; `expected` only helps to read enum cases."""
+    type_ = HANDLERS[type(expr)](state, env, expr, expected)
+    state.checked.types[expr] = type_
+    return type_
+
+
+def require(
+    state: State,
+    env: Env,
+    expr: ast.Expr,
+    expected: Type,
+    what: str,
+    declared: Span | None = None,
+) -> Type:
+    """Check that an expression has the type that its place asks for."""
+    actual = infer(state, env, expr, expected)
+    if not fits(actual, expected):
+        mismatch(state, env, expr, actual, expected, what, declared)
+    return actual
+
+
+def mismatch(
+    state: State,
+    env: Env,
+    expr: ast.Expr,
+    actual: Type,
+    expected: Type,
+    what: str,
+    declared: Span | None = None,
+) -> None:
+    """Report a value of the wrong type, naming both sides."""
+    have, want = describe(actual, env.scope, expr), describe(expected, env.scope)
+    name, help = "type-mismatch", None
+    if isinstance(expected, Int) and isinstance(actual, Real) and actual.dim.is_one:
+        name, help = "int-from-real", "use `whole(x)`, `floor(x)`, `ceil(x)` or `round(x)`"
+    elif dimension(actual) is not None and dimension(expected) is not None:
+        name, help = "unit-mismatch", _unit_help(actual, expected, expr, want)
+    elif isinstance(expected, Real | Int):
+        name = "not-a-number"
+    others = [(declared, f"{what} is declared here: {want}")] if declared is not None else []
+    message = f"{what} must be {want}, not {have}"
+    state.error(name, message, expr.span, f"this is {have}", others=others, help=help)
+
+
+def _unit_help(actual: Type, expected: Type, expr: ast.Expr, want: str) -> str | None:
+    if isinstance(expr, ast.Number) and exact(expr.text) is not None:
+        return f"give the number its unit: {want}"
+    have, need = dimension(actual), dimension(expected)
+    if have is None or need is None:
+        return None
+    missing = over(need, have)
+    return f"multiply by something of dimension {dim_text(missing)}"
+
+
+def condition(state: State, env: Env, expr: ast.Expr, what: str) -> None:
+    """Check that an expression is a bool."""
+    require(state, env, expr, BOOL, what)
+
+
+# --- literals ----------------------------------------------------------------------------------
+
+
+def _number(state: State, env: Env, node: ast.Number, expected: Type | None) -> Type:
+    literal_fits(state, node.text, None, node.span)
+    return INT if node.is_int else REAL
+
+
+def _quantity(state: State, env: Env, node: ast.Quantity, expected: Type | None) -> Type:
+    unit = resolve_unit(state, env, node.unit)
+    if unit is None:
+        return POISON
+    literal_fits(state, node.text, unit, node.span)
+    return Real(unit.dim)
+
+
+def _text(state: State, env: Env, node: ast.Text, expected: Type | None) -> Type:
+    return TEXT
+
+
+def _bool(state: State, env: Env, node: ast.Bool, expected: Type | None) -> Type:
+    return BOOL
+
+
+# --- arithmetic --------------------------------------------------------------------------------
+
+
+def _unary(state: State, env: Env, node: ast.Unary, expected: Type | None) -> Type:
+    if node.op == "not":
+        condition(state, env, node.operand, "the operand of `not`")
+        return BOOL
+    type_ = infer(state, env, node.operand)
+    return type_ if is_poison(type_) else number(state, env, node.operand, type_, f"`{node.op}`")
+
+
+def number(state: State, env: Env, expr: ast.Expr, type_: Type, what: str) -> Type:
+    """The type itself if it is a number (or in error), else a finding."""
+    if is_poison(type_) or dimension(type_) is not None:
+        return type_
+    have = describe(type_, env.scope)
+    help = None
+    if kind_of(type_) is not None:
+        help = "name the field you mean: `x.field`"
+    elif isinstance(type_, ListType):
+        help = "reduce the list with `sum`, `max`, …, or take one element: `xs[0]`"
+    return state.error(
+        "not-a-number",
+        f"{what} needs a number, not {have}",
+        expr.span,
+        f"this is {have}",
+        help=help,
+    )
+
+
+_VERBS = {"+": "add", "-": "subtract"}
+
+
+def _binary(state: State, env: Env, node: ast.Binary, expected: Type | None) -> Type:
+    if node.op in ("and", "or"):
+        condition(state, env, node.left, f"the left side of `{node.op}`")
+        condition(state, env, node.right, f"the right side of `{node.op}`")
+        return BOOL
+    left = number(state, env, node.left, infer(state, env, node.left), f"`{node.op}`")
+    right = number(state, env, node.right, infer(state, env, node.right), f"`{node.op}`")
+    if is_poison(left) or is_poison(right):
+        return POISON
+    if node.op == "^":
+        return _power(state, env, node, left, right)
+    if node.op == "..":
+        return _range(state, env, node, left, right)
+    a, b = dimension(left), dimension(right)
+    assert a is not None
+    assert b is not None
+    both_int = isinstance(left, Int) and isinstance(right, Int)
+    if node.op == "*":
+        return INT if both_int else Real(times(a, b))
+    if node.op == "/":
+        return Real(over(a, b))
+    if a != b:
+        return _cannot(state, env, node, left, right)
+    return INT if both_int else Real(a)
+
+
+def _cannot(state: State, env: Env, node: ast.Binary, left: Type, right: Type) -> Type:
+    have_left = describe(left, env.scope, node.left)
+    have_right = describe(right, env.scope, node.right)
+    a, b = short(node.left), short(node.right)
+    verb = _VERBS[node.op]
+    return state.error(
+        "unit-mismatch",
+        f"cannot {verb} {a} and {b}" if verb == "add" else f"cannot {verb} {b} from {a}",
+        node.op_span,
+        "both sides must have the same dimension",
+        others=[
+            (node.left.span, f"this is {have_left}"),
+            (node.right.span, f"this is {have_right}"),
+        ],
+        help=_zero_help(node.left, node.right, have_left, have_right),
+    )
+
+
+def _zero_help(left: ast.Expr, right: ast.Expr, have_left: str, have_right: str) -> str | None:
+    for side, want in ((left, have_right), (right, have_left)):
+        if isinstance(side, ast.Number):
+            return f"give `{side.text}` its unit, so that it is {want}"
+    return None
+
+
+def short(expr: ast.Expr) -> str:
+    """How a message quotes an expression."""
+    text = " ".join(expr.span.text.split())
+    return f"`{text}`" if len(text) <= 40 else f"`{text[:37]}…`"
+
+
+def _power(state: State, env: Env, node: ast.Binary, base: Type, exponent: Type) -> Type:
+    dim = dimension(exponent)
+    if dim is not None and not dim.is_one:
+        have = describe(exponent, env.scope, node.right)
+        return state.error(
+            "bad-exponent", "an exponent is a pure number", node.right.span, f"this is {have}"
+        )
+    value = literal_exponent(node.right)
+    if value is not None and (abs(value) > 1000 or value.denominator > 1000):
+        value = None
+    of = dimension(base)
+    assert of is not None
+    if of.is_one:
+        whole = value is not None and value.denominator == 1 and value >= 0
+        return INT if whole and isinstance(base, Int) else REAL
+    if value is None:
+        have = describe(base, env.scope, node.left)
+        return state.error(
+            "bad-exponent",
+            "a quantity takes a literal exponent, so that the dimension of the result is known",
+            node.right.span,
+            "this is no literal number within bounds",
+            others=[(node.left.span, f"this is {have}")],
+            help="divide the base by a quantity of its dimension first",
+        )
+    return Real(of**value)
+
+
+def literal_exponent(node: ast.Expr) -> Fraction | None:
+    """The rational an exponent denotes: `2`, `-1`, `0.5`, `(1 / 3)`; None if it is no literal."""
+    if isinstance(node, ast.Number):
+        return exact(node.text)
+    if isinstance(node, ast.Unary) and node.op in "+-":
+        inner = literal_exponent(node.operand)
+        return inner if inner is None or node.op == "+" else -inner
+    if isinstance(node, ast.Binary) and node.op == "/":
+        top, bottom = literal_exponent(node.left), literal_exponent(node.right)
+        return top / bottom if top is not None and bottom else None
+    return None
+
+
+def _range(state: State, env: Env, node: ast.Binary, left: Type, right: Type) -> Type:
+    if isinstance(left, Int) and isinstance(right, Int):
+        return ListType(INT)
+    wrong, type_ = (node.right, right) if isinstance(left, Int) else (node.left, left)
+    have = describe(type_, env.scope, wrong)
+    return state.error(
+        "type-mismatch",
+        "a range of numbers to go through has int ends",
+        wrong.span,
+        f"this is {have}",
+        help="use `whole(x)`, `floor(x)` or `ceil(x)`, or list the values: `[a, b, c]`",
+    )
+
+
+# --- comparison and choice ---------------------------------------------------------------------
+
+
+def _compare(state: State, env: Env, node: ast.Compare, expected: Type | None) -> Type:
+    types = _operand_types(state, env, node)
+    for i, op in enumerate(node.ops):
+        _compare_two(state, env, node, i, op, types[i], types[i + 1])
+    return BOOL
+
+
+def _operand_types(state: State, env: Env, node: ast.Compare) -> list[Type]:
+    """Bare names that mean nothing by themselves are read last: they may be enum cases."""
+    from hwdsl.semantics.names import means_nothing
+
+    types: dict[int, Type] = {}
+    enum: Type | None = None
+    later = [i for i, e in enumerate(node.operands) if means_nothing(state, env, e)]
+    for i, operand in enumerate(node.operands):
+        if i not in later:
+            types[i] = infer(state, env, operand)
+            enum = types[i] if isinstance(types[i], EnumType) else enum
+    for i in later:
+        types[i] = infer(state, env, node.operands[i], enum)
+    return [types[i] for i in range(len(node.operands))]
+
+
+def _compare_two(
+    state: State, env: Env, node: ast.Compare, i: int, op: str, left: Type, right: Type
+) -> None:
+    if is_poison(left) or is_poison(right):
+        return
+    a, b = node.operands[i], node.operands[i + 1]
+    sides = [
+        (a.span, f"this is {describe(left, env.scope, a)}"),
+        (b.span, f"this is {describe(right, env.scope, b)}"),
+    ]
+    left_dim, right_dim = dimension(left), dimension(right)
+    if left_dim is not None and right_dim is not None:
+        if left_dim != right_dim:
+            state.error(
+                "unit-mismatch",
+                f"cannot compare {short(a)} with {short(b)}",
+                a.span.to(b.span),
+                others=sides,
+                help=_zero_help(a, b, sides[0][1][8:], sides[1][1][8:]),
+            )
+        return
+    if op not in ("==", "!="):
+        wrong = a if left_dim is None else b
+        number(state, env, wrong, left if left_dim is None else right, f"`{op}`")
+    elif not _comparable(left, right):
+        state.error(
+            "type-mismatch",
+            f"cannot compare {short(a)} with {short(b)}",
+            a.span.to(b.span),
+            others=sides,
+        )
+
+
+def _comparable(left: Type, right: Type) -> bool:
+    if kind_of(left) is not None and kind_of(right) is not None:
+        return join(left, right) is not None
+    simple = (EnumType, BoolType, TextType)
+    return isinstance(left, simple) and isinstance(right, simple) and fits(left, right)
+
+
+def _cond(state: State, env: Env, node: ast.Cond, expected: Type | None) -> Type:
+    condition(state, env, node.condition, "the condition of `if`")
+    return branches(state, env, [node.yes, node.no], expected, "the branches of `if`")
+
+
+def branches(
+    state: State, env: Env, exprs: list[ast.Expr], expected: Type | None, what: str
+) -> Type:
+    """The common type of alternatives; enum cases are read as the first enum found."""
+    result: Type = POISON
+    first: ast.Expr | None = None
+    for expr in exprs:
+        hint = expected or (result if isinstance(result, EnumType) else None)
+        type_ = infer(state, env, expr, hint)
+        both = join(result, type_)
+        if both is None and first is not None:
+            sides = [
+                (e.span, f"this is {describe(t, env.scope, e)}")
+                for e, t in ((first, result), (expr, type_))
+            ]
+            numbers = dimension(result) is not None and dimension(type_) is not None
+            state.error(
+                "unit-mismatch" if numbers else "type-mismatch",
+                f"{what} must have one type",
+                expr.span,
+                sides[1][1],
+                others=sides[:1],
+                help=_zero_help(first, expr, sides[0][1][8:], sides[1][1][8:]),
+            )
+            return POISON
+        if both is not None:
+            result = both
+        if first is None and not is_poison(type_):
+            first = expr
+    return result
+
+
+def _match(state: State, env: Env, node: ast.Match, expected: Type | None) -> Type:
+    subject = infer(state, env, node.subject)
+    if not isinstance(subject, EnumType | Int) and not is_poison(subject):
+        have = describe(subject, env.scope, node.subject)
+        state.error(
+            "type-mismatch",
+            f"`match` tells enum cases or ints apart, not {have}",
+            node.subject.span,
+            f"this is {have}",
+        )
+        subject = POISON
+    _patterns(state, env, node, subject)
+    return branches(state, env, [a.value for a in node.arms], expected, "the arms of `match`")
+
+
+def _patterns(state: State, env: Env, node: ast.Match, subject: Type) -> None:
+    seen: dict[object, Span] = {}
+    for arm in node.arms:
+        for pattern in arm.patterns:
+            key = _pattern(state, env, pattern, subject)
+            if key is None:
+                continue
+            if key in seen or "else" in seen:
+                before = seen.get(key) or seen["else"]
+                state.error(
+                    "unreachable-arm",
+                    "this pattern is never reached",
+                    pattern.span,
+                    others=[(before, "this one comes first")],
+                )
+            seen.setdefault(key, pattern.span)
+    if is_poison(subject) or "else" in seen:
+        return
+    if isinstance(subject, EnumType):
+        missing = [c for i, c in enumerate(subject.enum.cases) if i not in seen]
+        what = ", ".join(f"`{c}`" for c in missing)
+    else:
+        missing = ["else"]
+        what = "all other ints"
+    if missing:
+        state.error(
+            "not-exhaustive",
+            f"`match` says nothing of {what}",
+            node.span,
+            help="add an arm for each, or `else => …`",
+        )
+
+
+def _pattern(state: State, env: Env, pattern: ast.Pattern, subject: Type) -> object:
+    """What a pattern matches: the index of a case, a number, `"else"`; None if it is in error."""
+    if pattern.path is None and pattern.number is None:
+        return "else"
+    if is_poison(subject):
+        return None
+    if pattern.number is not None:
+        if isinstance(subject, Int):
+            value = exact(pattern.number)
+            if value is not None and value.denominator == 1:
+                return ("int", value)
+            state.error("int-from-real", "an int never is this number", pattern.span)
+            return None
+        state.error(
+            "type-mismatch",
+            f"a number is no case of `{subject}`",
+            pattern.span,
+            help="name the case",
+        )
+        return None
+    assert pattern.path is not None
+    last = pattern.path[-1]
+    if isinstance(subject, EnumType):
+        if last.name in subject.enum.cases:
+            index = subject.enum.cases.index(last.name)
+            state.resolve(pattern, Case(subject.enum, index))
+            return index
+        known = subject.enum.cases
+        state.unknown("unknown-name", f"case of `{subject}`:", last.name, last.span, known)
+        return None
+    state.error("type-mismatch", "an int is matched by literal numbers", pattern.span)
+    return None
+
+
+# --- lists -------------------------------------------------------------------------------------
+
+
+def _list(state: State, env: Env, node: ast.ListLit, expected: Type | None) -> Type:
+    hint = expected.element if isinstance(expected, ListType) else None
+    return ListType(branches(state, env, list(node.items), hint, "the elements of a list"))
+
+
+def iterated(state: State, env: Env, expr: ast.Expr, what: str) -> Type:
+    """The element type of a list to go through."""
+    type_ = infer(state, env, expr)
+    if isinstance(type_, ListType):
+        return type_.element
+    if not is_poison(type_):
+        have = describe(type_, env.scope, expr)
+        help = None
+        if kind_of(type_) is not None:
+            help = "a counted part is one record; the list of parts is `x.parts.kind`"
+        state.error(
+            "type-mismatch",
+            f"{what} needs a list, not {have}",
+            expr.span,
+            f"this is {have}",
+            help=help,
+        )
+    return POISON
+
+
+def _comprehension(state: State, env: Env, node: ast.Comprehension, expected: Type | None) -> Type:
+    return ListType(comprehension(state, env, node, expected)[0])
+
+
+def comprehension(
+    state: State, env: Env, node: ast.Comprehension, expected: Type | None
+) -> tuple[Type, tuple[tuple[str, Type], ...]]:
+    """The type of a comprehension's elements, and its variables with theirs."""
+    variables: list[tuple[str, Type]] = []
+    for generator in node.generators:
+        element = iterated(state, env, generator.iterable, "`for`")
+        env = env.bind(generator.name, element)
+        variables.append((generator.name.name, element))
+    if node.condition is not None:
+        condition(state, env, node.condition, "the condition of a `for`")
+    hint = expected.element if isinstance(expected, ListType) else None
+    return infer(state, env, node.element, hint), tuple(variables)
+
+
+def output_unit(
+    state: State, env: Env, unit: ast.UnitExpr, expr: ast.Expr, type_: Type
+) -> Unit | None:
+    """Check that a value can be shown in a unit; the unit, or None if it is in error."""
+    found = resolve_unit(state, env, unit)
+    if found is None or is_poison(type_):
+        return found
+    inner = type_.element if isinstance(type_, ListType) else type_
+    dim = dimension(inner)
+    if dim is None:
+        number(state, env, expr, inner, "a unit")
+    elif dim != found.dim:
+        have, want = describe(inner, env.scope, expr), describe(Real(found.dim), env.scope)
+        state.error(
+            "unit-mismatch",
+            f"{short(expr)} cannot be shown in {found.name}",
+            expr.span,
+            f"this is {have}",
+            others=[(unit.span, f"this is {want}")],
+        )
+    return found
+
+
+HANDLERS.update(
+    {
+        ast.Number: _number,
+        ast.Quantity: _quantity,
+        ast.Text: _text,
+        ast.Bool: _bool,
+        ast.Unary: _unary,
+        ast.Binary: _binary,
+        ast.Compare: _compare,
+        ast.Cond: _cond,
+        ast.Match: _match,
+        ast.ListLit: _list,
+        ast.Comprehension: _comprehension,
+    }
+)

@@ -1,0 +1,98 @@
+"""`iterate`: states, what follows them, when it ends."""
+
+from __future__ import annotations
+
+from hwdsl.semantics.blocks import let_type
+from hwdsl.semantics.expressions import HANDLERS, condition, infer, iterated, require
+from hwdsl.semantics.relations import BOOL, INT, fits
+from hwdsl.semantics.scopes import duplicate
+from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.typeexprs import resolve_type
+from hwdsl.semantics.types import Int, ListType, ResultType, Type
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+
+
+def _iterate(state: State, env: Env, node: ast.Iterate, expected: Type | None) -> Type:
+    type_ = iterated(state, env, node.range, "`iterate`")
+    if not fits(type_, INT):
+        state.error(
+            "type-mismatch",
+            "`iterate` counts through a range of ints",
+            node.range.span,
+            help="write `iterate n in 1 .. last { … }`",
+        )
+    states = _states(state, env, node)
+    inner = env.bind(node.variable, INT)
+    for member in node.members:
+        if isinstance(member, ast.State) and member.name.name in states:
+            inner = inner.bind(member.name, states[member.name.name])
+    _rounds(state, inner, node, states)
+    traces = tuple((name, ListType(type_)) for name, type_ in states.items())
+    fields = (
+        *states.items(),
+        ("rounds", INT),
+        ("settled", BOOL),
+        ("trace", ResultType(traces, "trace")),
+    )
+    return ResultType(fields, "result of `iterate`")
+
+
+def _states(state: State, env: Env, node: ast.Iterate) -> dict[str, Type]:
+    states: dict[str, Type] = {}
+    seen: dict[str, Span] = {}
+    for member in node.members:
+        if not isinstance(member, ast.State):
+            continue
+        name = member.name.name
+        type_ = resolve_type(state, env, member.type)
+        require(state, env, member.initial, type_, f"`{name}`", member.type.span)
+        if name in seen:
+            duplicate(state, name, member.name, seen[name])
+        elif name in ("rounds", "settled", "trace"):
+            state.error(
+                "reserved-name",
+                f"the result of `iterate` has a `{name}` of its own",
+                member.name.span,
+            )
+        seen.setdefault(name, member.name.span)
+        states.setdefault(name, type_)
+    return states
+
+
+def _rounds(state: State, env: Env, node: ast.Iterate, states: dict[str, Type]) -> None:
+    """Check the body of a round; its lets hold from where they stand."""
+    given: dict[str, Span] = {}
+    for member in node.members:
+        if isinstance(member, ast.Let):
+            env = env.bind(member.name, let_type(state, env, member))
+        elif isinstance(member, ast.Until):
+            condition(state, env, member.condition, "the condition of `until`")
+        elif isinstance(member, ast.Next):
+            _next(state, env, member, states, given)
+
+
+def _next(
+    state: State, env: Env, node: ast.Next, states: dict[str, Type], given: dict[str, Span]
+) -> None:
+    name = node.name.name
+    wanted = states.get(name)
+    if wanted is None:
+        state.unknown("unknown-name", "state", name, node.name.span, states)
+        infer(state, env, node.value)
+        return
+    if node.index is None:
+        if name in given:
+            duplicate(state, name, node.name, given[name])
+        given[name] = node.name.span
+    else:
+        require(state, env, node.index, Int(), "an index")
+        if isinstance(wanted, ListType):
+            wanted = wanted.element
+        else:
+            state.error("type-mismatch", f"`{name}` is no list", node.name.span)
+            return
+    require(state, env, node.value, wanted, f"`{name}`")
+
+
+HANDLERS[ast.Iterate] = _iterate

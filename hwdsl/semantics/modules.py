@@ -1,0 +1,234 @@
+"""Finding and reading files: a file, all it uses, and the tables it imports."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+from attrs import define, field, frozen
+
+from hwdsl.diagnostics import Diagnostics, did_you_mean
+from hwdsl.source import Source, Span
+from hwdsl.syntax import ast, parse
+
+PRELUDE = "std.units"
+MAX_MODULE = 4_000_000
+MAX_TABLE = 64_000_000
+
+
+@frozen(eq=False)
+class RawTable:
+    """A CSV file as read: its header and rows, still text."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    digest: str
+
+
+@define(eq=False)
+class Loaded:
+    """One file read: its name, tree, and what each of its `use` items leads to."""
+
+    name: str
+    tree: ast.Module
+    library: bool
+    modules: dict[ast.Use, str] = field(factory=dict)
+    tables: dict[ast.Use, RawTable] = field(factory=dict)
+
+
+@define(eq=False)
+class Modules:
+    """A program's files, each after those it uses; `main` is the name of the one asked for."""
+
+    main: str
+    loaded: dict[str, Loaded]
+
+
+def load(start: str | Path | Source, diagnostics: Diagnostics) -> Modules:
+    """Read a file and everything it uses. Raises OSError if `start` itself cannot be read."""
+    if isinstance(start, Source):
+        source, folder = start, Path(start.name).parent
+    else:
+        path = Path(start)
+        source, folder = Source(str(start), read_text(path, MAX_MODULE)), path.parent
+    loader = _Loader(diagnostics, library_root(), folder)
+    name = loader.name_of(Path(source.name))
+    loader.add(name, source, folder, parse(source, diagnostics))
+    return Modules(name, loader.loaded)
+
+
+def library_root() -> Path:
+    """The folder of the library that comes with the compiler."""
+    return Path(str(files("hwdsl.library")))
+
+
+def read_text(path: Path, limit: int) -> str:
+    """Read a regular file of at most `limit` bytes. Raises OSError, also for anything else."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not a file")
+    if path.stat().st_size > limit:
+        raise OSError(f"{path} is larger than {limit // 1_000_000} MB")
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise OSError(f"{path} is not UTF-8 text: {error.reason}") from error
+
+
+@define(eq=False)
+class _Loader:
+    diagnostics: Diagnostics
+    library: Path
+    root: Path
+    loaded: dict[str, Loaded] = field(factory=dict)
+    chain: list[str] = field(factory=list)
+
+    def name_of(self, path: Path) -> str:
+        """The dotted name of a file: its library path if it lies there, else its stem."""
+        try:
+            inside = path.resolve().relative_to(self.library.resolve())
+        except ValueError:
+            return path.stem
+        return ".".join(inside.with_suffix("").parts) if path.is_file() else path.stem
+
+    def add(self, name: str, source: Source, folder: Path, tree: ast.Module) -> None:
+        """Follow a module's `use` items, then list it."""
+        library = self.library.resolve() in (folder / "x").resolve().parents
+        unit = Loaded(name, tree, library)
+        self.chain.append(name)
+        if name != PRELUDE:
+            self._follow_prelude()
+        for item in tree.items:
+            if isinstance(item, ast.Use):
+                self._follow(unit, item, folder)
+        self.chain.pop()
+        self.loaded[name] = unit
+
+    def _follow_prelude(self) -> None:
+        path = self.library.joinpath(*PRELUDE.split(".")).with_suffix(".hw")
+        if PRELUDE not in self.loaded and PRELUDE not in self.chain and path.is_file():
+            self._read(PRELUDE, path)
+
+    def _follow(self, unit: Loaded, use: ast.Use, folder: Path) -> None:
+        if use.file is not None:
+            self._table(unit, use, folder)
+            return
+        dotted = ".".join(part.name for part in use.path)
+        found = self._find(use, folder)
+        if found is None:
+            self._unknown(use, dotted, folder)
+            return
+        name, path = found
+        if name in self.chain:
+            self._cycle(use, name)
+            return
+        if name not in self.loaded and not self._read(name, path, use.span):
+            return
+        unit.modules[use] = name
+
+    def _find(self, use: ast.Use, folder: Path) -> tuple[str, Path] | None:
+        parts = [part.name for part in use.path]
+        for start in (self.library, folder):
+            path = start.joinpath(*parts).with_suffix(".hw")
+            if path.is_file():
+                name = self.name_of(path)
+                return (name if "." in name else self._user_name(path)), path
+        return None
+
+    def _user_name(self, path: Path) -> str:
+        try:
+            inside = path.resolve().relative_to(self.root.resolve())
+        except ValueError:
+            return path.stem
+        return ".".join(inside.with_suffix("").parts)
+
+    def _read(self, name: str, path: Path, span: Span | None = None) -> bool:
+        try:
+            text = read_text(path, MAX_MODULE)
+        except OSError as error:
+            if span is not None:
+                self.diagnostics.error("unreadable-file", str(error), span)
+            return False
+        source = Source(str(path), text)
+        self.add(name, source, path.parent, _parse(source, self.diagnostics, self.library))
+        return True
+
+    def _cycle(self, use: ast.Use, name: str) -> None:
+        chain = [*self.chain[self.chain.index(name) :], name]
+        self.diagnostics.error(
+            "import-cycle",
+            "modules use each other: " + " -> ".join(chain),
+            use.span,
+            f"this leads back to `{name}`",
+            help="move what both need into a module of its own",
+        )
+
+    def _unknown(self, use: ast.Use, dotted: str, folder: Path) -> None:
+        self.diagnostics.error(
+            "unknown-module",
+            f"there is no module `{dotted}`",
+            use.span,
+            "neither in the library nor beside this file",
+            help=did_you_mean(dotted, _known_modules(self.library, folder)),
+        )
+
+    def _table(self, unit: Loaded, use: ast.Use, folder: Path) -> None:
+        assert use.file is not None
+        top = self.library if unit.library else self.root
+        path = folder / use.file
+        if top.resolve() not in path.resolve().parents:
+            self.diagnostics.error(
+                "unreadable-file",
+                f"`{use.file}` lies outside the folder of the program",
+                use.span,
+                help="copy the table beside the file that uses it",
+            )
+            return
+        try:
+            unit.tables[use] = read_table(read_text(path, MAX_TABLE))
+        except (OSError, ValueError) as error:
+            self.diagnostics.error("unreadable-file", f"`{use.file}`: {error}", use.span)
+
+
+_parsed: dict[tuple[str, str], ast.Module] = {}
+
+
+def _parse(source: Source, diagnostics: Diagnostics, library: Path) -> ast.Module:
+    """Parse; a library file that parsed without a finding is kept for this process."""
+    if library not in Path(source.name).parents:
+        return parse(source, diagnostics)
+    key = (source.name, source.text)
+    if key not in _parsed:
+        own = Diagnostics()
+        tree = parse(source, own)
+        for item in own.items:
+            diagnostics.add(item)
+        if own.items:
+            return tree
+        _parsed[key] = tree
+    return _parsed[key]
+
+
+def _known_modules(*folders: Path) -> Iterator[str]:
+    for folder in folders:
+        for pattern in ("*.hw", "*/*.hw"):
+            for path in sorted(folder.glob(pattern)):
+                yield ".".join(path.relative_to(folder).with_suffix("").parts)
+
+
+def read_table(text: str) -> RawTable:
+    """Split CSV text into header and rows. Raises ValueError if it is no rectangle."""
+    try:
+        lines = [tuple(c.strip() for c in row) for row in csv.reader(io.StringIO(text)) if row]
+    except csv.Error as error:
+        raise ValueError(f"not a CSV file: {error}") from error
+    lines = [row for row in lines if not row[0].startswith("#")]
+    if not lines:
+        raise ValueError("the table is empty")
+    for number, row in enumerate(lines[1:], start=2):
+        if len(row) != len(lines[0]):
+            raise ValueError(f"row {number} has {len(row)} cells, the header {len(lines[0])}")
+    return RawTable(lines[0], tuple(lines[1:]), hashlib.sha256(text.encode()).hexdigest())

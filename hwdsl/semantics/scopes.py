@@ -1,0 +1,200 @@
+"""Scopes: what a module imports, and looking names up in its three namespaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, MutableMapping
+from typing import TypeVar
+
+from hwdsl.semantics.modules import PRELUDE, Loaded
+from hwdsl.semantics.relations import REAL
+from hwdsl.semantics.state import PERCENT, RESERVED, Extra, State
+from hwdsl.semantics.symbols import ModuleScope, Symbol, TypeSymbol
+from hwdsl.semantics.types import BoolType, Int, TextType
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+from hwdsl.units import Unit
+
+T = TypeVar("T")
+
+PRIMITIVE: Mapping[str, TypeSymbol] = {
+    "real": REAL,
+    "int": Int(),
+    "bool": BoolType(),
+    "text": TextType(),
+}
+PREDECLARED = ("pi", "inf")
+
+
+def open_scope(state: State, loaded: Loaded, scopes: Mapping[str, ModuleScope]) -> ModuleScope:
+    """Make a module's scope with all it imports; what it declares itself comes later."""
+    scope = ModuleScope(loaded.name, loaded.tree)
+    extra = state.extras[scope] = Extra()
+    scope.visible_types.update({**PRIMITIVE, "component": state.component})
+    scope.visible_units["%"] = PERCENT
+    if loaded.name != PRELUDE and PRELUDE in scopes:
+        _import_all(scope, scopes[PRELUDE], Extra(), {})
+    origin: dict[tuple[str, str], str] = {}
+    uses = [(use, scopes[name]) for use, name in loaded.modules.items() if name in scopes]
+    for use, module in uses:
+        alias = use.alias or use.path[-1]
+        if use.names is None:
+            _import_all(scope, module, extra, origin)
+        scope.namespaces[alias.name] = module
+    for use, module in uses:
+        for name in use.names or ():
+            _import_one(state, scope, module, name, extra)
+    return scope
+
+
+def _public(name: str) -> bool:
+    return not name.startswith("_")
+
+
+def _import_all(
+    scope: ModuleScope, module: ModuleScope, extra: Extra, origin: dict[tuple[str, str], str]
+) -> None:
+    _merge("value", scope.visible_values, module, module.values, extra.ambiguous_values, origin)
+    _merge("type", scope.visible_types, module, module.types, extra.ambiguous_types, origin)
+    _merge("unit", scope.visible_units, module, module.units, extra.ambiguous_units, origin)
+
+
+def _merge(
+    space: str,
+    visible: MutableMapping[str, T],
+    module: ModuleScope,
+    own: Mapping[str, T],
+    ambiguous: dict[str, tuple[str, str]],
+    origin: dict[tuple[str, str], str],
+) -> None:
+    for name, symbol in own.items():
+        if not _public(name):
+            continue
+        before = origin.get((space, name))
+        if before is not None and visible.get(name) is not symbol:
+            ambiguous[name] = (before, module.name)
+        origin[space, name] = module.name
+        visible[name] = symbol
+
+
+def _import_one(
+    state: State, scope: ModuleScope, module: ModuleScope, ident: ast.Ident, extra: Extra
+) -> None:
+    name = ident.name
+    found = False
+    if name in module.values:
+        found = True
+        scope.visible_values[name] = module.values[name]
+        extra.ambiguous_values.pop(name, None)
+    if name in module.types:
+        found = True
+        scope.visible_types[name] = module.types[name]
+        extra.ambiguous_types.pop(name, None)
+    for unit in state.extras[module].families.get(name, (name,)):
+        if unit in module.units:
+            found = True
+            scope.visible_units[unit] = module.units[unit]
+            extra.ambiguous_units.pop(unit, None)
+    if not found:
+        known = [*module.values, *module.types, *module.units]
+        state.unknown("unknown-name", f"name in `{module.name}`:", name, ident.span, known)
+        return
+    for space in ("value", "type", "unit"):
+        extra.places.setdefault((f"import {space}", name), ident.span)
+
+
+def declare(
+    state: State, scope: ModuleScope, spaces: Iterable[str], ident: ast.Ident, name: str = ""
+) -> bool:
+    """Claim a name in some of a module's namespaces; False (and a finding) if it is taken."""
+    extra = state.extras[scope]
+    name = name or ident.name
+    spaces = tuple(spaces)
+    if (
+        name in RESERVED
+        or (name in PREDECLARED and "value" in spaces)
+        or (name in (*PRIMITIVE, "component") and "type" in spaces)
+    ):
+        state.error(
+            "reserved-name",
+            f"`{name}` has a meaning of its own in the language",
+            ident.span,
+            help="choose another name",
+        )
+        return False
+    for space in spaces:
+        before = extra.places.get((space, name))
+        if before is not None:
+            duplicate(state, name, ident, before)
+            return False
+    for space in spaces:
+        extra.places[space, name] = ident.span
+    return True
+
+
+def duplicate(state: State, name: str, ident: ast.Ident, before: Span) -> None:
+    """Report a name declared twice."""
+
+    state.error(
+        "duplicate-name",
+        f"`{name}` is declared twice",
+        ident.span,
+        "declared again here",
+        others=[(before, "first declared here")],
+        help="rename one of them",
+    )
+
+
+def own_value(state: State, scope: ModuleScope, name: str, symbol: Symbol) -> None:
+    """Enter a module's own value."""
+    scope.values[name] = scope.visible_values[name] = symbol
+    state.extras[scope].ambiguous_values.pop(name, None)
+
+
+def own_type(state: State, scope: ModuleScope, name: str, symbol: TypeSymbol) -> None:
+    """Enter a module's own type."""
+    scope.types[name] = scope.visible_types[name] = symbol
+    state.extras[scope].ambiguous_types.pop(name, None)
+
+
+def own_unit(state: State, scope: ModuleScope, unit: Unit) -> None:
+    """Enter a module's own unit."""
+    scope.units[unit.name] = scope.visible_units[unit.name] = unit
+    state.extras[scope].ambiguous_units.pop(unit.name, None)
+
+
+def ambiguous(state: State, name: str, clashes: Mapping[str, tuple[str, str]], span: Span) -> bool:
+    """Report a name that two imports bring, if this is one."""
+    clash = clashes.get(name)
+    if clash is None:
+        return False
+    state.error(
+        "ambiguous-name",
+        f"`{name}` comes from `{clash[0]}` and from `{clash[1]}`",
+        span,
+        help=f"import it by name from one of them: `use {clash[0]}: {name}`",
+    )
+    return True
+
+
+def find_value(state: State, scope: ModuleScope, name: str, span: Span) -> Symbol | None:
+    """The module-level value of that name; ambiguity is reported here."""
+    extra = state.extras[scope]
+    if name in extra.ambiguous_values:
+        ambiguous(state, name, extra.ambiguous_values, span)
+    return scope.visible_values.get(name)
+
+
+def find_type(state: State, scope: ModuleScope, name: str, span: Span) -> TypeSymbol | None:
+    """The type of that name; ambiguity is reported here."""
+    extra = state.extras[scope]
+    if name in extra.ambiguous_types:
+        ambiguous(state, name, extra.ambiguous_types, span)
+    return scope.visible_types.get(name)
+
+
+def find_unit(state: State, scope: ModuleScope, name: str, span: Span) -> Unit | None:
+    """The unit of that name; ambiguity is reported here."""
+    extra = state.extras[scope]
+    if name in extra.ambiguous_units:
+        ambiguous(state, name, extra.ambiguous_units, span)
+    return scope.visible_units.get(name)

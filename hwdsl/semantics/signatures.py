@@ -1,0 +1,335 @@
+"""Signatures: members of kinds, parameters of functions, kinds and shapes of components."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from attrs import evolve
+
+from hwdsl.semantics.relations import BOOL, POISON, TEXT, describe, fits, kind_of
+from hwdsl.semantics.scopes import duplicate, find_value
+from hwdsl.semantics.state import IMPLICIT, RESERVED, Env, State
+from hwdsl.semantics.symbols import (
+    EMPTY_SHAPE,
+    ComponentInfo,
+    FunctionInfo,
+    Global,
+    KindInfo,
+    MemberInfo,
+    ModuleScope,
+    Shape,
+    Symbol,
+)
+from hwdsl.semantics.typeexprs import find_kind, resolve_type
+from hwdsl.semantics.types import Int, ListType, Real, RecordType, Type
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+from hwdsl.units import Dim
+
+
+def sign_module(state: State, scope: ModuleScope) -> None:
+    """Fill in members of kinds, signatures of functions; put off shapes of components."""
+    for symbol in scope.values.values():
+        if isinstance(symbol, ComponentInfo):
+            _put_off_component(state, symbol)
+    for symbol in scope.values.values():
+        if isinstance(symbol, KindInfo):
+            _sign_kind(state, symbol)
+        elif isinstance(symbol, FunctionInfo):
+            sign_function(state, symbol)
+
+
+def _sign_kind(state: State, kind: KindInfo) -> None:
+    assert kind.decl is not None
+    assert kind.scope is not None
+    for member in kind.decl.members:
+        if isinstance(member, ast.Field | ast.Let | ast.Part | ast.Fn):
+            _sign_member(state, kind, kind.scope, member)
+        elif isinstance(member, ast.Rule):
+            before = kind.rules.get(member.name.name)
+            if before is not None:
+                duplicate(state, member.name.name, member.name, before.name.span)
+            kind.rules[member.name.name] = member
+
+
+_ROLES: Mapping[type, str] = {ast.Field: "field", ast.Let: "let", ast.Part: "part", ast.Fn: "fn"}
+
+
+def _sign_member(
+    state: State, kind: KindInfo, scope: ModuleScope, node: ast.Field | ast.Let | ast.Part | ast.Fn
+) -> None:
+    name = node.name.name
+    if name in RESERVED:
+        reserved(state, node.name)
+        return
+    before = kind.members.get(name)
+    if before is not None:
+        duplicate(state, name, node.name, before.decl.name.span)
+        return
+    info = MemberInfo(name, _ROLES[type(node)], POISON, node, kind)
+    kind.members[name] = info
+    env = Env(scope)
+    if isinstance(node, ast.Field):
+        state.put_off(info, name, node.name.span, lambda: _set_field(state, env, info, node))
+    elif isinstance(node, ast.Part):
+        state.put_off(info, name, node.name.span, lambda: _set_part(state, env, info, node))
+    elif isinstance(node, ast.Fn):
+        info.type = sign_method(state, kind, scope, node).result
+
+
+def reserved(state: State, ident: ast.Ident) -> None:
+    """Report a declaration of a reserved name."""
+    state.error(
+        "reserved-name",
+        f"`{ident.name}` has a meaning of its own in every component",
+        ident.span,
+        help="choose another name",
+    )
+
+
+def _set_field(state: State, env: Env, info: MemberInfo, node: ast.Field) -> None:
+    info.type = resolve_type(state, env, node.type)
+
+
+def _set_part(state: State, env: Env, info: MemberInfo, node: ast.Part) -> None:
+    info.type = part_type(state, env.scope, node)
+
+
+def override_conflicts(state: State, kind: KindInfo) -> None:
+    """Report members that change what a base kind promises."""
+    for info in kind.members.values():
+        inherited = kind.base.member(info.name) if kind.base is not None else None
+        if inherited is None:
+            continue
+        span = info.decl.name.span
+        old = state.member_type(inherited, span)
+        new = state.member_type(info, span)
+        if info.role != inherited.role and {info.role, inherited.role} != {"field", "let"}:
+            _override(state, info, inherited, f"a {info.role}", f"a {inherited.role}")
+        elif not fits(new, old):
+            scope = info.owner.scope
+            assert scope is not None
+            _override(state, info, inherited, describe(new, scope), describe(old, scope))
+
+
+def _override(state: State, info: MemberInfo, inherited: MemberInfo, new: str, old: str) -> None:
+    state.error(
+        "type-mismatch",
+        f"`{info.name}` is {old} in `{inherited.owner.name}` and cannot become {new}",
+        info.decl.name.span,
+        f"here it is {new}",
+        others=[(inherited.decl.name.span, f"there it is {old}")],
+        help="keep the type, or choose another name",
+    )
+
+
+def sign_method(state: State, kind: KindInfo, scope: ModuleScope, node: ast.Fn) -> FunctionInfo:
+    """The signature of a method, made once."""
+    info = FunctionInfo(node.name.name, (), (), POISON, scope, node, kind)
+    sign_function(state, info)
+    state.methods[node] = info
+    return info
+
+
+def sign_function(state: State, info: FunctionInfo) -> None:
+    """Resolve a function's parameters and result."""
+    env = function_env(Env(info.scope), info.decl)
+    seen: dict[str, ast.Ident] = {}
+    parameters: list[tuple[str, Type]] = []
+    for parameter in info.decl.parameters:
+        name = parameter.name.name
+        if name in seen:
+            duplicate(state, name, parameter.name, seen[name].span)
+            continue
+        seen[name] = parameter.name
+        parameters.append((name, resolve_type(state, env, parameter.type)))
+    info.dim_vars = tuple(d.name for d in info.decl.dim_vars)
+    info.parameters = tuple(parameters)
+    info.result = resolve_type(state, env, info.decl.result)
+    for ident in info.decl.dim_vars:
+        alone = Dim.base(f"'{ident.name}")
+        if not any(_stands_alone(t, alone) for _, t in parameters):
+            state.error(
+                "dimension-variable",
+                f"no parameter of `{info.name}` is plainly of dimension `{ident.name}`",
+                ident.span,
+                help=f"`{ident.name}` or `[{ident.name}]` must be the type of some parameter",
+            )
+
+
+def _stands_alone(type_: Type, dim: Dim) -> bool:
+    if isinstance(type_, ListType):
+        return _stands_alone(type_.element, dim)
+    return isinstance(type_, Real) and type_.dim == dim
+
+
+def function_env(env: Env, decl: ast.Fn) -> Env:
+    """The environment of a function's signature: its dimension variables."""
+    return evolve(env, dim_vars={d.name: Dim.base(f"'{d.name}") for d in decl.dim_vars})
+
+
+# --- components --------------------------------------------------------------------------------
+
+
+def _put_off_component(state: State, info: ComponentInfo) -> None:
+    kind = find_kind(state, info.scope, (info.decl.kind,))
+    if kind is not None:
+        info.kind = kind
+        state.resolve(info.decl.kind, Global(kind))
+
+    def work() -> None:
+        found = _base_of(state, info.scope, info.decl)
+        if isinstance(found, ComponentInfo):
+            info.base = found
+        if kind is None and found is not None:
+            info.kind = found.kind if isinstance(found, ComponentInfo) else found
+        type_ = part_type(state, info.scope, info.decl, info.kind)
+        if isinstance(type_, RecordType):
+            info.kind, info.shape = type_.kind, type_.shape or EMPTY_SHAPE
+
+    state.put_off(info, info.name, info.decl.name.span, work)
+
+
+def _base_of(state: State, scope: ModuleScope, node: ast.Part) -> ComponentInfo | KindInfo | None:
+    """What stands after the `:` of a component or part; reported if it is nothing of the sort."""
+    if node.base is None:
+        return None
+    last = node.base[-1]
+    noted = state.checked.resolutions.get(last)
+    if isinstance(noted, Global) and isinstance(noted.symbol, ComponentInfo | KindInfo):
+        return noted.symbol
+    symbol: Symbol | None
+    for ident in node.base[:-1]:
+        inner = scope.namespaces.get(ident.name)
+        if inner is None:
+            state.unknown("unknown-module", "module", ident.name, ident.span, scope.namespaces)
+            return None
+        scope = inner
+    if len(node.base) == 1:
+        symbol = find_value(state, scope, last.name, last.span)
+    else:
+        symbol = scope.values.get(last.name)
+    if isinstance(symbol, ComponentInfo | KindInfo):
+        state.resolve(last, Global(symbol))
+        return symbol
+    if symbol is None:
+        known = [n for n, s in scope.visible_values.items() if isinstance(s, ComponentInfo)]
+        state.unknown("unknown-name", "component", last.name, last.span, known)
+    else:
+        state.error("type-mismatch", f"`{last.name}` is no component", last.span)
+    return None
+
+
+def part_type(
+    state: State, scope: ModuleScope, node: ast.Part, known: KindInfo | None = None
+) -> RecordType | Type:
+    """The type of a part or component: its kind, and the shape its base and block give it."""
+    kind = known or find_kind(state, scope, (node.kind,))
+    if kind is None:
+        return POISON
+    state.resolve(node.kind, Global(kind))
+    base = _base_of(state, scope, node)
+    shape = EMPTY_SHAPE
+    if isinstance(base, KindInfo):
+        kind = _narrow(state, node, kind, base)
+    elif base is not None:
+        type_ = state.component_type(base, node.span)
+        kind, shape = _narrow(state, node, kind, type_.kind), type_.shape or EMPTY_SHAPE
+    return RecordType(kind, block_shape(state, scope, RecordType(kind, shape), node.members))
+
+
+def _narrow(state: State, node: ast.Part, kind: KindInfo, base: KindInfo) -> KindInfo:
+    if base.is_a(kind):
+        return base
+    assert node.base is not None
+    if not kind.is_a(base):
+        last = node.base[-1]
+        state.error(
+            "type-mismatch",
+            f"`{last.name}` is a {base.name}, not a {kind.name}",
+            last.span,
+            f"this is a {base.name}",
+            others=[(node.kind.span, f"a {kind.name} is declared here")],
+        )
+    return kind
+
+
+def block_shape(
+    state: State, scope: ModuleScope, record: RecordType, members: Iterable[ast.Member]
+) -> Shape:
+    """The shape of a record after the parts and amendments of a block."""
+    parts = dict(record.shape.parts) if record.shape is not None else {}
+    for member in members:
+        if isinstance(member, ast.Part):
+            type_ = part_type(state, scope, member)
+            if isinstance(type_, RecordType):
+                parts[member.name.name] = (type_.kind, type_.shape or EMPTY_SHAPE)
+        elif isinstance(member, ast.Amend):
+            current = RecordType(record.kind, Shape(parts))
+            _amend_shape(state, scope, current, parts, member.path, member.members)
+    return Shape(parts)
+
+
+def _amend_shape(
+    state: State,
+    scope: ModuleScope,
+    record: RecordType,
+    parts: dict[str, tuple[KindInfo, Shape]],
+    path: tuple[ast.Ident, ...],
+    members: tuple[ast.Member, ...],
+) -> None:
+    name = path[0].name
+    target = member_of(state, record, name, path[0].span)
+    if not isinstance(target, RecordType) or name not in part_names(record):
+        return
+    if len(path) == 1:
+        shape = block_shape(state, scope, target, members)
+    else:
+        inner = dict(target.shape.parts) if target.shape is not None else {}
+        _amend_shape(state, scope, target, inner, path[1:], members)
+        shape = Shape(inner)
+    parts[name] = (target.kind, shape)
+
+
+def part_names(record: RecordType) -> list[str]:
+    """The names of a record's known parts: slots of its kind, then those of its shape."""
+    names = [
+        m.name
+        for k in reversed(list(record.kind.lineage()))
+        for m in k.members.values()
+        if m.role == "part"
+    ]
+    return list(dict.fromkeys([*names, *(record.shape.parts if record.shape else ())]))
+
+
+def member_of(state: State, type_: Type, name: str, span: Span) -> Type | None:
+    """The type of a record's member; None if there is none. A `fn` member has its result type."""
+    if isinstance(type_, RecordType) and type_.shape is not None and name in type_.shape.parts:
+        return RecordType(*type_.shape.parts[name])
+    kind = kind_of(type_)
+    if kind is None:
+        return None
+    if name in IMPLICIT:
+        return implicit(state, name)
+    info = kind.member(name)
+    return None if info is None else state.member_type(info, span)
+
+
+def implicit(state: State, name: str) -> Type:
+    """The type of a member that every component has."""
+    if name == "name":
+        return TEXT
+    if name == "count":
+        return Int()
+    return BOOL if name == "feasible" else ListType(RecordType(state.component))
+
+
+def member_names(type_: Type) -> list[str]:
+    """All member names of a record, for did-you-mean."""
+    kind = kind_of(type_)
+    if kind is None:
+        return []
+    names = [m for k in kind.lineage() for m in k.members]
+    if isinstance(type_, RecordType) and type_.shape is not None:
+        names.extend(type_.shape.parts)
+    return [*names, *IMPLICIT]

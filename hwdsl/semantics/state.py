@@ -1,0 +1,201 @@
+"""What the checker carries along: findings, tables, work put off, and who calls whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+
+from attrs import define, evolve, field, frozen
+
+from hwdsl.diagnostics import Diagnostics, did_you_mean
+from hwdsl.semantics.relations import POISON
+from hwdsl.semantics.symbols import (
+    EMPTY_SHAPE,
+    Checked,
+    ComponentInfo,
+    FunctionInfo,
+    KindInfo,
+    MemberInfo,
+    ModuleScope,
+    Resolution,
+    Symbol,
+    ValueInfo,
+)
+from hwdsl.semantics.types import RecordType, Type
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+from hwdsl.units import Dim, Unit
+
+PERCENT = Unit("%", Dim(), Fraction(1, 100))
+IMPLICIT = ("name", "count", "parts", "feasible")
+RESERVED = (*IMPLICIT, "self", "outer")
+
+
+@define(eq=False)
+class CheckedProgram(Checked):
+    """`Checked`, everything checked beforehand."""
+
+    def ensure(self, owner: Symbol) -> None:
+        """Nothing is left to do: `check` visits every definition."""
+
+
+@define(eq=False)
+class Extra:
+    """What a scope needs besides `ModuleScope`: clashes of imports, families of prefixed units."""
+
+    ambiguous_values: dict[str, tuple[str, str]] = field(factory=dict)
+    ambiguous_types: dict[str, tuple[str, str]] = field(factory=dict)
+    ambiguous_units: dict[str, tuple[str, str]] = field(factory=dict)
+    families: dict[str, tuple[str, ...]] = field(factory=dict)
+    places: dict[tuple[str, str], Span] = field(factory=dict)
+    used_units: set[str] = field(factory=set)
+
+
+@frozen
+class Variable:
+    """A local variable: its type, where it is declared, inside how many record blocks."""
+
+    type: Type
+    span: Span
+    depth: int
+
+
+@frozen(eq=False)
+class Env:
+    """What names mean at some place of the text.
+
+    `records` are the enclosing records, the innermost first. `owner` is the definition whose text
+    this is (for recursion). `assigning` is the field whose value this is, if any.
+    """
+
+    scope: ModuleScope
+    owner: Symbol | None = None
+    locals: Mapping[str, Variable] = field(factory=dict)
+    records: tuple[RecordType, ...] = ()
+    dim_vars: Mapping[str, Dim] = field(factory=dict)
+    assigning: str | None = None
+
+    def bind(self, name: ast.Ident, type_: Type) -> Env:
+        """This environment with one more variable."""
+        variable = Variable(type_, name.span, len(self.records))
+        return evolve(self, locals={**self.locals, name.name: variable})
+
+    def enter(self, record: RecordType) -> Env:
+        """This environment inside the block of a record."""
+        return evolve(self, records=(record, *self.records), assigning=None)
+
+    def assign(self, name: str | None) -> Env:
+        """This environment while the value of a field is read."""
+        return evolve(self, assigning=name)
+
+
+@define(eq=False)
+class State:
+    """The checker's state, shared by all its parts."""
+
+    diagnostics: Diagnostics
+    checked: CheckedProgram
+    extras: dict[ModuleScope, Extra] = field(factory=dict)
+    pending: dict[object, Callable[[], None]] = field(factory=dict)
+    active: list[tuple[object, str, Span]] = field(factory=list)
+    methods: dict[ast.Fn, FunctionInfo] = field(factory=dict)
+    calls: dict[Symbol, dict[Symbol, Span]] = field(factory=dict)
+
+    @property
+    def component(self) -> KindInfo:
+        """The root kind."""
+        return self.checked.component
+
+    def error(
+        self,
+        name: str,
+        message: str,
+        span: Span,
+        label: str = "",
+        *,
+        others: Sequence[tuple[Span, str]] = (),
+        help: str | None = None,
+    ) -> Type:
+        """Report an error and return the type of what is in error."""
+        self.diagnostics.error(name, message, span, label, others=others, help=help)
+        return POISON
+
+    def unknown(self, name: str, what: str, ident: str, span: Span, known: Iterable[str]) -> Type:
+        """Report an unknown name with the closest known one."""
+        help = did_you_mean(ident, known)
+        return self.error(name, f"unknown {what} `{ident}`", span, "", help=help)
+
+    def resolve(self, node: ast.Node, resolution: Resolution) -> None:
+        """Note what a name stands for."""
+        self.checked.resolutions[node] = resolution
+
+    def note_call(self, caller: Symbol | None, callee: Symbol, span: Span) -> None:
+        """Note that the text of `caller` evaluates `callee`."""
+        if caller is not None:
+            self.calls.setdefault(caller, {}).setdefault(callee, span)
+
+    def assigned_fields(self, kind: KindInfo) -> set[str]:
+        """The fields that a kind or its bases give values by assignment."""
+        names: set[str] = set()
+        for each in kind.lineage():
+            for member in each.decl.members if each.decl is not None else ():
+                if isinstance(member, ast.Assign) and len(member.path) == 1:
+                    names.add(member.path[0].name)
+        return names
+
+    def force(self, key: object) -> bool:
+        """Do the work put off for `key`; False if it is being done right now (a cycle)."""
+        work = self.pending.pop(key, None)
+        if work is not None:
+            work()
+            return True
+        return all(key is not k for k, _, _ in self.active)
+
+    def put_off(self, key: object, name: str, span: Span, work: Callable[[], None]) -> None:
+        """Do `work` when `key` is first asked for."""
+
+        def run() -> None:
+            self.active.append((key, name, span))
+            work()
+            self.active.pop()
+
+        self.pending[key] = run
+
+    def settle(self) -> None:
+        """Do all work put off so far."""
+        while self.pending:
+            self.force(next(iter(self.pending)))
+
+    def cycle(self, key: object, span: Span, name: str = "recursion") -> Type:
+        """Report that the definition of `key` needs itself, with the chain."""
+        start = next(i for i, (k, _, _) in enumerate(self.active) if k is key)
+        chain = self.active[start:]
+        names = [n for _, n, _ in chain]
+        path = " -> ".join([*names, names[0]])
+        return self.error(
+            name,
+            f"`{names[0]}` is defined by itself: {path}",
+            span,
+            f"this leads back to `{names[0]}`",
+            others=[(s, f"`{n}` is declared here") for _, n, s in chain],
+            help="break the circle, for instance by stating a type or a value",
+        )
+
+    def member_type(self, member: MemberInfo, span: Span) -> Type:
+        """The type of a kind's member, inferred now if need be."""
+        if not self.force(member):
+            return self.cycle(member, span)
+        return member.type
+
+    def value_type(self, value: ValueInfo, span: Span) -> Type:
+        """The type of a module-level value, inferred now if need be."""
+        if not self.force(value):
+            return self.cycle(value, span)
+        return value.type
+
+    def component_type(self, component: ComponentInfo, span: Span) -> RecordType:
+        """The type of a component, with its shape."""
+        if not self.force(component):
+            self.cycle(component, span)
+            return RecordType(component.kind, EMPTY_SHAPE)
+        return RecordType(component.kind, component.shape)

@@ -1,0 +1,229 @@
+"""Type expressions, unit expressions and the values of unit declarations."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hwdsl.diagnostics import did_you_mean
+from hwdsl.semantics.exact import exact
+from hwdsl.semantics.relations import POISON, REAL, dimension, is_poison, unit_text
+from hwdsl.semantics.scopes import find_type, find_unit
+from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.symbols import EnumInfo, KindInfo, ModuleScope, TypeSymbol
+from hwdsl.semantics.types import EnumType, ListType, Real, RecordType, RefType, Type
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+from hwdsl.units import ONE, Dim, Unit
+
+FOREIGN = {"µs": "us", "µm": "um", "°C": "degC"}
+
+
+def find_path_type(
+    state: State, scope: ModuleScope, path: tuple[ast.Ident, ...], what: str = "type"
+) -> TypeSymbol | None:
+    """The type symbol of a dotted path, reported if there is none."""
+    for ident in path[:-1]:
+        inner = scope.namespaces.get(ident.name)
+        if inner is None:
+            known = scope.namespaces
+            state.unknown("unknown-module", "module", ident.name, ident.span, known)
+            return None
+        scope = inner
+    last = path[-1]
+    if len(path) == 1:
+        state.force(("type", scope, last.name))
+        found = find_type(state, scope, last.name, last.span)
+        known_types = scope.visible_types
+    else:
+        found, known_types = scope.types.get(last.name), scope.types
+    if found is None:
+        state.unknown(f"unknown-{what}", what, last.name, last.span, known_types)
+    return found
+
+
+def find_kind(state: State, scope: ModuleScope, path: tuple[ast.Ident, ...]) -> KindInfo | None:
+    """The kind of a dotted path, reported if there is none."""
+    for_kinds = len(path) == 1 and path[0].name not in scope.visible_types
+    if for_kinds:
+        kinds = [n for n, t in scope.visible_types.items() if isinstance(t, KindInfo)]
+        state.unknown("unknown-kind", "kind", path[0].name, path[0].span, kinds)
+        return None
+    found = find_path_type(state, scope, path, "kind")
+    if isinstance(found, RecordType):
+        found = found.kind
+    if found is None or isinstance(found, KindInfo):
+        return found
+    last = path[-1]
+    state.error("unknown-kind", f"`{last.name}` is a type, but no kind", last.span)
+    return None
+
+
+def as_type(symbol: TypeSymbol) -> Type:
+    """The type of the values that a type symbol stands for."""
+    if isinstance(symbol, Dim):
+        return Real(symbol)
+    if isinstance(symbol, KindInfo):
+        return RecordType(symbol)
+    return EnumType(symbol) if isinstance(symbol, EnumInfo) else symbol
+
+
+def resolve_type(state: State, env: Env, node: ast.TypeExpr) -> Type:
+    """The type a type expression denotes."""
+    if isinstance(node, ast.TypeName):
+        if len(node.path) == 1 and node.path[0].name in env.dim_vars:
+            return Real(env.dim_vars[node.path[0].name])
+        found = find_path_type(state, env.scope, node.path)
+        return POISON if found is None else as_type(found)
+    if isinstance(node, ast.TypeOne):
+        return REAL
+    if isinstance(node, ast.TypeList):
+        return ListType(resolve_type(state, env, node.element))
+    if isinstance(node, ast.TypeRef):
+        kind = find_kind(state, env.scope, node.path)
+        return POISON if kind is None else RefType(kind)
+    if isinstance(node, ast.TypePower):
+        base = _factor(state, env, node.base)
+        if base is None:
+            return POISON
+        if node.denominator == 0:
+            return state.error("bad-exponent", "an exponent cannot divide by zero", node.span)
+        if abs(node.numerator) > 1000 or node.denominator > 1000:
+            return state.error("bad-exponent", "this exponent is out of all bounds", node.span)
+        return Real(base ** Fraction(node.numerator, node.denominator))
+    left, right = _factor(state, env, node.left), _factor(state, env, node.right)
+    if left is None or right is None:
+        return POISON
+    return Real(left * right if node.op == "*" else left / right)
+
+
+def _factor(state: State, env: Env, node: ast.TypeExpr) -> Dim | None:
+    type_ = resolve_type(state, env, node)
+    if is_poison(type_):
+        return None
+    dim = dimension(type_)
+    if dim is None:
+        state.error(
+            "type-mismatch",
+            "only dimensions can be multiplied, divided or raised to a power",
+            node.span,
+            f"this is {type_}",
+        )
+    return dim
+
+
+def resolve_unit(state: State, env: Env, node: ast.UnitExpr) -> Unit | None:
+    """The unit a unit expression denotes, noted in `units`; None if it is in error."""
+    known = state.checked.units.get(node)
+    if known is not None:
+        return known
+    unit: Unit | None = Unit("1", ONE)
+    for factor in node.factors:
+        found = _unit_named(state, env, factor)
+        unit = _multiply(state, node, factor, unit, found)
+    if unit is not None:
+        unit = Unit(unit_text(node), unit.dim, unit.factor, unit.offset)
+        state.checked.units[node] = unit
+    return unit
+
+
+def _multiply(
+    state: State, node: ast.UnitExpr, factor: ast.UnitFactor, unit: Unit | None, found: Unit | None
+) -> Unit | None:
+    if unit is None or found is None:
+        return None
+    if found.offset:
+        if len(node.factors) == 1 and factor.power == 1:
+            return found
+        state.error(
+            "affine-unit",
+            f"`{found.name}` has a zero point of its own and cannot be part of a product",
+            factor.span,
+            help="use the unit it counts in, such as K",
+        )
+        return None
+    if abs(factor.power) > 100:
+        state.error("bad-exponent", "this exponent is out of all bounds", factor.span)
+        return None
+    return Unit("", unit.dim * found.dim**factor.power, unit.factor * found.factor**factor.power)
+
+
+def _unit_named(state: State, env: Env, factor: ast.UnitFactor) -> Unit | None:
+    scope, name = env.scope, factor.name
+    state.force(("unit", scope, name))
+    found = find_unit(state, scope, name, factor.span)
+    if found is None:
+        help = f"write `{FOREIGN[name]}`" if name in FOREIGN else None
+        help = help or _case_help(name, scope) or did_you_mean(name, scope.visible_units)
+        if name in env.locals:
+            help = f"`{name}` is a variable here: write `* {name}` to multiply by it"
+        state.error("unknown-unit", f"unknown unit `{name}`", factor.span, help=help)
+    elif name in env.locals:
+        state.diagnostics.warning(
+            "shadows-unit",
+            f"`{name}` is read as the unit, not as the variable",
+            factor.span,
+            others=[(env.locals[name].span, "the variable")],
+            help=f"put the variable in parentheses or rename it: `/ ({name})`",
+        )
+    return found
+
+
+def _case_help(name: str, scope: ModuleScope) -> str | None:
+    close = [u for u in scope.visible_units if u.lower() == name.lower()]
+    return f"did you mean `{min(close)}`?" if close else None
+
+
+def unit_value(state: State, env: Env, node: ast.Expr) -> tuple[Dim, Fraction] | None:
+    """The exact value, in base units, of the quantity expression that defines a unit."""
+    if isinstance(node, ast.Number):
+        return _literal(state, node, node.text, None)
+    if isinstance(node, ast.Quantity):
+        unit = resolve_unit(state, env, node.unit)
+        return None if unit is None else _literal(state, node, node.text, unit)
+    if isinstance(node, ast.Unary) and node.op in "+-":
+        inner = unit_value(state, env, node.operand)
+        return inner and (inner[0], -inner[1] if node.op == "-" else inner[1])
+    if isinstance(node, ast.Binary) and node.op in "*/":
+        left, right = unit_value(state, env, node.left), unit_value(state, env, node.right)
+        if left is None or right is None:
+            return None
+        if node.op == "*":
+            return left[0] * right[0], left[1] * right[1]
+        if right[1]:
+            return left[0] / right[0], left[1] / right[1]
+    if isinstance(node, ast.Binary) and node.op == "^" and isinstance(node.right, ast.Number):
+        base, power = unit_value(state, env, node.left), exact(node.right.text)
+        if base is None:
+            return None
+        if power is not None and power.denominator == 1 and power <= 100:
+            return base[0] ** power, base[1] ** int(power)
+    state.error(
+        "bad-unit",
+        "a unit is defined by a quantity: literals, `*`, `/` and whole powers",
+        node.span,
+    )
+    return None
+
+
+def _literal(
+    state: State, node: ast.Expr, text: str, unit: Unit | None
+) -> tuple[Dim, Fraction] | None:
+    value = exact(text)
+    if value is None:
+        state.error("number-too-large", f"`{text}` is out of range", node.span)
+        return None
+    if unit is None:
+        return ONE, value
+    return unit.dim, value * unit.factor + unit.offset
+
+
+def literal_fits(state: State, text: str, unit: Unit | None, span: Span) -> None:
+    """Report a literal that no float64 can hold."""
+    value = exact(text)
+    try:
+        if value is not None:
+            (unit or Unit("1", ONE)).to_base(value)
+            return
+    except OverflowError:
+        pass
+    state.error("number-too-large", f"`{text}` is out of range", span)
