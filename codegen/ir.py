@@ -26,8 +26,9 @@ and or not             of bools
 select                 (c, a, b): a where c is not 0, else b
 sum prod               (x, …) left to right; nmin nmax likewise, NaN if any is NaN
 argmin argmax          (x, …) -> int, the first that is least (greatest); NaN loses to a number
-gather                 (i, x, …): x[i]; i is an int known to lie inside (a rule guards it)
-table                  (i); `index` into `Graph.tables`: tables[index][i]; i lies inside
+gather                 (i, x, …): x[i]; an i outside (a rule is broken then) reads the nearest
+                       entry, NaN the first
+table                  (i); `index` into `Graph.tables`: tables[index][i]; outside as in gather
 bucket                 (x); `index` of an increasing table: how many of its entries are <= x,
                        0 .. len; NaN gives 0
 loop                   (lo, hi, *initial carries, *captures); `body`, `bound`; see `Body`
@@ -39,6 +40,7 @@ from __future__ import annotations
 
 import math
 import struct
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 from attrs import define, field, frozen
@@ -48,12 +50,41 @@ from hwdsl.codegen import numerics
 REAL, INT, BOOL = "real", "int", "bool"
 
 UNARY = frozenset(
-    ["neg", "abs", "sqrt", "exp", "log", "expm1", "log1p", "sin", "cos", "tanh", "floor", "ceil",
-     "round", "not"]
+    [
+        "neg",
+        "abs",
+        "sqrt",
+        "exp",
+        "log",
+        "expm1",
+        "log1p",
+        "sin",
+        "cos",
+        "tanh",
+        "floor",
+        "ceil",
+        "round",
+        "not",
+    ]
 )
 BINARY = frozenset(
-    ["add", "sub", "mul", "div", "pow", "min", "max", "floordiv", "ceildiv", "lt", "le", "eq",
-     "ne", "and", "or"]
+    [
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "pow",
+        "min",
+        "max",
+        "floordiv",
+        "ceildiv",
+        "lt",
+        "le",
+        "eq",
+        "ne",
+        "and",
+        "or",
+    ]
 )
 NARY = frozenset(["sum", "prod", "nmin", "nmax", "argmin", "argmax"])
 BOOLEAN = frozenset(["lt", "le", "eq", "ne", "and", "or", "not"])
@@ -65,6 +96,11 @@ ALWAYS_INT = frozenset(
 )
 
 
+def _bits(value: float) -> bytes:
+    """What equal constants share: all NaNs are one, the zeros are two."""
+    return struct.pack("<d", value if value == value else math.nan)
+
+
 @frozen
 class Op:
     """One operation: its code, arguments and type, and what the code says it also has."""
@@ -72,7 +108,7 @@ class Op:
     code: str
     args: tuple[int, ...] = ()
     type: str = REAL
-    value: float = field(default=0.0, eq=lambda v: struct.pack("<d", v))
+    value: float = field(default=0.0, eq=lambda v: _bits(v))
     index: int = 0
     bound: int = 0
     body: Body | None = None
@@ -204,6 +240,11 @@ class Builder:
         The type follows from the code and the arguments unless given.
         """
         result = type or result_type(code, [a.type for a in args])
+        if code == "pow":
+            # Before folding, so that known and unknown bases go through the same products.
+            product = self._power(args[0], args[1].known)
+            if product is not None:
+                return product
         values = [a.known for a in args]
         if args and code != "proj" and None not in values:
             known = [v for v in values if v is not None]
@@ -223,9 +264,7 @@ class Builder:
         parent = self._deepest(list(within))
         region = Region(parent, parent.depth + 1, carries=len(carries))
         types = [INT, *carries]
-        inputs = [
-            self._place(region, Op("input", (), t, index=i)) for i, t in enumerate(types)
-        ]
+        inputs = [self._place(region, Op("input", (), t, index=i)) for i, t in enumerate(types)]
         return LoopRegion(self, region, inputs[0], tuple(inputs[1:]))
 
     def finish(
@@ -267,9 +306,7 @@ class Builder:
         if key not in region.captures:
             slot = 1 + region.carries + len(region.captured)
             region.captured.append(ref)
-            region.captures[key] = self._place(
-                region, Op("input", (), ref.type, index=slot)
-            ).index
+            region.captures[key] = self._place(region, Op("input", (), ref.type, index=slot)).index
         return region.captures[key]
 
     def _simplify(self, code: str, args: Sequence[Ref], type: str) -> Ref | None:
@@ -283,34 +320,33 @@ class Builder:
             for a, b in (args, args[::-1]):
                 if a.known == 1.0 and b.type == type:
                     return b
-        elif code == "div" and args[1].known == 1.0 and args[0].type == type:
-            return args[0]
+        elif code == "div":
+            if args[1].known == 1.0 and args[0].type == type:
+                return args[0]
         elif code in ("sum", "prod", "nmin", "nmax") and len(args) == 1:
             return args[0]
         elif code == "gather" and args[0].known is not None:
-            return args[1 + int(args[0].known)]
+            return args[1 + nearest(args[0].known, len(args) - 1)]
         elif code in ("and", "or"):
             for a, b in (args, args[::-1]):
                 if a.known is not None:
                     return (b if a.known else a) if code == "and" else (a if a.known else b)
-        elif code == "pow":
-            return self._power(args[0], args[1].known)
         return None
 
     def _power(self, base: Ref, exponent: float | None) -> Ref | None:
-        """Strength reduction of constant powers; the interpreter sees the same product."""
+        """Constant powers as products; `numerics` computes the same ones for a known base."""
         if exponent == 0.5:
             return self.op("sqrt", base)
-        if exponent is None or exponent != int(exponent if math.isfinite(exponent) else 0):
+        if exponent == -1.0:
+            return self.op("div", self.const(1.0), base)
+        if exponent not in (1.0, 2.0, 3.0, 4.0):
             return None
-        n = int(exponent)
-        if not 1 <= abs(n) <= 4:
-            return None
-        square = self.op("mul", base, base) if abs(n) > 1 else base
-        power = {1: base, 2: square}.get(abs(n)) or self.op(
-            "mul", square, base if abs(n) == 3 else square
-        )
-        return power if n > 0 else self.op("div", self.const(1.0), power)
+        if exponent == 1.0:
+            return base
+        square = self.op("mul", base, base)
+        if exponent == 2.0:
+            return square
+        return self.op("mul", square, base if exponent == 3.0 else square)
 
 
 @frozen
@@ -339,10 +375,17 @@ class LoopRegion:
         assert outer is not None
         captures = tuple(b._inside(c, outer) for c in region.captured)
         body = Body(tuple(region.ops), region.carries, inside, stop)
-        args = (b._inside(lo, outer), b._inside(hi, outer),
-                *(b._inside(i, outer) for i in initial), *captures)
-        loop = b._place(outer, Op("loop", args, REAL, bound=bound, body=body))
+        args = (
+            b._inside(lo, outer),
+            b._inside(hi, outer),
+            *(b._inside(i, outer) for i in initial),
+            *captures,
+        )
         types = [*(s.type for s in self.states), INT, BOOL]
+        if all(outer.ops[a].code == "const" for a in args):
+            known = [outer.ops[a].value for a in args]
+            return tuple(map(b.const, fold_loop(body, bound, known, b.tables), types))
+        loop = b._place(outer, Op("loop", args, REAL, bound=bound, body=body))
         return tuple(
             b._place(outer, Op("proj", (loop.index,), t, index=i)) for i, t in enumerate(types)
         )
@@ -362,14 +405,28 @@ def result_type(code: str, types: Sequence[str]) -> str:
     return REAL
 
 
+def nearest(index: float, count: int) -> int:
+    """The index that a gather or table of `count` entries reads; NaN reads the first."""
+    return int(min(max(index, 0.0), count - 1.0)) if index == index else 0
+
+
 def fold(
     code: str, args: Sequence[float], tables: Sequence[Sequence[float]] = (), index: int = 0
 ) -> float:
     """Evaluate one operation on known values, by the functions the interpreter uses."""
     if code == "table":
-        return tables[index][int(args[0])]
+        return tables[index][nearest(args[0], len(tables[index]))]
     if code == "bucket":
-        return float(sum(1 for entry in tables[index] if entry <= args[0]))
+        return float(bisect_right(tables[index], args[0])) if args[0] == args[0] else 0.0
     if code == "gather":
-        return args[1 + int(args[0])]
+        return args[1 + nearest(args[0], len(args) - 1)]
     return numerics.scalar(code, args)
+
+
+def fold_loop(
+    body: Body, bound: int, args: Sequence[float], tables: Sequence[tuple[float, ...]]
+) -> tuple[float, ...]:
+    """The results of a loop on known values."""
+    from hwdsl.codegen.interpret import run_loop  # it imports this module
+
+    return run_loop(body, bound, args, tables)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hwdsl.codegen.numerics import basic, explog, trig
 from hwdsl.codegen.numerics.machine import ARRAYS, SCALARS, Term, Writer, c_literal
 
-__all__ = ["ARRAY", "ARITY", "C_FLAGS", "C_SOURCE", "better", "c_literal", "scalar"]
+__all__ = ["ARITY", "ARRAY", "C_FLAGS", "C_SOURCE", "better", "c_literal", "scalar"]
 
 Array = NDArray[np.float64]
 Formula = Callable[..., Any]

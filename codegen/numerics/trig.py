@@ -24,18 +24,18 @@ def _hex(*texts: str) -> tuple[float, ...]:
 
 
 # The first 1200 bits of 2/pi in pieces of 24.
+_TWO_OVER_PI = bytes.fromhex(
+    "a2f983 6e4e44 1529fc 2757d1 f534dd c0db62 95993c 439041 fe5163 abdebb "
+    "c561b7 246e3a 424dd2 e00649 2eea09 d1921c fe1deb 1cb129 a73ee8 8235f5 "
+    "2ebb44 84e99c 7026b4 5f7e41 3991d6 398353 39f49c 845f8b bdf928 3b1ff8 "
+    "97ffde 05980f ef2f11 8b5a0a 6d1f6d 367ecf 27cb09 b74f46 3f669e 5fea2d "
+    "7527ba c7ebe5 f17b3d 0739f7 8a5292 ea6bfb 5fb11f 8d5d08 560330 46fc7b"
+)
 _PIECES = tuple(
-    float(int(piece, 16))
-    for piece in (
-        "a2f983 6e4e44 1529fc 2757d1 f534dd c0db62 95993c 439041 fe5163 abdebb c561b7 246e3a "
-        "424dd2 e00649 2eea09 d1921c fe1deb 1cb129 a73ee8 8235f5 2ebb44 84e99c 7026b4 5f7e41 "
-        "3991d6 398353 39f49c 845f8b bdf928 3b1ff8 97ffde 05980f ef2f11 8b5a0a 6d1f6d 367ecf "
-        "27cb09 b74f46 3f669e 5fea2d 7527ba c7ebe5 f17b3d 0739f7 8a5292 ea6bfb 5fb11f 8d5d08 "
-        "560330 46fc7b"
-    ).split()
+    float(int.from_bytes(_TWO_OVER_PI[i : i + 3], "big")) for i in range(0, len(_TWO_OVER_PI), 3)
 )
 _WINDOW = 9
-_HALF_PI = _hex("0x1.921fb54442d18p+0", "0x1.1a62633145c07p-54")
+_HALF_PI = (float.fromhex("0x1.921fb54442d18p+0"), float.fromhex("0x1.1a62633145c07p-54"))
 _SHIFTER = 1.5 * 2.0**52
 # (sin(r) - r) / r^3 and (cos(r) - 1 + r^2 / 2) / r^4, in r^2
 _SIN = _hex(
