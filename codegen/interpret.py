@@ -141,13 +141,14 @@ class _Run:
 
     tables: Tables
     rows: dict[int, Array] = field(factory=dict)
-    deaths: dict[int, list[list[int]]] = field(factory=dict)
+    deaths: dict[tuple[int, ...], list[list[int]]] = field(factory=dict)
 
     def values(self, ops: Sequence[Op], inputs: Sequence[Value], kept: Sequence[int]) -> list[Any]:
         """The values of an operation list; those not kept are dropped after their last use."""
-        deaths = self.deaths.get(id(ops))
+        key = (id(ops), *kept)
+        deaths = self.deaths.get(key)
         if deaths is None:
-            deaths = self.deaths[id(ops)] = _last_uses(ops, kept)
+            deaths = self.deaths[key] = _last_uses(ops, kept)
         values: list[Any] = [None] * len(ops)
         for i, op in enumerate(ops):
             values[i] = self.value(op, values, inputs)
