@@ -16,7 +16,7 @@ from hwdsl.semantics.signatures import (
     part_type,
     reserved,
 )
-from hwdsl.semantics.state import RESERVED, Env, State
+from hwdsl.semantics.state import RESERVED, BlockLet, Env, State
 from hwdsl.semantics.typeexprs import resolve_type
 from hwdsl.semantics.types import Int, RecordType, RefType, Type
 from hwdsl.source import Span
@@ -45,12 +45,15 @@ def _with(state: State, env: Env, node: ast.With, expected: Type | None) -> Type
 
 def check_block(state: State, env: Env, record: RecordType, members: Sequence[ast.Member]) -> None:
     """Check the members of a block that amends `record`."""
-    inner = env.enter(record)
+    lets = {m.name.name: BlockLet(m) for m in members if isinstance(m, ast.Let)}
+    inner = env.enter(record, lets)
+    for let in lets.values():
+        _put_off_let(state, inner, record, let)
     _check_overlap(state, members)
     _check_names(state, members)
     for member in members:
         if isinstance(member, ast.Let):
-            inner = inner.bind(member.name, let_type(state, inner, member))
+            state.force(lets[member.name.name])
         elif isinstance(member, ast.Assign):
             _assign(state, inner, record, member)
         elif isinstance(member, ast.Amend):
@@ -66,6 +69,24 @@ def check_block(state: State, env: Env, record: RecordType, members: Sequence[as
                 member.span,
                 help="write `name = value` to give a field a value, or move this into the kind",
             )
+
+
+def _put_off_let(state: State, env: Env, record: RecordType, let: BlockLet) -> None:
+    ident = let.decl.name
+    info = record.kind.member(ident.name)
+    if info is not None:
+        state.error(
+            "duplicate-name",
+            f"`{record.kind.name}` has a member `{ident.name}` already",
+            ident.span,
+            others=[(info.decl.name.span, "declared here")],
+            help=f"write `{ident.name} = …` to set it, or choose another name",
+        )
+
+    def work() -> None:
+        let.type = let_type(state, env, let.decl)
+
+    state.put_off(let, ident.name, ident.span, work)
 
 
 def let_type(state: State, env: Env, node: ast.Let) -> Type:
@@ -153,6 +174,8 @@ def _walk(
 
 def _step(state: State, env: Env, record: RecordType, ident: ast.Ident) -> Type | None:
     target = member_of(state, record, ident.name, ident.span)
+    if target is None and state.is_broken(record.kind):
+        return None
     if target is None:
         known = member_names(record)
         state.error(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from attrs import frozen
 
 from hwdsl.semantics.builtins import BUILTINS, call_builtin
-from hwdsl.semantics.expressions import HANDLERS, infer, mismatch, require, short
+from hwdsl.semantics.expressions import infer, mismatch, require, short
 from hwdsl.semantics.names import levels, member_exists, qualified
 from hwdsl.semantics.relations import (
     BOOL,
@@ -41,7 +41,8 @@ from hwdsl.syntax import ast
 from hwdsl.units import Dim
 
 
-def _call(state: State, env: Env, node: ast.Call, expected: Type | None) -> Type:
+def call_type(state: State, env: Env, node: ast.Call, expected: Type | None) -> Type:
+    """The type of a call."""
     type_ = _called(state, env, node)
     state.checked.types[node.function] = type_
     return type_
@@ -87,7 +88,7 @@ def _by_name(state: State, env: Env, node: ast.Call, function: ast.Name) -> Type
     ):
         state.resolve(function, Global(symbol))
         return _call_symbol(state, env, node, symbol)
-    if name in BUILTINS:
+    if name in BUILTINS and name not in state.lost.get(function.span.source.name, ()):
         state.resolve(function, Builtin(name))
         return call_builtin(state, env, node, name)
     known = [*BUILTINS]
@@ -311,6 +312,3 @@ def _call_evaluator(state: State, env: Env, node: ast.Call, info: EvaluatorInfo)
                 what = f"`{slot.name}` of `{info.name}`"
                 require(state, env, given[slot.name], slot.type, what, slot.span)
     return ResultType((*info.outputs.items(), ("feasible", BOOL)), f"result of `{info.name}`")
-
-
-HANDLERS[ast.Call] = _call

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.semantics import calls, loops
+from hwdsl.diagnostics import Diagnostics, Severity
+from hwdsl.semantics.calls import call_type
 from hwdsl.semantics.declare import declare_module, link_kinds
 from hwdsl.semantics.definitions import check_bodies, put_off_bodies
+from hwdsl.semantics.expressions import HANDLERS
+from hwdsl.semantics.loops import iterate_type
 from hwdsl.semantics.modules import Modules
 from hwdsl.semantics.recursion import check_recursion
 from hwdsl.semantics.scopes import open_scope
 from hwdsl.semantics.signatures import sign_module
 from hwdsl.semantics.state import CheckedProgram, State
 from hwdsl.semantics.symbols import Checked, KindInfo, ModuleScope
+from hwdsl.syntax import ast
 
-assert calls and loops  # imported for the handlers they register
+HANDLERS[ast.Call] = call_type
+HANDLERS[ast.Iterate] = iterate_type
+
+IMPORT_FINDINGS = ("unknown-module", "unreadable-file", "import-cycle")
+"""Findings of the loader that leave the file they stand in readable."""
 
 
 def check(modules: Modules, diagnostics: Diagnostics) -> Checked:
@@ -21,6 +28,11 @@ def check(modules: Modules, diagnostics: Diagnostics) -> Checked:
     component = KindInfo("component", "component", None, None, None)
     empty = ModuleScope("", next(iter(modules.loaded.values())).tree)
     state = State(diagnostics, CheckedProgram(empty, {}, component))
+    state.incomplete.update(
+        d.span.source.name
+        for d in diagnostics.items
+        if d.span is not None and d.severity is Severity.ERROR and d.name not in IMPORT_FINDINGS
+    )
     scopes = state.checked.modules
     for name, loaded in modules.loaded.items():
         scope = open_scope(state, loaded, scopes)

@@ -279,7 +279,10 @@ def link_kinds(state: State, scope: ModuleScope) -> None:
     kinds = [k for k in scope.values.values() if isinstance(k, KindInfo)]
     for kind in kinds:
         if kind.decl is not None and kind.decl.base is not None:
-            kind.base = find_kind(state, scope, kind.decl.base) or state.component
+            base = find_kind(state, scope, kind.decl.base)
+            if base is None:
+                state.broken.add(kind)
+            kind.base = base or state.component
     for kind in kinds:
         _cut_circle(state, kind)
 

@@ -44,7 +44,7 @@ def put_off_bodies(state: State, scope: ModuleScope) -> None:
 def kind_env(kind: KindInfo, owner: Symbol | None = None) -> Env:
     """The environment of a kind's members."""
     assert kind.scope is not None
-    return Env(kind.scope, owner, records=(RecordType(kind),))
+    return Env(kind.scope, owner, records=(RecordType(kind),), lets=({},))
 
 
 def _put_off_let(state: State, kind: KindInfo, info: MemberInfo, node: ast.Let) -> None:
@@ -170,5 +170,6 @@ def _check_component(state: State, info: ComponentInfo) -> None:
             info.decl.count.span,
             help="leave out the count",
         )
-    check_block(state, Env(info.scope, info), type_, info.decl.members)
-    check_missing(state, info)
+    if isinstance(type_, RecordType):
+        check_block(state, Env(info.scope, info), type_, info.decl.members)
+        check_missing(state, info)

@@ -1,4 +1,4 @@
-"""Exact reading of decimal numbers, with bounds: no literal may make the compiler work for hours."""
+"""Exact reading of decimal numbers, with bounds: no literal keeps the compiler busy."""
 
 from __future__ import annotations
 

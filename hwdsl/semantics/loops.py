@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hwdsl.semantics.blocks import let_type
-from hwdsl.semantics.expressions import HANDLERS, condition, infer, iterated, require
+from hwdsl.semantics.expressions import condition, infer, iterated, require
 from hwdsl.semantics.relations import BOOL, INT, fits
 from hwdsl.semantics.scopes import duplicate
 from hwdsl.semantics.state import Env, State
@@ -13,7 +13,8 @@ from hwdsl.source import Span
 from hwdsl.syntax import ast
 
 
-def _iterate(state: State, env: Env, node: ast.Iterate, expected: Type | None) -> Type:
+def iterate_type(state: State, env: Env, node: ast.Iterate, expected: Type | None) -> Type:
+    """The type of an `iterate`'s result."""
     type_ = iterated(state, env, node.range, "`iterate`")
     if not fits(type_, INT):
         state.error(
@@ -93,6 +94,3 @@ def _next(
             state.error("type-mismatch", f"`{name}` is no list", node.name.span)
             return
     require(state, env, node.value, wanted, f"`{name}`")
-
-
-HANDLERS[ast.Iterate] = _iterate

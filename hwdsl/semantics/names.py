@@ -33,6 +33,7 @@ from hwdsl.semantics.types import (
     EnumType,
     Int,
     ListType,
+    Poison,
     RecordType,
     ResultType,
     Type,
@@ -50,7 +51,9 @@ def has_member(record: RecordType, name: str) -> bool:
 
 def levels(env: Env, name: str) -> list[int]:
     """The enclosing records that have a member of that name, the innermost first."""
-    found = [i for i, record in enumerate(env.records) if has_member(record, name)]
+    found = [
+        i for i, record in enumerate(env.records) if has_member(record, name) or name in env.lets[i]
+    ]
     return found[:1] if name in IMPLICIT else found
 
 
@@ -121,6 +124,9 @@ def _variable_or_member(state: State, env: Env, node: ast.Name, name: str) -> Ty
             help=f"write `self.{name}` or `outer.{name}`",
         )
     state.resolve(node, MemberOf(name, found[0]))
+    let = env.lets[found[0]].get(name)
+    if let is not None:
+        return let.type if state.force(let) else state.cycle(let, node.span)
     return read_member(state, env.records[found[0]], name, node.span)
 
 
@@ -139,11 +145,16 @@ def read_member(state: State, record: Type, name: str, span: Span) -> Type:
 
 
 def _unknown(state: State, env: Env, node: ast.Name, expected: Type | None) -> Type:
+    broken = any(state.is_broken(record.kind) for record in env.records)
+    if broken or isinstance(expected, Poison):
+        return POISON
     known = [*env.locals, *env.scope.visible_values, *env.scope.namespaces, *PREDECLARED]
     for record in env.records:
         known.extend(member_names(record))
     if isinstance(expected, EnumType):
         known.extend(expected.enum.cases)
+    for lets in env.lets:
+        known.extend(lets)
     if node.name in env.scope.visible_units and not _close(node.name, known):
         return state.error(
             "unknown-name",
@@ -300,6 +311,9 @@ def member_exists(type_: Type, name: str) -> bool:
 
 def _no_field(state: State, env: Env, node: ast.Attr, base: Type, known: list[str]) -> Type:
     name = node.name.name
+    kind = kind_of(base)
+    if kind is not None and state.is_broken(kind):
+        return POISON
     help = did_you_mean(name, known)
     if help is None and isinstance(base, RecordType) and base.shape is None:
         help = f"only what kind `{base.kind.name}` declares is known here"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hwdsl.semantics.state import State
-from hwdsl.semantics.symbols import ComponentInfo, Symbol, ValueInfo
+from hwdsl.semantics.symbols import ComponentInfo, Symbol, TableInfo, ValueInfo
 from hwdsl.source import Span
 
 
@@ -44,7 +44,7 @@ def _report(state: State, circle: list[Symbol], span: Span) -> None:
     others = [
         (s.decl.name.span, f"`{s.name}` is declared here")
         for s in circle
-        if getattr(s, "decl", None) is not None and hasattr(s.decl, "name")
+        if not isinstance(s, TableInfo) and s.decl is not None
     ]
     state.error(
         "recursion",

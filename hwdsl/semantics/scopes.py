@@ -40,10 +40,30 @@ def open_scope(state: State, loaded: Loaded, scopes: Mapping[str, ModuleScope]) 
         if use.names is None:
             _import_all(scope, module, extra, origin)
         scope.namespaces[alias.name] = module
+    _note_lost(state, loaded, scopes)
     for use, module in uses:
         for name in use.names or ():
             _import_one(state, scope, module, name, extra)
     return scope
+
+
+def _note_lost(state: State, loaded: Loaded, scopes: Mapping[str, ModuleScope]) -> None:
+    """Note the names that a failed import would have brought."""
+    source = loaded.tree.source.name
+    for use in loaded.tree.items:
+        if not isinstance(use, ast.Use):
+            continue
+        module = scopes.get(loaded.modules.get(use, ""))
+        alias = use.alias or (use.path[-1] if use.path else None)
+        if use.file is not None:
+            failed = use not in loaded.tables
+        else:
+            failed = module is None or module.tree.source.name in state.incomplete
+        if failed and use.names is None and use.file is None:
+            state.incomplete.add(source)
+        if failed:
+            names = {n.name for n in use.names or ()} | ({alias.name} if alias else set())
+            state.lost.setdefault(source, set()).update(names)
 
 
 def _public(name: str) -> bool:
@@ -96,7 +116,11 @@ def _import_one(
             extra.ambiguous_units.pop(unit, None)
     if not found:
         known = [*module.values, *module.types, *module.units]
+        if module.tree.source.name in state.incomplete:
+            return
+        state.lost.setdefault(ident.span.source.name, set())
         state.unknown("unknown-name", f"name in `{module.name}`:", name, ident.span, known)
+        state.lost[ident.span.source.name].add(name)
         return
     for space in ("value", "type", "unit"):
         extra.places.setdefault((f"import {space}", name), ident.span)

@@ -179,6 +179,8 @@ def _put_off_component(state: State, info: ComponentInfo) -> None:
 
     def work() -> None:
         found = _base_of(state, info.scope, info.decl)
+        if kind is None or (found is None and info.decl.base is not None) or found in state.broken:
+            state.broken.add(info)
         if isinstance(found, ComponentInfo):
             info.base = found
         if kind is None and found is not None:
@@ -222,7 +224,7 @@ def _base_of(state: State, scope: ModuleScope, node: ast.Part) -> ComponentInfo 
 
 def part_type(
     state: State, scope: ModuleScope, node: ast.Part, known: KindInfo | None = None
-) -> RecordType | Type:
+) -> Type:
     """The type of a part or component: its kind, and the shape its base and block give it."""
     kind = known or find_kind(state, scope, (node.kind,))
     if kind is None:
@@ -232,8 +234,12 @@ def part_type(
     shape = EMPTY_SHAPE
     if isinstance(base, KindInfo):
         kind = _narrow(state, node, kind, base)
+    elif base is None and node.base is not None:
+        return POISON
     elif base is not None:
         type_ = state.component_type(base, node.span)
+        if not isinstance(type_, RecordType):
+            return POISON
         kind, shape = _narrow(state, node, kind, type_.kind), type_.shape or EMPTY_SHAPE
     return RecordType(kind, block_shape(state, scope, RecordType(kind, shape), node.members))
 

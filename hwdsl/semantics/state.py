@@ -10,7 +10,6 @@ from attrs import define, evolve, field, frozen
 from hwdsl.diagnostics import Diagnostics, did_you_mean
 from hwdsl.semantics.relations import POISON
 from hwdsl.semantics.symbols import (
-    EMPTY_SHAPE,
     Checked,
     ComponentInfo,
     FunctionInfo,
@@ -29,6 +28,7 @@ from hwdsl.units import Dim, Unit
 PERCENT = Unit("%", Dim(), Fraction(1, 100))
 IMPLICIT = ("name", "count", "parts", "feasible")
 RESERVED = (*IMPLICIT, "self", "outer")
+_NAMES = ("unknown-name", "unknown-type", "unknown-kind", "unknown-function", "unknown-unit")
 
 
 @define(eq=False)
@@ -60,6 +60,14 @@ class Variable:
     depth: int
 
 
+@define(eq=False)
+class BlockLet:
+    """A `let` of a component's block: a member of that component that only the block knows."""
+
+    decl: ast.Let
+    type: Type = POISON
+
+
 @frozen(eq=False)
 class Env:
     """What names mean at some place of the text.
@@ -72,6 +80,7 @@ class Env:
     owner: Symbol | None = None
     locals: Mapping[str, Variable] = field(factory=dict)
     records: tuple[RecordType, ...] = ()
+    lets: tuple[Mapping[str, BlockLet], ...] = ()
     dim_vars: Mapping[str, Dim] = field(factory=dict)
     assigning: str | None = None
 
@@ -80,9 +89,11 @@ class Env:
         variable = Variable(type_, name.span, len(self.records))
         return evolve(self, locals={**self.locals, name.name: variable})
 
-    def enter(self, record: RecordType) -> Env:
-        """This environment inside the block of a record."""
-        return evolve(self, records=(record, *self.records), assigning=None)
+    def enter(self, record: RecordType, lets: Mapping[str, BlockLet]) -> Env:
+        """This environment inside the block of a record; `lets` are the block's own."""
+        return evolve(
+            self, records=(record, *self.records), lets=(lets, *self.lets), assigning=None
+        )
 
     def assign(self, name: str | None) -> Env:
         """This environment while the value of a field is read."""
@@ -98,6 +109,9 @@ class State:
     extras: dict[ModuleScope, Extra] = field(factory=dict)
     pending: dict[object, Callable[[], None]] = field(factory=dict)
     active: list[tuple[object, str, Span]] = field(factory=list)
+    lost: dict[str, set[str]] = field(factory=dict)
+    incomplete: set[str] = field(factory=set)
+    broken: set[object] = field(factory=set)
     methods: dict[ast.Fn, FunctionInfo] = field(factory=dict)
     calls: dict[Symbol, dict[Symbol, Span]] = field(factory=dict)
 
@@ -121,9 +135,19 @@ class State:
         return POISON
 
     def unknown(self, name: str, what: str, ident: str, span: Span, known: Iterable[str]) -> Type:
-        """Report an unknown name with the closest known one."""
+        """Report an unknown name with the closest known one.
+
+        Nothing is said of names that a failed import or an unread item would have brought.
+        """
+        source = span.source.name
+        if name in _NAMES and (source in self.incomplete or ident in self.lost.get(source, ())):
+            return POISON
         help = did_you_mean(ident, known)
         return self.error(name, f"unknown {what} `{ident}`", span, "", help=help)
+
+    def is_broken(self, kind: KindInfo) -> bool:
+        """Whether a kind has a base in error, so that what it lacks is not known."""
+        return any(k in self.broken for k in kind.lineage())
 
     def resolve(self, node: ast.Node, resolution: Resolution) -> None:
         """Note what a name stands for."""
@@ -193,9 +217,11 @@ class State:
             return self.cycle(value, span)
         return value.type
 
-    def component_type(self, component: ComponentInfo, span: Span) -> RecordType:
+    def component_type(self, component: ComponentInfo, span: Span) -> Type:
         """The type of a component, with its shape."""
         if not self.force(component):
-            self.cycle(component, span)
-            return RecordType(component.kind, EMPTY_SHAPE)
+            self.broken.add(component)
+            return self.cycle(component, span)
+        if component in self.broken:
+            return POISON
         return RecordType(component.kind, component.shape)
