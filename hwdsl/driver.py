@@ -19,7 +19,7 @@ on. Nothing the user wrote raises.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ from hwdsl.source import Source, Span
 if TYPE_CHECKING:
     from hwdsl.codegen.ir import Graph
     from hwdsl.elaborate import Elaboration
+    from hwdsl.results import Kernel
     from hwdsl.semantics.symbols import Checked, EvaluatorInfo
     from hwdsl.syntax import ast
 
@@ -122,3 +123,36 @@ def program(path: Path, diagnostics: Diagnostics, only: str | None = None) -> Pr
         return None
     lowered = lower(checked, diagnostics, only)
     return None if diagnostics.failed else lowered
+
+
+def kernels(
+    graphs: Mapping[str, Graph], *, compiled: bool = True
+) -> tuple[Mapping[str, Kernel], str]:
+    """Build the graphs, or interpret them; the second result says why they are interpreted."""
+    from hwdsl.codegen.build import BuildError, build
+
+    if not graphs:
+        return {}, ""
+    if not compiled:
+        return {name: interpreter(graph) for name, graph in graphs.items()}, ""
+    try:
+        built = build(graphs)
+    except BuildError as error:
+        first = str(error).strip().splitlines()[0]
+        notice = f"evaluators are interpreted, which is slow: {first} (see `hwdsl doctor`)"
+        return {name: interpreter(graph) for name, graph in graphs.items()}, notice
+    return {name: built[name] for name in graphs}, ""
+
+
+def interpreter(graph: Graph) -> Kernel:
+    """A kernel that interprets its graph."""
+    from hwdsl.codegen.build import InterpreterKernel
+
+    return InterpreterKernel(graph)
+
+
+def differentiate(graph: Graph, output: str, wrt: Sequence[str]) -> Graph:
+    """The graph with the derivatives `d.OUTPUT.PARAM` of an output, optimised."""
+    from hwdsl.codegen.passes import differentiate, optimise
+
+    return optimise(differentiate(graph, output, wrt))

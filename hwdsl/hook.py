@@ -28,7 +28,7 @@ class HwLoader(Loader):
             loaded = load(self._path)
         except DescriptionError as error:
             raise ImportError(str(error), name=module.__name__, path=str(self._path)) from error
-        module.__doc__ = loaded.__doc__
+        module.__doc__ = loaded.doc
         vars(module)["__all__"] = list(loaded.evaluators)
         vars(module).update(loaded.evaluators)
 

@@ -1,4 +1,4 @@
-"""Measured tables: CSV files whose header cells are `name` or `name [unit]`.
+"""Measured tables: CSV files whose header cells are `name` or `name [unit]`; `#` starts a comment line.
 
 Input: a path. Output: a `Measured` with columns of text, and their units as written.
 """
@@ -44,7 +44,7 @@ def read_table(path: Path) -> Measured:
     """Read a CSV table. Raises ValueError for a file that is missing, ragged, empty or no text."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = [row for row in csv.reader(file) if row and not row[0].startswith("#")]
+            lines = [row for row in csv.reader(t for t in file if not t.startswith("#")) if row]
     except OSError as error:
         raise ValueError(f"cannot read {path}: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error) as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from math import isfinite
 from typing import Protocol, runtime_checkable
 
 from hwdsl.diagnostics import Diagnostics, did_you_mean
@@ -86,6 +87,17 @@ def quantity(text: str, plain: Unit, units: Mapping[str, Unit]) -> float:
         return unit.to_base(sign * Fraction(parsed.text.replace("_", "")))
     except OverflowError:
         raise ValueError(f"`{text}` is beyond what a float64 holds") from None
+
+
+def plain(value: float, unit: Unit) -> float:
+    """A number in a unit, in base units; infinities and NaN pass."""
+    return unit.to_base(Fraction(value)) if isfinite(value) else value
+
+
+def written_unit(text: str, otherwise: Unit, units: Mapping[str, Unit]) -> Unit:
+    """The unit written in a quantity such as `10 TB/s`, or `otherwise` if it is a plain number."""
+    parsed = _parse(text)
+    return combine(parsed.unit, units) if isinstance(parsed, ast.Quantity) else otherwise
 
 
 def foreign(value: ForeignQuantity, unit: Unit) -> object:
