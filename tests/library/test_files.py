@@ -1,0 +1,104 @@
+"""Every library file and example is sound, documented and says where its numbers come from."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.render import render_text
+from hwdsl.semantics import check, load
+from hwdsl.source import Source
+from hwdsl.syntax import ast, parse
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = sorted((ROOT / "library").rglob("*.hw"))
+EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.hw"))
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def read(path: Path) -> ast.Module:
+    diagnostics = Diagnostics()
+    module = parse(Source(name_of(path), path.read_text(encoding="utf-8")), diagnostics)
+    assert not diagnostics.items, render_text(diagnostics.items)
+    return module
+
+
+def test_the_lists_are_not_empty() -> None:
+    names = {p.stem for p in LIBRARY}
+    assert {"units", "silicon", "memory", "training", "nvidia", "megatron"} <= names
+    assert {p.stem for p in EXAMPLES} >= {"gpt3", "copa", "actors", "split", "fixpoint", "schedule"}
+
+
+@pytest.mark.parametrize("path", LIBRARY + EXAMPLES, ids=name_of)
+def test_checks_without_a_finding(path: Path) -> None:
+    diagnostics = Diagnostics()
+    check(load(path, diagnostics), diagnostics)
+    assert not diagnostics.items, render_text(diagnostics.items)
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=name_of)
+def test_public_names_are_documented(path: Path) -> None:
+    module = read(path)
+    assert module.edition == 2026
+    assert module.doc, f"{path} has no `#!` line"
+    bare = [
+        item.name.name
+        for item in module.items
+        if not isinstance(item, ast.Use | ast.Let | ast.Allow | ast.Claim) and not item.doc
+    ]
+    for item in module.items:
+        if isinstance(item, ast.Kind):
+            bare += [
+                f"{item.name.name}.{member.name.name}"
+                for member in item.members
+                if isinstance(member, ast.Field) and not member.doc
+            ]
+        if isinstance(item, ast.Evaluator):
+            bare += [
+                f"{item.name.name}.{member.name.name}"
+                for member in item.members
+                if isinstance(member, ast.Param | ast.Choice | ast.Output) and not member.doc
+            ]
+    assert not bare, f"without a `##` line: {bare}"
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=name_of)
+def test_facts_have_sources(path: Path) -> None:
+    without = []
+    for item in read(path).items:
+        if isinstance(item, ast.Part) and item.base is None:
+            inner = " ".join(
+                m.doc
+                for m in item.members
+                if isinstance(m, ast.Assign | ast.Part) and hasattr(m, "doc")
+            )
+            if "source" not in item.doc + inner:
+                without.append(item.name.name)
+        if isinstance(item, ast.Calibrated) and not item.data:
+            without.append(item.name.name)
+    # DGX A100 and its pod state theirs too: nothing is exempt.
+    assert not without, f"no source: {without}"
+
+
+def columns(name: str) -> tuple[list[str], list[list[str]]]:
+    path = ROOT / "library" / "studies" / f"{name}.csv"
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.reader(file) if not row[0].startswith("#")]
+    return rows[0], rows[1:]
+
+
+@pytest.mark.parametrize("table", ["megatron", "vtrain"])
+def test_tables_fit_their_evaluator(table: str) -> None:
+    header, rows = columns(table)
+    assert len(rows) >= 10
+    module = read(ROOT / "library" / "studies" / "megatron.hw")
+    evaluator = next(item for item in module.items if isinstance(item, ast.Evaluator))
+    free = {m.name.name for m in evaluator.members if isinstance(m, ast.Param | ast.Choice)}
+    names = {title.partition("[")[0].strip() for title in header}
+    assert names - {"case", "measured"} == free
+    assert len({row[0] for row in rows}) == len(rows), "two cases share a name"
+    assert all(float(row[-1]) > 0 for row in rows)
