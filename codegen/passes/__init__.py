@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from hwdsl.codegen.ir import Graph
 from hwdsl.codegen.passes.dead import dead
+from hwdsl.codegen.passes.differentiate import differentiate
 from hwdsl.codegen.passes.fold import fold_and_share
 from hwdsl.codegen.passes.reciprocals import reciprocals
 from hwdsl.codegen.passes.roll import roll
 
-__all__ = ["dead", "fold_and_share", "optimise", "reciprocals", "roll"]
+__all__ = ["dead", "differentiate", "fold_and_share", "optimise", "reciprocals", "roll"]
 
 
 def optimise(graph: Graph) -> Graph:

@@ -91,8 +91,8 @@ class Cut:
 
     def inputs(self) -> list[int]:
         """The inputs that are live, in order."""
-        return sorted({o.index for o, l in zip(self.ops, self.live, strict=True)
-                       if l and o.code == "input"})  # fmt: skip
+        return sorted({o.index for o, alive in zip(self.ops, self.live, strict=True)
+                       if alive and o.code == "input"})  # fmt: skip
 
     def kept(self) -> tuple[Op, ...]:
         """The live operations with their new arguments."""

@@ -1,8 +1,8 @@
 """Copying a graph through the builder: what most passes are made of.
 
-A `Rebuilder` walks an operation list in order and adds each operation to a new builder, which folds,
-shares and moves what does not depend on a loop out of it. A pass overrides `visit` (one ordinary
-operation), `loop`, or `run` (a whole list).
+A `Rebuilder` walks an operation list in order and adds each operation to a new builder, which
+folds, shares and moves what does not depend on a loop out of it. A pass overrides `visit` (one
+ordinary operation), `loop`, or `run` (a whole list).
 """
 
 from __future__ import annotations

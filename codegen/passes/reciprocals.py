@@ -53,7 +53,7 @@ def exact_values(ops: Sequence[Op], roots: Sequence[int], results: set[int]) -> 
     exact = set(roots) | results
     for i in range(len(ops) - 1, -1, -1):
         op = ops[i]
-        if op.code in EXACT or i in exact:
+        if i in exact or (op.code in EXACT and not zero_test(ops, op)):
             exact.update(op.args)
         elif op.code in ("select", "gather"):
             exact.add(op.args[0])
@@ -61,6 +61,14 @@ def exact_values(ops: Sequence[Op], roots: Sequence[int], results: set[int]) -> 
             exact.update(op.args[:2])
             exact.update(op.args[1 + s] for s in exact_inputs(op, False) if s)
     return exact
+
+
+def zero_test(ops: Sequence[Op], op: Op) -> bool:
+    """Whether the operation asks if a value is 0: short of underflow a quotient is 0 just where
+    the product with the reciprocal is. Derivatives ask so all the time."""
+    return op.code in ("eq", "ne") and any(
+        ops[a].code == "const" and ops[a].value == 0.0 for a in op.args
+    )
 
 
 def exact_inputs(op: Op, wanted: bool) -> set[int]:
