@@ -268,8 +268,23 @@ class With(Node):
 
 
 Expr = (
-    Number | Quantity | Text | Bool | Name | Attr | Index | Call | ListLit | Comprehension | Unary
-    | Binary | Compare | Cond | Match | Iterate | With
+    Number
+    | Quantity
+    | Text
+    | Bool
+    | Name
+    | Attr
+    | Index
+    | Call
+    | ListLit
+    | Comprehension
+    | Unary
+    | Binary
+    | Compare
+    | Cond
+    | Match
+    | Iterate
+    | With
 )
 
 
@@ -494,7 +509,7 @@ class Dimension(Node):
 
 @frozen(eq=False)
 class UnitDecl(Node):
-    """`unit name = value offset value prefix …` or, for a base unit, `unit name : type prefix …`."""
+    """`unit name = value offset value prefix …`; a base unit is `unit name : type prefix …`."""
 
     name: Ident
     value: Expr | None
@@ -576,8 +591,20 @@ class Display(Node):
 
 
 Item = (
-    Use | Dimension | UnitDecl | TypeAlias | Enum | Kind | Fn | Part | Evaluator | Claim | Let
-    | Allow | Calibrated | Display
+    Use
+    | Dimension
+    | UnitDecl
+    | TypeAlias
+    | Enum
+    | Kind
+    | Fn
+    | Part
+    | Evaluator
+    | Claim
+    | Let
+    | Allow
+    | Calibrated
+    | Display
 )
 
 

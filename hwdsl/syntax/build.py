@@ -212,9 +212,9 @@ class Builder(ExpressionBuilder):
         """Return the doc comment before what starts there."""
         return self.docs.get(start, "")
 
-    def start(self, c: Children, start: int, end: int) -> tuple[ast.Item, ...]:
-        """Return the items of a file."""
-        return tuple(item for item in c if isinstance(item, ast.Node))
+    def start(self, c: Children, start: int, end: int) -> tuple[Any, ...]:
+        """Return the items of a file, without what `edition` left."""
+        return tuple(item for item in c if item is not None)
 
     def edition(self, c: Children, start: int, end: int) -> None:
         """Note the edition."""
@@ -260,7 +260,8 @@ class Builder(ExpressionBuilder):
 
     def field(self, c: Children, start: int, end: int) -> ast.Field:
         """Build a field."""
-        return ast.Field(self.span(start, end), *c, doc=self.doc(start))
+        name, kind, default = c
+        return ast.Field(self.span(start, end), name, kind, default, self.doc(start))
 
     def assign(self, c: Children, start: int, end: int) -> ast.Assign:
         """Build an assignment."""
@@ -272,7 +273,8 @@ class Builder(ExpressionBuilder):
 
     def let(self, c: Children, start: int, end: int) -> ast.Let:
         """Build a `let`."""
-        return ast.Let(self.span(start, end), *c, doc=self.doc(start))
+        name, kind, value = c
+        return ast.Let(self.span(start, end), name, kind, value, self.doc(start))
 
     def rule(self, c: Children, start: int, end: int) -> ast.Rule:
         """Build a `require` or `warn`."""
@@ -337,11 +339,13 @@ class Builder(ExpressionBuilder):
 
     def param(self, c: Children, start: int, end: int) -> ast.Param:
         """Build a param of an evaluator."""
-        return ast.Param(self.span(start, end), *c, doc=self.doc(start))
+        name, kind, default, bounds = c
+        return ast.Param(self.span(start, end), name, kind, default, bounds, self.doc(start))
 
     def choice(self, c: Children, start: int, end: int) -> ast.Choice:
         """Build a choice of an evaluator."""
-        return ast.Choice(self.span(start, end), *c, doc=self.doc(start))
+        name, kind, among, default = c
+        return ast.Choice(self.span(start, end), name, kind, among, default, self.doc(start))
 
     def output(self, c: Children, start: int, end: int) -> ast.Output:
         """Build an output of an evaluator."""
@@ -395,7 +399,8 @@ class Builder(ExpressionBuilder):
 
     def type_alias(self, c: Children, start: int, end: int) -> ast.TypeAlias:
         """Build a type's other name."""
-        return ast.TypeAlias(self.span(start, end), *c, doc=self.doc(start))
+        name, kind = c
+        return ast.TypeAlias(self.span(start, end), name, kind, self.doc(start))
 
     def enum(self, c: Children, start: int, end: int) -> ast.Enum:
         """Build an enum."""
@@ -403,20 +408,24 @@ class Builder(ExpressionBuilder):
 
     def kind(self, c: Children, start: int, end: int) -> ast.Kind:
         """Build a kind."""
-        return ast.Kind(self.span(start, end), *c, doc=self.doc(start))
+        name, base, members = c
+        return ast.Kind(self.span(start, end), name, base, members, self.doc(start))
 
     def evaluator(self, c: Children, start: int, end: int) -> ast.Evaluator:
         """Build an evaluator."""
-        return ast.Evaluator(self.span(start, end), *c, doc=self.doc(start))
+        name, members = c
+        return ast.Evaluator(self.span(start, end), name, members, self.doc(start))
 
     def claim(self, c: Children, start: int, end: int) -> ast.Claim:
         """Build a claim."""
-        return ast.Claim(self.span(start, end), *c, doc=self.doc(start))
+        name, members = c
+        return ast.Claim(self.span(start, end), name, members, self.doc(start))
 
     def calibrated(self, c: Children, start: int, end: int) -> ast.Calibrated:
         """Build a fitted coefficient."""
-        *front, data = c
-        return ast.Calibrated(self.span(start, end), *front, self.string(data), self.doc(start))
+        name, kind, value, bounds, data = c
+        span, doc = self.span(start, end), self.doc(start)
+        return ast.Calibrated(span, name, kind, value, bounds, self.string(data), doc)
 
     def display(self, c: Children, start: int, end: int) -> ast.Display:
         """Build a table or figure."""

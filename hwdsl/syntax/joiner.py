@@ -11,7 +11,9 @@ from hwdsl.diagnostics import Diagnostics
 from hwdsl.source import Source, Span
 from hwdsl.syntax.lexer import BROKEN, END, MAX_ERRORS, Token
 
-_OPERATORS = frozenset(["ADD", "MUL", "FLOORDIV", "POW", "CMP", "RANGE", "DOT", "EQUAL", "ARROW", "VBAR", "AND", "OR"])
+_OPERATORS = frozenset(
+    ("ADD", "MUL", "FLOORDIV", "POW", "CMP", "RANGE", "DOT", "EQUAL", "ARROW", "VBAR", "AND", "OR")
+)
 _WORDS = frozenset(["THEN", "ELSE", "IN", "WITH", "WITHIN"])
 _AFTER = _OPERATORS | _WORDS | frozenset(["COLON", "COMMA", "LBRACE", "DARROW", "NOT"])
 _BEFORE = _OPERATORS | _WORDS
@@ -20,7 +22,7 @@ _BEFORE_TEXT = frozenset(("HELP", "FROM"))  # only with a text behind them: they
 _OPENING = {"LPAR": "(", "LSQB": "[", "LBRACE": "{"}
 _CLOSING = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
 _MEMBERS = frozenset(
-    ["PARAM", "CHOICE", "OUTPUT", "REQUIRE", "WARN", "TYPE", "UNIT", "STATE", "NEXT", "EXPECT", "TABLE", "FIGURE"]
+    ("PARAM", "CHOICE", "OUTPUT", "REQUIRE", "WARN", "TYPE", "UNIT", "STATE", "NEXT", "EXPECT")
 )
 _ITEMS = frozenset(["EVALUATOR", "CLAIM", "KIND", "ENUM", "DIMENSION", "USE", "CALIBRATED"])
 _NOTES = frozenset(["SOURCE", "ASSUME"])

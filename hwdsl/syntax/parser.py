@@ -189,11 +189,12 @@ class Parser:
         while True:
             token = self.tokens[at]
             if token.kind == END:
-                while self.depths[level] > 0 or not self.ends_here(level):
+                while self.depths[level] > 0 or not self.fits(END, level):
                     outer = self.resume_level(level)
                     if outer is None:
                         return None
                     level = outer
+                self.truncate(level + 1)
                 return at
             if token.kind in ("_NL", BROKEN) and token.depth <= self.depths[level]:
                 if token.kind == BROKEN and not self.line_ends(at):
@@ -204,44 +205,31 @@ class Parser:
                     if outer is None:
                         return None
                     level = outer
-                self.truncate(level + 1)
-                return at + 1
+                if self.tokens[at + 1].kind != "RBRACE" or self.fits("RBRACE", level):
+                    self.truncate(level + 1)
+                    return at + 1
             if token.kind == "RBRACE" and token.depth < self.depths[level]:
-                kept = self.closed_by_brace(level, token.depth)
-                if kept is None:
-                    return None
-                level, closes = kept
-                if closes:
+                if self.fits("RBRACE", level):
+                    self.truncate(level + 1)
                     return at
+                while self.depths[level] > token.depth:
+                    outer = self.resume_level(level)
+                    if outer is None:
+                        return None
+                    level = outer
             at += 1
 
     def line_ends(self, at: int) -> bool:
         """Whether a broken token stands for a line end."""
         return self.source.text.startswith(("\n", "\r"), self.tokens[at].start)
 
-    def ends_here(self, level: int) -> bool:
-        """Cut the stack to a level if the text may end there."""
+    def fits(self, kind: str, level: int) -> bool:
+        """Whether a token of this kind could come next if the stack were cut to a level."""
         saved = self.states
         self.states = saved[: level + 1]
-        fits = self.accepts(END)
+        fits = self.accepts(kind)
         self.states = saved
-        if fits:
-            self.truncate(level + 1)
         return fits
-
-    def closed_by_brace(self, level: int, depth: int) -> tuple[int, bool] | None:
-        """Return where to go on at a `}`: at this level if it may close its block, else outside."""
-        saved = self.states
-        self.states = saved[: level + 1]
-        closes = self.accepts("RBRACE")
-        self.states = saved
-        if closes:
-            self.truncate(level + 1)
-            return level, True
-        outer: int | None = level
-        while outer is not None and self.depths[outer] > depth:
-            outer = self.resume_level(outer)
-        return None if outer is None else (outer, False)
 
     def resume_level(self, below: int) -> int | None:
         """Return the highest stack index under `below` where a statement could start."""

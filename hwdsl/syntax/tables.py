@@ -1,8 +1,8 @@
 """The parser's tables: made from `hw.lark` by Lark, kept as `hw.json`, loaded without Lark.
 
-Making the LALR tables takes 0.3 s and importing Lark 0.05 s, which is most of what `check` may take;
-reading them takes a few milliseconds. A test checks that `hw.json` is what `hw.lark` says, and
-`python -m hwdsl.syntax.tables` writes it.
+Making the LALR tables takes 0.3 s and importing Lark 0.05 s, which is most of what `check` may
+take; reading them takes a few milliseconds. A test checks that `hw.json` is what `hw.lark` says,
+and `python -m hwdsl.syntax.tables` writes it.
 """
 
 import json
@@ -28,6 +28,7 @@ class Rule:
     """
 
     origin: str
+    expansion: tuple[str, ...]
     size: int
     action: str
     expand_one: bool
@@ -73,7 +74,8 @@ def _rule_data(rule: Any) -> list[Any]:
     origin = str(rule.origin.name)
     action = "" if origin.startswith("_") else str(rule.alias or origin)
     expand = bool(rule.options.expand1 and not rule.alias)
-    return [origin, len(rule.expansion), action, int(expand), plan]
+    expansion = " ".join(symbol.name for symbol in rule.expansion)
+    return [origin, expansion, action, int(expand), plan]
 
 
 def _numbered(table: Any) -> tuple[dict[int, int], list[dict[str, Any]]]:
@@ -98,7 +100,7 @@ def generate(grammar: str) -> str:
     from lark.lexer import PatternStr
 
     lark = Lark(grammar, parser="lalr", lexer="basic", strict=True, start=list(STARTS))
-    table = lark.parser.parser._parse_table  # type: ignore[union-attr]
+    table = lark.parser.parser._parse_table
     order, rows = _numbered(table)
     used = sorted(lark.rules, key=lambda r: (str(r.origin.name), str(r.expansion), str(r.alias)))
     index = {rule: i for i, rule in enumerate(used)}
@@ -139,6 +141,13 @@ def _layout(data: dict[str, Any]) -> str:
     return "{" + ",\n".join(parts) + "}\n"
 
 
+def _rule(origin: str, expansion: str, action: str, expand: int, plan: list[list[int]]) -> Rule:
+    """Read a rule back."""
+    symbols = tuple(expansion.split())
+    steps = tuple((i, bool(inline)) for i, inline in plan)
+    return Rule(origin, symbols, len(symbols), action, bool(expand), steps)
+
+
 def grammar_text() -> str:
     """Return the text of `hw.lark`."""
     return resources.files("hwdsl.grammar").joinpath("hw.lark").read_text(encoding="utf-8")
@@ -153,10 +162,7 @@ def load() -> Tables:
         patterns=tuple((name, pattern) for name, pattern in data["patterns"]),
         keywords=data["keywords"],
         literals=data["literals"],
-        rules=tuple(
-            Rule(origin, size, action, bool(expand), tuple((i, bool(inline)) for i, inline in plan))
-            for origin, size, action, expand, plan in data["rules"]
-        ),
+        rules=tuple(_rule(*row) for row in data["rules"]),
         states=tuple(data["states"]),
         starts=data["starts"],
         ends=data["ends"],

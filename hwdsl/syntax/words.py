@@ -1,5 +1,7 @@
 """What the parser expected, in plain words."""
 
+from functools import cache
+
 from attrs import frozen
 
 from hwdsl.source import Source
@@ -20,7 +22,10 @@ _SIGNS = {
 # Kinds that say nothing where the others stand: they would only make the list long.
 _HIDDEN = frozenset(("BADNUM", "FLOORDIV"))
 _EXPRESSION = frozenset(("QUANTITY", "NUMBER", "STRING", "NAME", "LPAR", "LSQB", "TRUE"))
-_CONTINUES = frozenset(["CMP", "ADD", "MUL", "POW", "RANGE", "AND", "OR", "DOT", "LPAR", "LSQB", "WITH", "FLOORDIV", "IF", "FOR"])
+_STARTS = frozenset(("ADD", "NOT", "FALSE", "IF", "MATCH", "ITERATE"))
+_CONTINUES = frozenset(
+    ("CMP", "ADD", "MUL", "POW", "RANGE", "AND", "OR", "DOT", "LPAR", "LSQB", "WITH", "IF", "FOR")
+)
 _MOST = 6
 
 
@@ -56,6 +61,8 @@ def _remedy(token: Token, source: Source) -> str | None:
         return _WRITTEN_SO[text]
     if token.kind == "EQUAL":
         return "`==` compares; `=` only defines"
+    if token.kind in ("IF", "MATCH", "ITERATE"):
+        return f"put the `{text}` in parentheses, or name it with `let` before"
     if token.kind in _keyword_kinds() and token.kind not in _soft_kinds():
         return f"`{text}` is a word of the language and cannot be a name"
     return None
@@ -70,30 +77,25 @@ _WRITTEN_SO = {
 }
 
 
-def _keyword_kinds() -> dict[str, str]:
-    """Return the kinds of keywords with their texts."""
-    return {kind: text for text, kind in load().keywords.items()}
+@cache
+def _keyword_kinds() -> frozenset[str]:
+    """Return the kinds of all keywords."""
+    return frozenset(load().keywords.values())
 
 
+@cache
 def _soft_kinds() -> frozenset[str]:
     """Return the kinds of keywords that may be names too."""
-    rules = [r for r in load().rules if r.origin == "name"]
-    goto = {kind for state in load().states if "name" in state for kind in state}
-    return frozenset(k for k in _keyword_kinds() if k in goto and len(rules) > 1) - _HARD
-
-
-_HARD = frozenset(
-    ["AND", "OR", "NOT", "IF", "THEN", "ELSE", "MATCH", "ITERATE", "FOR", "IN", "WITH", "WITHIN", "LET", "FN", "TRUE", "FALSE", "REF"]
-)
+    return frozenset(r.expansion[0] for r in load().rules if r.origin == "name") - {"NAME"}
 
 
 def describe(kinds: set[str]) -> Expected:
-    """Return in words what a set of token kinds stands for."""
+    """Return what a set of token kinds stands for."""
     left = set(kinds) - _HIDDEN
     words: list[str] = []
     if left >= _EXPRESSION:
         words.append("an expression")
-        left -= _EXPRESSION | _soft_kinds() | frozenset(["ADD", "NOT", "FALSE", "IF", "MATCH", "ITERATE"])
+        left -= _EXPRESSION | _soft_kinds() | _STARTS
     elif "LET" in left and len(left) > 8:
         words.append("a declaration")
         left -= _soft_kinds() | frozenset(("LET", "FN", "NAME", "REF"))
@@ -105,6 +107,4 @@ def describe(kinds: set[str]) -> Expected:
         left -= _CONTINUES
     signs = {kind: text for text, kind in {**load().literals, **load().keywords}.items()}
     more = [_SIGNS.get(k) or f"`{signs.get(k, k.lower())}`" for k in sorted(left)]
-    return Expected(
-        tuple(dict.fromkeys([*more, *words] if len(more) <= _MOST else words + more[:_MOST]))
-    )
+    return Expected(tuple(dict.fromkeys([*more[:_MOST], *words])))

@@ -1,0 +1,486 @@
+"""The formatter: a tree as canonical text. Formatting twice changes nothing; comments are kept."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+from attrs import frozen
+
+from hwdsl.source import Source
+from hwdsl.syntax import ast
+from hwdsl.syntax.layout import Row, align, lay_out
+from hwdsl.syntax.print_expr import (
+    STEP,
+    WIDTH,
+    ExpressionPrinter,
+    literal,
+    path_text,
+    type_text,
+    unit_text,
+)
+from hwdsl.syntax.text import escape
+
+
+def format_module(module: ast.Module) -> str:
+    """Return a module as canonical text."""
+    return _Formatter(module).module()
+
+
+class _Formatter(ExpressionPrinter):
+    """Writes one module, taking its comments in order as it comes by."""
+
+    def __init__(self, module: ast.Module) -> None:
+        self.origin: Source = module.source
+        self.tree = module
+        self.comments = sorted(module.comments, key=lambda c: c.start)
+        self.next = 0
+        self.last = 0  # where what was written last stands in the source
+
+    def module(self) -> str:
+        """Write the whole file."""
+        head = [] if self.tree.edition is None else [f"edition {self.tree.edition}"]
+        if not self.comments and self.tree.doc:
+            head += [f"#! {line}".rstrip() for line in self.tree.doc.split("\n")]
+        body = self.statements(self.tree.items, 0, len(self.origin.text) + 1, top=True)
+        return "\n".join([*head, *body]) + "\n" if head or body else ""
+
+    # --- comments ----------------------------------------------------------------------------
+
+    def take(self, before: int) -> list[ast.Comment]:
+        """Take the comments that start before an offset."""
+        first = self.next
+        while self.next < len(self.comments) and self.comments[self.next].start < before:
+            self.next += 1
+        return self.comments[first : self.next]
+
+    def has_comment(self, start: int, end: int) -> bool:
+        """Whether a comment not yet written stands in a range."""
+        return any(start <= c.start < end for c in self.comments[self.next :])
+
+    def take_trailing(self, end: int, limit: int) -> str:
+        """Take the comment behind a statement on its line, if there is one before `limit`."""
+        if self.next < len(self.comments):
+            comment = self.comments[self.next]
+            between = self.origin.text[end : comment.start]
+            if not comment.own_line and end <= comment.start < limit and "\n" not in between:
+                self.next += 1
+                self.last = comment.start + len(comment.text)
+                return comment.text
+        return ""
+
+    def gap(self, start: int) -> bool:
+        """Whether an empty line stands between what was written last and an offset."""
+        return self.origin.text.count("\n", self.last, max(start, self.last)) > 1
+
+    def lead(self, node: ast.Node, row: Row) -> None:
+        """Put the comments before a node, and its documentation, on lines of their own."""
+        documented = False
+        for comment in self.take(node.span.start):
+            if self.gap(comment.start):
+                row.leading.append("")
+            row.leading.append(comment.text)
+            documented = documented or (comment.own_line and comment.text.startswith("##"))
+            self.last = comment.start + len(comment.text)
+        if self.gap(node.span.start):
+            row.leading.append("")
+        doc = str(getattr(node, "doc", ""))
+        if doc and not documented:
+            row.leading += [f"## {line}".rstrip() for line in doc.split("\n")]
+        self.last = max(self.last, node.span.start)
+
+    def inner_comments(self, node: ast.Node, row: Row) -> None:
+        """Take the comments inside a statement's brackets and put them before it.
+
+        Those inside its blocks stay for the blocks. One that would turn into documentation loses a
+        `#`.
+        """
+        if not self.has_comment(node.span.start, node.span.end):
+            return
+        blocks = list(_blocks(node))
+        kept = []
+        for comment in self.comments[self.next :]:
+            inside = node.span.start < comment.start < node.span.end
+            if inside and not any(start < comment.start < end for start, end in blocks):
+                text = comment.text
+                row.leading.append(text[1:] if text.startswith("##") else text)
+            else:
+                kept.append(comment)
+        self.comments[self.next :] = kept
+
+    # --- blocks ------------------------------------------------------------------------------
+
+    def statements(
+        self, nodes: Sequence[ast.Node], indent: int, end: int, top: bool = False
+    ) -> list[str]:
+        """Write statements, one or more lines each, and the comments up to `end`."""
+        rows: list[Row] = []
+        for node in nodes:
+            row = Row(type(node), [], [])
+            self.lead(node, row)
+            self.inner_comments(node, row)
+            following = rows[-1] if rows else None
+            written = self.statement(node, indent, following is not None)
+            if isinstance(written, str):
+                row.lines = written.split("\n")
+            else:
+                row.cells = written
+                row.lines = [" ".join(c for c in written if c)]
+            self.last = max(self.last, node.span.end)
+            row.trailing = self.take_trailing(node.span.end, end)
+            rows.append(row)
+        rest = Row(type(None), [], [])
+        for comment in self.take(end):
+            if self.gap(comment.start):
+                rest.leading.append("")
+            rest.leading.append(comment.text)
+            self.last = comment.start + len(comment.text)
+        align(rows, indent)
+        return lay_out([*rows, rest], indent, top)
+
+    def block(self, owner: ast.Node, members: Sequence[ast.Node], indent: int) -> str:
+        """Write a block with one member a line."""
+        end = owner.span.end
+        if not members and not self.has_comment(owner.span.start, end):
+            return "{}"
+        note = ""
+        if members and self.next < len(self.comments):
+            comment = self.comments[self.next]
+            if not comment.own_line and owner.span.start <= comment.start < members[0].span.start:
+                self.next += 1
+                note = f"  {comment.text}"
+                self.last = comment.start
+        lines = self.statements(members, indent + STEP, end)
+        while lines and not lines[0]:
+            del lines[0]
+        while lines and not lines[-1]:
+            del lines[-1]
+        self.last = max(self.last, end)
+        return "\n".join([f"{{{note}", *lines, " " * indent + "}"])
+
+    def flat_block(self, node: ast.With | ast.Match) -> str | None:
+        """Write a block on one line, if it was and may be."""
+        members: Sequence[ast.Node] = node.members if isinstance(node, ast.With) else node.arms
+        before = node.base if isinstance(node, ast.With) else node.subject
+        return self.one_line(node, before.span.end, members)
+
+    def one_line(self, owner: ast.Node, start: int, members: Sequence[ast.Node]) -> str | None:
+        """Write `{ a = 1, b = 2 }` for a block that was on one line, else return None."""
+        if not members:
+            return None if self.has_comment(start, owner.span.end) else "{}"
+        if "\n" in self.origin.text[start : members[0].span.start]:
+            return None
+        if self.has_comment(start, owner.span.end):
+            return None
+        parts = []
+        for member in members:
+            if getattr(member, "doc", "") or isinstance(member, ast.Rule | ast.Fn):
+                return None
+            # Nothing is taken from the comments here: there are none in this range.
+            written = self.statement(member, -WIDTH * WIDTH, False)
+            text = written if isinstance(written, str) else " ".join(c for c in written if c)
+            if "\n" in text:
+                return None
+            parts.append(text)
+        return f"{{ {', '.join(parts)} }}"
+
+    # --- statements --------------------------------------------------------------------------
+
+    def statement(self, node: Any, indent: int, follows: bool) -> str | list[str]:
+        """Write a statement: as text of several lines, or as the cells of one."""
+        match node:
+            case ast.Field(name=name, type=kind, default=default):
+                return self.cells(indent, [name.name, f": {type_text(kind)}"], "=", default)
+            case ast.Assign(path=path, value=value):
+                return self.cells(indent, [path_text(path)], "=", value)
+            case ast.Let(name=name, type=kind, value=value):
+                typed = f" : {type_text(kind)}" if kind is not None else ""
+                return self.cells(indent, [f"let {name.name}{typed}"], "=", value)
+            case ast.State(name=name, type=kind, initial=value):
+                return self.cells(
+                    indent, [f"state {name.name}", f": {type_text(kind)}"], "=", value
+                )
+            case ast.Next(name=name, index=index, value=value):
+                head = f"next {name.name}"
+                if index is not None:
+                    head += f"[{self.expr(index, indent + len(head) + 1, indent)}]"
+                return self.cells(indent, [head], "=", value)
+            case ast.Until(condition=condition):
+                return "until " + self.expr(condition, indent + 6, indent)
+            case ast.Arm(patterns=patterns, value=value):
+                return self.cells(
+                    indent, [" | ".join(_pattern_text(p) for p in patterns)], "=>", value
+                )
+            case ast.Ident(name=name):
+                return str(name)
+            case _Body(value=value):
+                text = self.expr(value, indent, indent)
+                # A line that starts with a sign would continue the `let` before.
+                return f"({text})" if follows and text[0] in "+-" else text
+            case ast.SourceNote(text=text):
+                return f"source {literal(text)}"
+            case ast.Assume(text=text):
+                return f"assume {literal(text)}"
+            case ast.Allow(path=path, reason=reason):
+                return f"allow {path_text(path)} {literal(reason)}"
+            case ast.Amend(path=path, members=members):
+                start = path[-1].span.end
+                return self.headed(node, path_text(path), start, members, indent)
+            case ast.Part():
+                return self.part(node, indent)
+            case ast.Rule():
+                return self.rule(node, indent)
+            case ast.Fn():
+                return self.fn(node, indent)
+            case _:
+                return self.question(node, indent)
+
+    def question(self, node: Any, indent: int) -> str | list[str]:
+        """Write the members of evaluators and claims."""
+        match node:
+            case ast.Param(name=name, type=kind, default=default, range=bounds):
+                head = [f"param {name.name}", f": {type_text(kind)}"]
+                return self.two_values(indent, head, ("=", default), ("in", bounds))
+            case ast.Choice(name=name, type=kind, alternatives=among, default=default):
+                head = [f"choice {name.name}", f": {type_text(kind)}"]
+                return self.two_values(indent, head, ("in", among), ("=", default))
+            case ast.Output(name=name, unit=unit, type=kind, value=value):
+                head = [f"output {name.name}"]
+                if unit is not None:
+                    head.append(f"in {unit_text(unit)}")
+                elif kind is not None:
+                    head.append(f": {type_text(kind)}")
+                return self.cells(indent, head, "=", value)
+            case ast.Expect():
+                return self.expect(node, indent)
+            case _:
+                return self.item(node, indent)
+
+    def item(self, node: Any, indent: int) -> str | list[str]:
+        """Write the items of a file that can stand nowhere else."""
+        match node:
+            case ast.Use():
+                return self.use(node)
+            case ast.Dimension(name=name):
+                return f"dimension {name.name}"
+            case ast.UnitDecl():
+                return self.unit(node, indent)
+            case ast.TypeAlias(name=name, type=kind):
+                return [f"type {name.name}", f"= {type_text(kind)}"]
+            case ast.Enum(name=name, cases=cases):
+                return self.headed(node, f"enum {name.name}", name.span.end, cases, indent)
+            case ast.Kind(name=name, base=base, members=members):
+                head = f"kind {name.name}" + (f" : {path_text(base)}" if base else "")
+                return f"{head} {self.block(node, members, indent)}"
+            case ast.Evaluator(name=name, members=members):
+                return f"evaluator {name.name} {self.block(node, members, indent)}"
+            case ast.Claim(name=name, members=members):
+                return f"claim {name.name} {self.block(node, members, indent)}"
+            case ast.Display(form=form, name=name, settings=settings):
+                return f"{form} {name.name} {self.block(node, settings, indent)}"
+            case ast.Calibrated(name=name, type=kind, value=value, range=bounds, data=data):
+                start = [f"calibrated {name.name}", f": {type_text(kind)}"]
+                text = self.two_values(indent, start, ("=", value), ("in", bounds))
+                joined = text if isinstance(text, str) else " ".join(c for c in text if c)
+                return f"{joined} from {literal(data)}"
+            case _:
+                raise TypeError(f"no statement: {type(node).__name__}")
+
+    def cells(
+        self, indent: int, head: list[str], sign: str, value: ast.Expr | None
+    ) -> str | list[str]:
+        """Write `head sign value`: as cells if it fits on a line, else as text."""
+        if value is None:
+            return head
+        start = " ".join(head) + f" {sign} "
+        text = self.expr(value, indent + len(start), indent)
+        return start + text if "\n" in text else [*head, f"{sign} {text}"]
+
+    def two_values(
+        self,
+        indent: int,
+        head: list[str],
+        first: tuple[str, ast.Expr | None],
+        second: tuple[str, ast.Expr | None],
+    ) -> str | list[str]:
+        """Write `head sign value sign value`, either of which may be left out."""
+        row = self.cells(indent, head, *first)
+        if second[1] is None:
+            return row
+        start = row if isinstance(row, str) else " ".join(row)
+        column = indent + len(start) if "\n" not in start else len(start.rsplit("\n", 1)[-1])
+        text = self.expr(second[1], column + len(second[0]) + 2, indent)
+        if isinstance(row, str) or "\n" in text:
+            return f"{start} {second[0]} {text}"
+        cells = row if first[1] is not None else [*row, ""]
+        return [*cells, f"{second[0]} {text}"]
+
+    def headed(
+        self, node: ast.Node, head: str, start: int, members: Sequence[ast.Node], indent: int
+    ) -> str:
+        """Write a head and its block, on one line if it was and fits."""
+        flat = self.one_line(node, start, members)
+        if flat is not None and indent + len(head) + 1 + len(flat) <= WIDTH:
+            return f"{head} {flat}"
+        return f"{head} {self.block(node, members, indent)}"
+
+    def part(self, node: ast.Part, indent: int) -> str | list[str]:
+        """Write a component or part."""
+        count = ""
+        if node.count is not None:
+            count = f"[{self.expr(node.count, indent + 20, indent)}]"
+        head = f"{node.kind.name} {node.name.name}{count}"
+        base = f": {path_text(node.base)}" if node.base is not None else ""
+        start = (node.base[-1] if node.base is not None else node.count or node.name).span.end
+        if not node.members and not self.has_comment(start, node.span.end):
+            return [head, base]
+        whole = f"{head} {base}".rstrip()
+        text = self.headed(node, whole, start, node.members, indent)
+        if "\n" in text or not base:
+            return text
+        return [head, text[len(head) + 1 :]]
+
+    def rule(self, node: ast.Rule, indent: int) -> str:
+        """Write a rule, its message and its help on lines of their own."""
+        head = f"{'warn' if node.warns else 'require'} {node.name.name}: "
+        lines = [head + self.expr(node.condition, indent + len(head), indent)]
+        pad = " " * (indent + STEP)
+        if node.message is not None:
+            lines.append(f"{pad}else {self.template(node.message)}")
+        if node.help is not None:
+            lines.append(f"{pad}help {self.template(node.help)}")
+        return "\n".join(lines)
+
+    def template(self, node: ast.Template) -> str:
+        """Write a message."""
+        out = []
+        for part in node.parts:
+            if isinstance(part, str):
+                out.append(escape(part).replace("{", "{{").replace("}", "}}"))
+            else:
+                unit = f" in {unit_text(part.unit)}" if part.unit is not None else ""
+                out.append(f"{{{self.flat(part.value)}{unit}}}")
+        return f'"{"".join(out)}"'
+
+    def fn(self, node: ast.Fn, indent: int) -> str:
+        """Write a function: after `=` if it is one expression that fits on the line."""
+        dims = f"[{', '.join(d.name for d in node.dim_vars)}]" if node.dim_vars else ""
+        head = f"fn {node.name.name}{dims}("
+        parameters = [self.parameter(p, indent + STEP) for p in node.parameters]
+        result = f") -> {type_text(node.result)}"
+        line = f"{head}{', '.join(parameters)}{result}"
+        if "\n" in line or indent + len(line) + 2 > WIDTH:
+            pad = " " * (indent + STEP)
+            rows = "".join(f"{pad}{p},\n" for p in parameters)
+            line = f"{head}\n{rows}{' ' * indent}{result}"
+        if not node.lets and not self.has_comment(node.span.start, node.span.end):
+            last = len(line.rsplit("\n", 1)[-1]) + indent + 3
+            body = self.flat(node.body)
+            if body is not None and last + len(body) <= WIDTH:
+                return f"{line} = {body}"
+        return f"{line} {self.block(node, [*node.lets, _Body(node.body.span, node.body)], indent)}"
+
+    def parameter(self, node: ast.Parameter, indent: int) -> str:
+        """Write a function's parameter."""
+        head = f"{'known ' if node.known else ''}{node.name.name}: {type_text(node.type)}"
+        if node.default is None:
+            return head
+        return f"{head} = {self.expr(node.default, indent + len(head) + 3, indent)}"
+
+    def expect(self, node: ast.Expect, indent: int) -> str:
+        """Write an expectation."""
+        head = f"{node.status} expect " if node.status else "expect "
+        text = head + self.expr(node.condition, indent + len(head), indent)
+        if node.tolerance is None:
+            return text
+        word = "factor " if node.mode == "factor" else ""
+        within = f"within {word}{self.expr(node.tolerance, indent + 20, indent)}"
+        if node.mode in ("relative", "absolute"):
+            within += f" {node.mode}"
+        last = text.rsplit("\n", 1)[-1]
+        if len(last) + len(within) + indent + 1 <= WIDTH:
+            return f"{text} {within}"
+        return f"{text}\n{' ' * (indent + STEP)}{within}"
+
+    def use(self, node: ast.Use) -> str:
+        """Write an import, its names wrapped."""
+        head = f"use {path_text(node.path) if node.file is None else literal(node.file)}"
+        if node.alias is not None:
+            head += f" as {node.alias.name}"
+        return head if node.names is None else _wrapped(f"{head}:", node.names)
+
+    def unit(self, node: ast.UnitDecl, indent: int) -> str | list[str]:
+        """Write a unit."""
+        if node.type is not None:
+            row: str | list[str] = [f"unit {node.name.name}", f": {type_text(node.type)}"]
+        else:
+            row = self.cells(indent, [f"unit {node.name.name}"], "=", node.value)
+        tail = ""
+        if node.offset is not None:
+            tail += f" offset {self.expr(node.offset, indent + 20, indent)}"
+        if node.prefixes:
+            line = " ".join(row) if isinstance(row, list) else row
+            return _wrapped(f"{line}{tail} prefix", node.prefixes)
+        if isinstance(row, str):
+            return row + tail
+        return [*row[:-1], row[-1] + tail]
+
+
+@frozen(eq=False)
+class _Body(ast.Node):
+    """A function's last expression, as the statement it is in the block."""
+
+    value: ast.Expr
+
+
+def _pattern_text(node: ast.Pattern) -> str:
+    """Write one alternative of an arm."""
+    if node.path is not None:
+        return path_text(node.path)
+    return node.number if node.number is not None else "else"
+
+
+def _wrapped(head: str, names: Sequence[ast.Ident]) -> str:
+    """Write names behind a head, going to a new line after a comma where the line is full."""
+    lines = [head]
+    for i, name in enumerate(names):
+        word = name.name + ("," if i + 1 < len(names) else "")
+        if len(lines[-1]) + 1 + len(word) > WIDTH and lines[-1] != head:
+            lines.append(" " * STEP + word)
+        else:
+            lines[-1] += f" {word}"
+    return "\n".join(lines)
+
+
+def _blocks(node: ast.Node) -> list[tuple[int, int]]:
+    """Return the ranges of the blocks in a statement, whose comments stay with them."""
+    found: list[tuple[int, int]] = []
+    waiting: list[Any] = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, tuple):
+            waiting.extend(one)
+        elif isinstance(one, ast.Node):
+            before = _before_block(one)
+            if before is not None:
+                found.append((before.span.end, one.span.end))
+            waiting.extend(getattr(one, f.name) for f in attrs.fields(type(one)))
+    return found
+
+
+def _before_block(node: ast.Node) -> ast.Node | None:
+    """Return what stands before a node's block, or None if it has none."""
+    match node:
+        case ast.With(base=before) | ast.Match(subject=before) | ast.Iterate(range=before):
+            return before
+        case ast.Fn(result=before):
+            return before
+        case ast.Kind(name=name, base=base):
+            return base[-1] if base else name
+        case ast.Part(name=name, count=count, base=base):
+            return base[-1] if base else count or name
+        case ast.Amend(path=path):
+            return path[-1]
+        case ast.Enum() | ast.Evaluator() | ast.Claim() | ast.Display():
+            return node.name
+        case _:
+            return None

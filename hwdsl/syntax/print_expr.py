@@ -1,0 +1,325 @@
+"""Expressions, types and units as canonical text: the lower half of the formatter."""
+
+from collections.abc import Sequence
+
+from hwdsl.syntax import ast
+from hwdsl.syntax.text import escape
+
+WIDTH = 100
+STEP = 4
+
+# How tightly an expression binds: the grammar's levels, loosest first.
+EXPR, OR, AND, NOT, CMP, RANGE, SUM, TERM, UNARY, POWER, POSTFIX, ATOM = range(12)
+
+_BINARY = {
+    "or": (OR, OR, AND),
+    "and": (AND, AND, NOT),
+    "..": (RANGE, SUM, SUM),
+    "+": (SUM, SUM, TERM),
+    "-": (SUM, SUM, TERM),
+    "*": (TERM, TERM, UNARY),
+    "/": (TERM, TERM, UNARY),
+    "^": (POWER, POSTFIX, UNARY),
+}
+
+
+def path_text(path: Sequence[ast.Ident]) -> str:
+    """Write a dotted path."""
+    return ".".join(part.name for part in path)
+
+
+def unit_text(unit: ast.UnitExpr) -> str:
+    """Write a unit tightly, as in `kW/m^2`; no factor at all is `1`."""
+    out: list[str] = []
+    for i, factor in enumerate(unit.factors):
+        power = factor.power
+        if i:
+            out.append("/" if power < 0 else "*")
+            power = abs(power)
+        out.append(factor.name if power == 1 else f"{factor.name}^{power}")
+    return "".join(out) or "1"
+
+
+def type_text(node: ast.TypeExpr, tight: int = 0) -> str:
+    """Write a type; `tight` is 0 where a product may stand, 1 for a factor, 2 for a base."""
+    match node:
+        case ast.TypeName(path=path):
+            return path_text(path)
+        case ast.TypeOne():
+            return "1"
+        case ast.TypeList(element=element):
+            return f"[{type_text(element)}]"
+        case ast.TypeRef(path=path):
+            return f"ref {path_text(path)}"
+        case ast.TypePower(base=base, numerator=top, denominator=bottom):
+            power = str(top) if bottom == 1 else f"({top}/{bottom})"
+            text = f"{type_text(base, 2)}^{power}"
+            return f"({text})" if tight > 1 else text
+        case ast.TypeBinary(op=op, left=left, right=right):
+            text = f"{type_text(left)} {op} {type_text(right, 1)}"
+            return f"({text})" if tight else text
+
+
+def literal(value: str) -> str:
+    """Write a text."""
+    return f'"{escape(value)}"'
+
+
+class ExpressionPrinter:
+    """Writes expressions, on one line where they fit, else broken inside brackets."""
+
+    # --- one line --------------------------------------------------------------------------
+
+    def flat(self, node: ast.Expr, level: int = EXPR) -> str | None:
+        """Write an expression on one line; None if a block in it takes several."""
+        text, own = self._flat(node)
+        if text is None:
+            return None
+        return f"({text})" if own < level else text
+
+    def _flat(self, node: ast.Expr) -> tuple[str | None, int]:
+        """Return an expression's text, if it has one line, and how tightly it binds."""
+        match node:
+            case ast.Number(text=text):
+                return text, ATOM
+            case ast.Quantity(text=text, unit=unit):
+                return f"{text} {unit_text(unit)}", ATOM
+            case ast.Text(value=value):
+                return literal(value), ATOM
+            case ast.Bool(value=value):
+                return "true" if value else "false", ATOM
+            case ast.Name(name=name):
+                return name, ATOM
+            case ast.Attr(base=base, name=ident):
+                return self._joined([self.flat(base, POSTFIX), f".{ident.name}"]), POSTFIX
+            case ast.Index(base=base, index=index):
+                return self._joined([self.flat(base, POSTFIX), "[", self.flat(index), "]"]), POSTFIX
+            case ast.Call(function=function, arguments=arguments):
+                inside = self._listed([self.argument(a) for a in arguments])
+                return self._joined([self.flat(function, POSTFIX), "(", inside, ")"]), POSTFIX
+            case ast.ListLit(items=items):
+                return self._joined(["[", self._listed([self.flat(i) for i in items]), "]"]), ATOM
+            case ast.Comprehension():
+                inside = self.comprehension(node)
+                return self._joined(["[", inside, "]"]) if node.is_list else inside, ATOM
+            case _:
+                return self._flat_operation(node)
+
+    def _flat_operation(self, node: ast.Expr) -> tuple[str | None, int]:
+        """Write operators and what starts with a word."""
+        match node:
+            case ast.Unary(op="not", operand=operand):
+                return self._joined(["not ", self.flat(operand, NOT)]), NOT
+            case ast.Unary(op=op, operand=operand):
+                return self._joined([op, self.flat(operand, UNARY)]), UNARY
+            case ast.Binary(op=op, left=left, right=right):
+                own, left_level, right_level = _BINARY[op]
+                sign = op if op == "^" else f" {op} "
+                return self._joined(
+                    [self.operand(left, left_level, op), sign, self.flat(right, right_level)]
+                ), own
+            case ast.Compare(operands=operands, ops=ops):
+                parts = [self.flat(operands[0], RANGE)]
+                for op, operand in zip(ops, operands[1:], strict=True):
+                    parts += [f" {op} ", self.flat(operand, RANGE)]
+                return self._joined(parts), CMP
+            case ast.Cond(condition=condition, yes=yes, no=no):
+                parts = ["if ", self.flat(condition), " then ", self.flat(yes)]
+                return self._joined([*parts, " else ", self.flat(no)]), EXPR
+            case ast.With(base=base):
+                return self._joined([self.flat(base, POSTFIX), " with ", self.flat_block(node)]), (
+                    POSTFIX
+                )
+            case ast.Match(subject=subject):
+                parts = ["match ", self.flat(subject), " ", self.flat_block(node)]
+                return self._joined(parts), EXPR
+            case _:
+                return None, EXPR
+
+    def operand(self, node: ast.Expr, level: int, op: str) -> str | None:
+        """Write a left operand; a quantity's unit would swallow a `^` behind it."""
+        text = self.flat(node, level)
+        return f"({text})" if op == "^" and isinstance(node, ast.Quantity) else text
+
+    def argument(self, node: ast.Argument) -> str | None:
+        """Write an argument on one line."""
+        text = self.flat(node.value)
+        return text if node.name is None or text is None else f"{node.name.name} = {text}"
+
+    def comprehension(self, node: ast.Comprehension) -> str | None:
+        """Write what stands in the brackets of a comprehension."""
+        parts: list[str | None] = [self.flat(node.element)]
+        for generator in node.generators:
+            parts += [f" for {generator.name.name} in ", self.flat(generator.iterable, OR)]
+        if node.condition is not None:
+            parts += [" if ", self.flat(node.condition, OR)]
+        return self._joined(parts)
+
+    @staticmethod
+    def _joined(parts: Sequence[str | None]) -> str | None:
+        """Join parts unless one is None."""
+        known = [p for p in parts if p is not None]
+        return "".join(known) if len(known) == len(parts) else None
+
+    @staticmethod
+    def _listed(parts: Sequence[str | None]) -> str | None:
+        """Join parts with commas unless one is None."""
+        known = [p for p in parts if p is not None]
+        return ", ".join(known) if len(known) == len(parts) else None
+
+    # --- several lines ---------------------------------------------------------------------
+
+    def expr(self, node: ast.Expr, column: int, indent: int, level: int = EXPR) -> str:
+        """Write an expression that starts at `column` of a line indented by `indent`."""
+        text = self.flat(node, level)
+        if text is not None and column + len(text) <= WIDTH:
+            return text
+        own = self._flat_level(node)
+        if own < level:
+            inner = self._broken(node, indent + STEP, indent + STEP)
+            pad = " " * (indent + STEP)
+            return f"(\n{pad}{inner}\n{' ' * indent})"
+        return self._broken(node, column, indent)
+
+    @staticmethod
+    def _flat_level(node: ast.Expr) -> int:
+        """Return how tightly an expression binds."""
+        match node:
+            case ast.Binary(op=op):
+                return _BINARY[op][0]
+            case ast.Unary(op=op):
+                return NOT if op == "not" else UNARY
+            case ast.Compare():
+                return CMP
+            case ast.Cond() | ast.Match() | ast.Iterate():
+                return EXPR
+            case ast.Attr() | ast.Index() | ast.Call() | ast.With():
+                return POSTFIX
+            case _:
+                return ATOM
+
+    def _broken(self, node: ast.Expr, column: int, indent: int) -> str:
+        """Write an expression that does not fit on its line."""
+        match node:
+            case ast.Call(function=function, arguments=arguments) if arguments:
+                head = self.expr(function, column, indent, POSTFIX)
+                return f"{head}({self._broken_list(arguments, indent)})"
+            case ast.ListLit(items=items) if items:
+                return f"[{self._broken_list(items, indent)}]"
+            case ast.Comprehension():
+                inside = self._broken_comprehension(node, indent)
+                return f"[{inside}]" if node.is_list else inside
+            case ast.Binary(op="^" | ".."):
+                return self._broken_tight(node, column, indent)
+            case ast.Binary() | ast.Compare():
+                return self._broken_chain(node, column, indent)
+            case ast.Unary(op=op, operand=operand):
+                sign, level = ("not ", NOT) if op == "not" else (op, UNARY)
+                return sign + self.expr(operand, column + len(sign), indent, level)
+            case ast.Cond():
+                return self._broken_cond(node, column, indent)
+            case ast.Attr(base=base, name=ident):
+                return f"{self.expr(base, column, indent, POSTFIX)}.{ident.name}"
+            case ast.Index(base=base, index=index):
+                head = self.expr(base, column, indent, POSTFIX)
+                return f"{head}[{self.expr(index, column + len(head) + 1, indent)}]"
+            case ast.With(base=base):
+                head = self.expr(base, column, indent, POSTFIX)
+                return f"{head} with {self.block(node, node.members, indent)}"
+            case ast.Match(subject=subject, arms=arms):
+                head = self.expr(subject, column + 6, indent)
+                return f"match {head} {self.block(node, arms, indent)}"
+            case ast.Iterate(variable=variable, range=bounds, members=members):
+                head = f"iterate {variable.name} in "
+                head += self.expr(bounds, column + len(head), indent)
+                return f"{head} {self.block(node, members, indent)}"
+            case _:
+                return self.flat(node) or ""
+
+    def _broken_list(self, items: Sequence[ast.Expr | ast.Argument], indent: int) -> str:
+        """Write one item a line, a comma behind each (but not behind a reducer's only one)."""
+        inner = indent + STEP
+        pad = " " * inner
+        lone = items[0].value if len(items) == 1 and isinstance(items[0], ast.Argument) else None
+        if isinstance(lone, ast.Comprehension) and not lone.is_list:
+            return self._broken_comprehension(lone, indent)
+        lines = []
+        for item in items:
+            if isinstance(item, ast.Argument):
+                head = f"{item.name.name} = " if item.name is not None else ""
+                lines.append(f"{pad}{head}{self.expr(item.value, inner + len(head) + 1, inner)},")
+            else:
+                lines.append(f"{pad}{self.expr(item, inner + 1, inner)},")
+        return "\n" + "\n".join(lines) + "\n" + " " * indent
+
+    def _broken_comprehension(self, node: ast.Comprehension, indent: int) -> str:
+        """Write a comprehension with a line for the element and each `for` and `if`."""
+        inner = indent + STEP
+        pad = " " * inner
+        lines = [pad + self.expr(node.element, inner, inner)]
+        for generator in node.generators:
+            head = f"{pad}for {generator.name.name} in "
+            lines.append(head + self.expr(generator.iterable, len(head), inner, OR))
+        if node.condition is not None:
+            lines.append(f"{pad}if {self.expr(node.condition, inner + 3, inner, OR)}")
+        return "\n" + "\n".join(lines) + "\n" + " " * indent
+
+    def _broken_tight(self, node: ast.Binary, column: int, indent: int) -> str:
+        """Write a power or range, broken only inside its operands."""
+        _, left_level, right_level = _BINARY[node.op]
+        sign = node.op if node.op == "^" else f" {node.op} "
+        left = self.expr(node.left, column, indent, left_level)
+        if node.op == "^" and isinstance(node.left, ast.Quantity):
+            left = f"({left})"
+        start = len(left.rsplit("\n", 1)[-1]) + (0 if "\n" in left else column)
+        return left + sign + self.expr(node.right, start + len(sign), indent, right_level)
+
+    def _broken_chain(self, node: ast.Binary | ast.Compare, column: int, indent: int) -> str:
+        """Write a chain of operators of one level, each on a line of its own."""
+        inner = indent + STEP
+        first, rest = self._chain(node)
+        lines = [self.expr(first[0], column, indent, first[1])]
+        for op, operand, level in rest:
+            text = self.expr(operand, inner + len(op) + 1, inner, level)
+            lines.append(f"{' ' * inner}{op} {text}")
+        return "\n".join(lines)
+
+    @staticmethod
+    def _chain(
+        node: ast.Binary | ast.Compare,
+    ) -> tuple[tuple[ast.Expr, int], list[tuple[str, ast.Expr, int]]]:
+        """Return a chain's first operand and the operators with theirs."""
+        if isinstance(node, ast.Compare):
+            pairs = zip(node.ops, node.operands[1:], strict=True)
+            return (node.operands[0], RANGE), [(op, operand, RANGE) for op, operand in pairs]
+        own, left_level, right_level = _BINARY[node.op]
+        rest = [(node.op, node.right, right_level)]
+        left = node.left
+        while isinstance(left, ast.Binary) and _BINARY[left.op][0] == own:
+            rest.append((left.op, left.right, right_level))
+            left = left.left
+        return (left, left_level), rest[::-1]
+
+    def _broken_cond(self, node: ast.Cond, column: int, indent: int) -> str:
+        """Write an `if` with a line for each branch."""
+        inner = indent + STEP
+        pad = " " * inner
+        parts = [f"if {self.expr(node.condition, column + 3, indent)}"]
+        parts.append(f"{pad}then {self.expr(node.yes, inner + 5, inner)}")
+        no = node.no
+        while isinstance(no, ast.Cond):
+            parts.append(f"{pad}else if {self.expr(no.condition, inner + 8, inner)}")
+            parts.append(f"{pad}then {self.expr(no.yes, inner + 5, inner)}")
+            no = no.no
+        parts.append(f"{pad}else {self.expr(no, inner + 5, inner)}")
+        return "\n".join(parts)
+
+    # --- blocks: provided by the formatter ---------------------------------------------------
+
+    def flat_block(self, node: ast.With | ast.Match) -> str | None:
+        """Write a block on one line, if it was and may be."""
+        raise NotImplementedError
+
+    def block(self, owner: ast.Node, members: Sequence[ast.Node], indent: int) -> str:
+        """Write a block with one member a line."""
+        raise NotImplementedError
