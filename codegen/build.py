@@ -1,0 +1,290 @@
+"""From graphs to loaded kernels: through the cache, or the C compiler.
+
+The module has two halves. The kernels are C, compiled with the flags below; the part that talks
+to Python is one fixed Cython module, the same for all graphs, compiled once per environment and
+then linked. Cython is imported only when that part has to be made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.machinery
+import importlib.util
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache as once
+from importlib import metadata, resources
+from pathlib import Path
+from types import ModuleType
+
+from attrs import define, frozen
+from hwdsl.codegen import cache, numerics
+from hwdsl.codegen.emit import MODULE, emit, module_files, templates
+from hwdsl.codegen.ir import Graph
+from hwdsl.codegen.runtime import CompiledKernel
+from hwdsl.codegen.text import canonical
+
+FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O3", "-march=native",
+         "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")  # fmt: skip
+MODULE_FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O1", "-w")
+SOURCES = ("emit.py", "printer.py", "shape.py", "build.py", "ir.py")
+NO_COMPILE, ABORT_ON_MISS = "HWDSL_NO_COMPILE", "HWDSL_ABORT_ON_CACHE_MISS"
+
+
+class BuildError(Exception):
+    """A kernel could not be built. The message is for the user."""
+
+
+@frozen
+class Kernels(Mapping[str, CompiledKernel]):
+    """The kernels of one module by name, and the file they were loaded from."""
+
+    path: Path
+    kernels: Mapping[str, CompiledKernel]
+
+    def __getitem__(self, name: str) -> CompiledKernel:
+        return self.kernels[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.kernels)
+
+    def __len__(self) -> int:
+        return len(self.kernels)
+
+
+def build(
+    graphs: Mapping[str, Graph], *, cache_dir: Path | str | None = None,
+    flags: Sequence[str] = (),
+) -> Kernels:  # fmt: skip
+    """Load kernels for the graphs, compiling them unless the cache has them.
+
+    `flags` are added for the C compiler. Raises `BuildError`: no compiler, compiling forbidden,
+    the compiler's own error, or a cache folder that cannot be written.
+    """
+    name = cache.key(ingredients(graphs, flags))
+    try:
+        found = cache.find(name, cache_dir)
+        if found is None:
+            if os.environ.get(ABORT_ON_MISS) == "1":
+                raise BuildError(
+                    f"no kernel in the cache {cache.folder(cache_dir)} for this "
+                    f"description, and {ABORT_ON_MISS}=1 forbids making one"
+                )
+            found = _compile(graphs, name, flags, cache_dir)
+    except cache.CacheError as error:
+        raise BuildError(str(error)) from error
+    path = found / file_name()
+    module = load(path)
+    return Kernels(path, {g: CompiledKernel(module, i) for i, g in enumerate(graphs)})
+
+
+def file_name() -> str:
+    """The extension module's file name."""
+    return MODULE + (sysconfig.get_config_var("EXT_SUFFIX") or ".so")
+
+
+@define
+class _Loaded:
+    """Modules loaded so far: one file must not be initialised twice in a process."""
+
+    modules: dict[tuple[str, int, int], ModuleType]
+
+
+_LOADED = _Loaded({})
+
+
+def load(path: Path) -> ModuleType:
+    """Load an extension module file, once per process."""
+    info = path.stat()
+    identity = (str(path), info.st_ino, info.st_mtime_ns)
+    if identity not in _LOADED.modules:
+        loader = importlib.machinery.ExtensionFileLoader(MODULE, str(path))
+        spec = importlib.util.spec_from_file_location(MODULE, path, loader=loader)
+        assert spec is not None
+        try:
+            module = importlib.util.module_from_spec(spec)
+            loader.exec_module(module)
+        except ImportError as error:
+            raise BuildError(f"cannot load the compiled kernel {path}: {error}") from error
+        _LOADED.modules[identity] = module
+    return _LOADED.modules[identity]
+
+
+def ingredients(graphs: Mapping[str, Graph], flags: Sequence[str] = ()) -> dict[str, bytes | str]:
+    """Everything that can change the binary, by name."""
+    parts: dict[str, bytes | str] = dict(_environment())
+    parts["flags"] = "\0".join((*FLAGS, *flags))
+    for i, graph in enumerate(graphs.values()):
+        parts[f"graph {i}"] = canonical(graph)
+    return parts
+
+
+@once
+def _sources() -> dict[str, str]:
+    """The generator: its own text, its templates, and the numerics."""
+    here = resources.files("hwdsl.codegen")
+    texts = {f"source {n}": (here / n).read_text("utf-8") for n in SOURCES}
+    texts.update({f"template {n}": t for n, t in templates().items()})
+    texts["numerics"] = numerics.C_SOURCE
+    return texts
+
+
+def _environment() -> dict[str, str]:
+    """What the machine and the installation contribute to the key."""
+    return {
+        **_sources(),
+        "module flags": "\0".join(MODULE_FLAGS),
+        "cython": _cython_version(),
+        "compiler": _compiler_identity(),
+        "python": f"{sys.implementation.cache_tag} {sys.version} {file_name()}",
+        "cpu": _cpu(),
+    }
+
+
+@once
+def _cython_version() -> str:
+    try:
+        return metadata.version("cython")
+    except metadata.PackageNotFoundError:
+        return "none"
+
+
+@once
+def _cpu() -> str:
+    """The processor's features, which `-march=native` reads."""
+    info = Path("/proc/cpuinfo")
+    lines: list[str] = []
+    if info.exists():
+        wanted = ("vendor_id", "cpu family", "model", "model name", "flags", "Features")
+        for line in info.read_text("utf-8", "replace").splitlines():
+            if not line.strip():
+                break
+            if line.split(":")[0].strip() in wanted:
+                lines.append(line)
+    return "\n".join([platform.machine(), platform.processor(), *lines])
+
+
+def compiler() -> list[str]:
+    """The C compiler's command: `$CC`, else Python's own, else `cc`, `gcc` or `clang`."""
+    chosen = os.environ.get("CC")
+    if chosen:
+        return shlex.split(chosen)
+    for name in (*shlex.split(sysconfig.get_config_var("CC") or "")[:1], "cc", "gcc", "clang"):
+        if shutil.which(name):
+            return [name]
+    return []
+
+
+def _compiler_identity() -> str:
+    """The compiler's command and the file behind it: asking for its version takes too long."""
+    command = compiler()
+    found = shutil.which(command[0]) if command else None
+    if found is None:
+        return "none"
+    real = Path(found).resolve()
+    info = real.stat()
+    return "\0".join([*command, str(real), str(info.st_size), str(info.st_mtime_ns)])
+
+
+def _compile(
+    graphs: Mapping[str, Graph], name: str, flags: Sequence[str], cache_dir: Path | str | None
+) -> Path:
+    """Compile in a private folder and publish."""
+    if os.environ.get(NO_COMPILE) == "1":
+        raise BuildError(f"{NO_COMPILE}=1 forbids compiling, and the cache has no such kernel")
+    command = compiler()
+    if not command or shutil.which(command[0]) is None:
+        wanted = f"{command[0]} is not there" if command else "there is no C compiler"
+        raise BuildError(f"{wanted}; install gcc or clang, or name one in CC")
+    cache.sweep_leftovers(cache_dir)
+    work = cache.workspace(cache_dir)
+    try:
+        for file, text in emit(graphs).items():
+            (work / file).write_text(text, "utf-8")
+        half = _start(work, [*command, *FLAGS, *flags, "-c", "kernels.c", "-o", "kernels.o"])
+        try:
+            module = _module_half(work, command, cache_dir)
+        finally:
+            _finish(*half)
+        link = [*command, *_link_flags(), "kernels.o", str(module), "-lm", "-o", file_name()]
+        _finish(*_start(work, link))
+        about = {"kernels": str(len(graphs)), "compiler": shlex.join(command)}
+        return cache.publish(name, [work / file_name()], about, cache_dir)
+    except OSError as error:
+        raise BuildError(cache.explain(cache.folder(cache_dir), error)) from error
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _link_flags() -> tuple[str, ...]:
+    if sys.platform == "darwin":
+        return ("-bundle", "-undefined", "dynamic_lookup")
+    return ("-shared", "-s")
+
+
+def _module_half(work: Path, command: Sequence[str], cache_dir: Path | str | None) -> Path:
+    """The object file of the fixed Cython module, from the cache if it has one."""
+    files = module_files()
+    name = "part-" + cache.key({**_environment(), **files})
+    found = cache.find(name, cache_dir)
+    if found is not None:
+        return found / "module.o"
+    for file, text in files.items():
+        (work / file).write_text(text, "utf-8")
+    _cython(work)
+    include = sysconfig.get_path("include")
+    source = f"{MODULE}.c"
+    _finish(*_start(work, [*command, *MODULE_FLAGS, f"-I{include}", "-c", source, "-o", "module.o"]))
+    return cache.publish(name, [work / "module.o"], {"part": "module"}, cache_dir) / "module.o"
+
+
+def _cython(work: Path) -> None:
+    """Translate the module to C."""
+    try:
+        from Cython.Compiler.Errors import CompileError
+        from Cython.Compiler.Main import compile as translate
+        from Cython.Compiler.Options import CompilationOptions
+    except ImportError as error:
+        raise BuildError(f"Cython is needed to compile and cannot be imported: {error}") from error
+    source = work / f"{MODULE}.pyx"
+    options = CompilationOptions(output_file=str(work / f"{MODULE}.c"), language_level=3)
+    try:
+        result = translate(str(source), options, full_module_name=MODULE)
+    except CompileError as error:
+        raise BuildError(f"Cython could not translate {source}: {error}") from error
+    if result.num_errors:
+        raise BuildError(f"Cython could not translate {source}")
+
+
+def _start(work: Path, command: Sequence[str]) -> tuple[Sequence[str], subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        command, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        errors="replace",
+    )  # fmt: skip
+    return command, process
+
+
+def _finish(command: Sequence[str], process: subprocess.Popen[str]) -> None:
+    """Wait for a command; its failure is a `BuildError` with what it printed."""
+    try:
+        text, _ = process.communicate()
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+    if process.returncode:
+        raise BuildError(
+            f"the C compiler failed with status {process.returncode}:\n"
+            f"  {shlex.join(command)}\n{text.strip()}"
+        )
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,224 @@
+"""Where compiled kernels are kept, and when one may be trusted.
+
+An entry is a folder named by the SHA-256 of everything that can change the binary; it holds the
+extension module and `manifest.json` with the module's own SHA-256. Entries are made in a
+temporary folder and published by one rename, so readers see all of an entry or nothing, nobody
+waits for anybody, and a killed build leaves only a folder that no key names. Folders are the
+owner's alone (0700); a file is loaded only if it is a plain file of ours that nobody else can
+write and whose hash is the manifest's.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import platformdirs
+from attrs import frozen
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+STALE_SECONDS = 3600.0
+
+
+class CacheError(Exception):
+    """The cache folder cannot be used; the message says which and what to do."""
+
+
+@frozen
+class Entry:
+    """One published build."""
+
+    key: str
+    path: Path
+    size: int
+    used: float
+
+
+def folder(cache_dir: Path | str | None = None) -> Path:
+    """The cache folder: as given, else `HWDSL_CACHE_DIR`, else the platform's place for it."""
+    chosen = cache_dir or os.environ.get("HWDSL_CACHE_DIR")
+    return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("hwdsl"))
+
+
+def key(parts: Mapping[str, bytes | str]) -> str:
+    """The name of a build: a hash of all its inputs, each under its own name."""
+    digest = hashlib.sha256()
+    for name in sorted(parts):
+        value = parts[name]
+        data = value.encode() if isinstance(value, str) else value
+        digest.update(f"{name}:{len(data)}\n".encode())
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def _kernels(cache_dir: Path | str | None) -> Path:
+    return folder(cache_dir) / "kernels"
+
+
+def _prepare(path: Path) -> Path:
+    """Make the folder, the owner's alone."""
+    try:
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if stat.S_IMODE(path.stat().st_mode) != 0o700 and path.stat().st_uid == os.getuid():
+            path.chmod(0o700)
+    except OSError as error:
+        raise CacheError(explain(path, error)) from error
+    if not _ours(path):
+        raise CacheError(
+            f"the cache folder {path} belongs to another user or is open to others; "
+            "name another one with HWDSL_CACHE_DIR"
+        )
+    return path
+
+
+def explain(path: Path, error: OSError) -> str:
+    """A sentence about a file system that does not do what is asked."""
+    remedy = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "check it"
+    return (
+        f"cannot write to the cache folder {path}: {error.strerror or error}; "
+        f"{remedy}, or name another folder with HWDSL_CACHE_DIR"
+    )
+
+
+def _ours(path: Path) -> bool:
+    """Whether a file or folder is ours, no link, and nobody else can write to it."""
+    try:
+        info = path.lstat()
+    except OSError:
+        return False
+    plain = stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode)
+    return plain and info.st_uid == os.getuid() and not info.st_mode & 0o022
+
+
+def find(name: str, cache_dir: Path | str | None = None) -> Path | None:
+    """The folder of a published build if every file in it can be trusted, else nothing."""
+    root = _kernels(cache_dir)
+    path = root / name
+    manifest = read_manifest(path)
+    if manifest is None or manifest.get("key") != name or not (_ours(root) and _ours(path)):
+        return None
+    files = manifest.get("files")
+    if not isinstance(files, dict) or not files:
+        return None
+    for file, digest in files.items():
+        target = path / file
+        if target.parent != path or not _ours(target):
+            return None
+        try:
+            found = hashlib.sha256(target.read_bytes()).hexdigest()
+        except OSError:
+            return None
+        if found != digest:
+            return None
+    return path
+
+
+def read_manifest(path: Path) -> dict[str, object] | None:
+    """The manifest of an entry, if there is a readable one of ours."""
+    file = path / MANIFEST
+    if not _ours(file):
+        return None
+    try:
+        data = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return data if isinstance(data, dict) and data.get("format") == FORMAT else None
+
+
+def workspace(cache_dir: Path | str | None = None) -> Path:
+    """A new private folder on the cache's file system, to build in."""
+    root = _prepare(folder(cache_dir))
+    try:
+        return Path(tempfile.mkdtemp(prefix="build-", dir=_prepare(root / "work")))
+    except OSError as error:
+        raise CacheError(explain(root, error)) from error
+
+
+def publish(
+    name: str, files: Iterable[Path], about: Mapping[str, str],
+    cache_dir: Path | str | None = None,
+) -> Path:  # fmt: skip
+    """Put a finished build in place at once; whoever is first wins, and all have the same."""
+    root = _prepare(_kernels(cache_dir))
+    fresh = workspace(cache_dir)
+    try:
+        hashes = {}
+        for file in files:
+            target = fresh / file.name
+            shutil.copyfile(file, target)
+            target.chmod(0o700)
+            hashes[file.name] = hashlib.sha256(target.read_bytes()).hexdigest()
+        manifest = {"format": FORMAT, "key": name, "files": hashes, "about": dict(about)}
+        (fresh / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True), "utf-8")
+        (fresh / MANIFEST).chmod(0o600)
+        return _rename(fresh, root / name, name, cache_dir)
+    except OSError as error:
+        raise CacheError(explain(root, error)) from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _rename(fresh: Path, target: Path, name: str, cache_dir: Path | str | None) -> Path:
+    """Rename onto the key's place, moving aside what stands there and is not sound."""
+    for _ in range(8):
+        try:
+            os.rename(fresh, target)
+            return target
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
+                raise
+        if find(name, cache_dir) is not None:
+            return target
+        aside = workspace(cache_dir)
+        with suppress(FileNotFoundError):
+            os.rename(target, aside / "bad")
+        shutil.rmtree(aside, ignore_errors=True)
+    raise OSError(errno.EBUSY, "the entry keeps changing", str(target))
+
+
+def entries(cache_dir: Path | str | None = None) -> Iterator[Entry]:
+    """All published builds, sound or not, by key."""
+    root = _kernels(cache_dir)
+    if not root.is_dir():
+        return
+    for path in sorted(root.iterdir()):
+        try:
+            sizes = [f.stat().st_size for f in path.iterdir()] if path.is_dir() else []
+            yield Entry(path.name, path, sum(sizes), path.stat().st_mtime)
+        except OSError:
+            continue
+
+
+def size(cache_dir: Path | str | None = None) -> int:
+    """Bytes taken by published builds."""
+    return sum(e.size for e in entries(cache_dir))
+
+
+def clear(cache_dir: Path | str | None = None) -> int:
+    """Remove all builds and leftovers; return how many builds there were."""
+    found = list(entries(cache_dir))
+    for name in ("kernels", "work", "parts"):
+        shutil.rmtree(folder(cache_dir) / name, ignore_errors=True)
+    return len(found)
+
+
+def sweep_leftovers(cache_dir: Path | str | None = None) -> None:
+    """Remove what killed builds left behind, once it is an hour old."""
+    work = folder(cache_dir) / "work"
+    if not work.is_dir():
+        return
+    limit = time.time() - STALE_SECONDS
+    for path in work.iterdir():
+        with suppress(OSError):
+            if path.lstat().st_mtime < limit:
+                shutil.rmtree(path, ignore_errors=True)
