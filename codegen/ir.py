@@ -367,12 +367,14 @@ class LoopRegion:
         next: Sequence[Ref],
         until: Ref | None = None,
     ) -> tuple[Ref, ...]:
-        """Build the loop; return its results: the states, rounds run, whether `until` held."""
+        """Build the loop; return its results: the states, rounds run, whether `until` held.
+
+        The loop is placed in the outermost region that has all it needs, as any operation is.
+        """
         b, region = self.builder, self.region
         inside = tuple(b._inside(n, region) for n in next)
         stop = None if until is None else b._inside(until, region)
-        outer = region.parent
-        assert outer is not None
+        outer = b._deepest([lo, hi, *initial, *region.captured])
         captures = tuple(b._inside(c, outer) for c in region.captured)
         body = Body(tuple(region.ops), region.carries, inside, stop)
         args = (
