@@ -9,7 +9,7 @@ from hwdsl.diagnostics import Diagnostics
 from hwdsl.render import render_text
 from hwdsl.semantics import check, load
 from hwdsl.source import Source
-from hwdsl.syntax import ast, parse
+from hwdsl.syntax import ast, format_module, parse
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = sorted((ROOT / "library").rglob("*.hw"))
@@ -102,3 +102,8 @@ def test_tables_fit_their_evaluator(table: str) -> None:
     assert names - {"case", "measured"} == free
     assert len({row[0] for row in rows}) == len(rows), "two cases share a name"
     assert all(float(row[-1]) > 0 for row in rows)
+
+
+@pytest.mark.parametrize("path", LIBRARY + EXAMPLES, ids=name_of)
+def test_is_formatted(path: Path) -> None:
+    assert format_module(read(path)) == path.read_text(encoding="utf-8")
