@@ -19,6 +19,7 @@ on. Nothing the user wrote raises.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,19 +51,16 @@ class Program:
 
 def read(path: Path, diagnostics: Diagnostics) -> Source | None:
     """Read a file as UTF-8 text."""
+    from hwdsl.syntax import read_source
+
     try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
-        if len(data) > LARGEST_FILE:
+        if path.stat().st_size > LARGEST_FILE:
             return _unreadable(path, f"it is larger than {LARGEST_FILE >> 20} MiB", diagnostics)
-        text = data.decode("utf-8-sig")
+        return read_source(path, diagnostics)
     except OSError as error:
         return _unreadable(path, error.strerror or str(error), diagnostics)
-    except UnicodeDecodeError as error:
-        return _unreadable(path, f"byte {error.start} is not UTF-8", diagnostics)
     except ValueError as error:  # a NUL in the path
         return _unreadable(path, str(error), diagnostics)
-    return Source(str(path), text)
 
 
 def _unreadable(path: Path, reason: str, diagnostics: Diagnostics) -> None:
@@ -128,8 +126,11 @@ def program(path: Path, diagnostics: Diagnostics, only: str | None = None) -> Pr
 def kernels(
     graphs: Mapping[str, Graph], *, compiled: bool = True
 ) -> tuple[Mapping[str, Kernel], str]:
-    """Build the graphs, or interpret them; the second result says why they are interpreted."""
-    from hwdsl.codegen.build import BuildError, build
+    """Build the graphs, or interpret them; the second result says why they are interpreted.
+
+    Raises BuildError only where HWDSL_ABORT_ON_CACHE_MISS asks that a miss be seen.
+    """
+    from hwdsl.codegen.build import ABORT_ON_MISS, BuildError, build
 
     if not graphs:
         return {}, ""
@@ -138,6 +139,8 @@ def kernels(
     try:
         built = build(graphs)
     except BuildError as error:
+        if os.environ.get(ABORT_ON_MISS) == "1":
+            raise
         first = str(error).strip().splitlines()[0]
         notice = f"evaluators are interpreted, which is slow: {first} (see `hwdsl doctor`)"
         return {name: interpreter(graph) for name, graph in graphs.items()}, notice
@@ -146,7 +149,7 @@ def kernels(
 
 def interpreter(graph: Graph) -> Kernel:
     """A kernel that interprets its graph."""
-    from hwdsl.codegen.build import InterpreterKernel
+    from hwdsl.codegen.kernel import InterpreterKernel
 
     return InterpreterKernel(graph)
 

@@ -61,10 +61,13 @@ def split_target(target: str) -> tuple[str, str | None]:
 
 def load_module(path: str) -> Module:
     """Load a file for evaluation; a wrong file prints its diagnostics and ends the command."""
+    from hwdsl.codegen.build import BuildError
     from hwdsl.evaluator import DescriptionError, load
 
     try:
         module = load(Path(path))
+    except BuildError as error:
+        raise Failure(str(error), WRONG_DESCRIPTION) from None
     except DescriptionError as error:
         report(error.diagnostics, sys.stderr)
         raise Failure(f"{path} has errors", WRONG_DESCRIPTION) from None

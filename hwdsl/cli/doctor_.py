@@ -33,11 +33,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _compiler() -> str | None:
-    import os
-    import shlex
+    from hwdsl.codegen.build import compiler
 
-    words = shlex.split(os.environ.get("CC", "")) or ["gcc"]
-    return which(words[0])
+    command = compiler()
+    return which(command[0]) if command else None
 
 
 def _version(name: str) -> str:

@@ -24,10 +24,10 @@ accelerator chip {
 
 evaluator decode {
     ## Memory bandwidth of the accelerator.
-    param bandwidth  : bandwidth = 3.35 TB/s in 1 TB/s .. 10 TB/s
+    param bandwidth  : bandwidth = 3.35 TB/s      in 1 TB/s .. 10 TB/s
     ## Sequences decoded together.
-    param batch      : int = 16 in 1 .. 512
-    param parameters : real = 13_000_000_000 in 1e9 .. 4e10
+    param batch      : int       = 16             in 1 .. 512
+    param parameters : real      = 13_000_000_000 in 1e9 .. 4e10
 
     let machine = chip with { bandwidth = bandwidth }
     let weights = 2 B * parameters

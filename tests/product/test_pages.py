@@ -11,7 +11,7 @@ from hwdsl.diagnostics import Diagnostics
 
 PACKAGE = Path(driver.__file__).parent
 COMPILER = ("syntax", "semantics", "elaborate", "driver.py")
-LITERALS = {"utf-8-sig"}
+ENCODINGS = {"utf-8", "utf-8-sig"}
 
 
 def blocks(text: str) -> list[tuple[str, str]]:
@@ -33,26 +33,19 @@ def blocks(text: str) -> list[tuple[str, str]]:
 
 def is_diagnostic_name(text: str) -> bool:
     words = text.split("-")
-    return len(words) > 1 and all(w.isascii() and w.isalpha() and w.islower() for w in words)
+    return len(words) > 1 and all(w.isascii() and w.isalnum() and w.islower() for w in words)
 
 
 def names_in_code() -> set[str]:
-    """Texts that look like names and are arguments of a call, in the stages that report."""
+    """All texts that look like names, in the stages that report."""
     names: set[str] = set()
     for top in COMPILER:
         path = PACKAGE / top
         for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Call):
-                    arguments = [*node.args, *(k.value for k in node.keywords)]
-                    # A conditional name is two names.
-                    leaves = [leaf for a in arguments for leaf in ast.walk(a)]
-                    names |= {
-                        leaf.value
-                        for leaf in leaves
-                        if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str)
-                    }
-    return {n for n in names if is_diagnostic_name(n)} - LITERALS
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    names.add(node.value)
+    return {n for n in names if is_diagnostic_name(n)} - ENCODINGS
 
 
 def test_catalogue_names_what_the_code_reports() -> None:
@@ -78,15 +71,16 @@ def test_page_examples_fail_and_pass(name: str, tmp_path: Path) -> None:
         if file:
             (tmp_path / file).write_text(text)
         else:
-            examples.append(text)
+            encoding = info.partition("encoding=")[2] or "utf-8"
+            examples.append(text.encode(encoding))
     fails, fixed = examples
     assert name in found(fails, tmp_path)
     assert not found(fixed, tmp_path)
 
 
-def found(text: str, folder: Path) -> set[str]:
+def found(text: bytes, folder: Path) -> set[str]:
     path = folder / "example.hw"
-    path.write_text(text)
+    path.write_bytes(text)
     diagnostics = Diagnostics()
     checked = driver.check(path, diagnostics)
     if checked is not None and not diagnostics.failed:
