@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from attrs import frozen
 
@@ -24,6 +25,9 @@ __all__ = ["GraphError", "verify"]
 _RANK = {BOOL: 0, INT: 1, REAL: 2}
 _ENTRIES = ("table", "bucket", "gather", "select", "pow")
 """Codes whose result may be declared narrower than their operands tell."""
+
+_KEEPS_BOOL = ("abs", "max", "min", "mul", "nmax", "nmin", "prod")
+"""Codes that make 0 and 1 of zeros and ones."""
 
 
 class GraphError(Exception):
@@ -132,7 +136,7 @@ class _List:
             row = self.graph.tables[op.index]
             _expect(bool(row) or op.code == "bucket", where, f"table {op.index} is empty")
             if op.code == "bucket":
-                rises = all(a < b for a, b in zip(row, row[1:], strict=False))
+                rises = all(a < b for a, b in pairwise(row))
                 _expect(
                     rises and all(a == a for a in row), where, f"table {op.index} does not increase"
                 )
@@ -149,7 +153,7 @@ class _List:
             _expect(types[0] == BOOL, where, f"needs a bool to choose by, not {types[0]}")
         if op.code in BOOLEAN or op.code in ALWAYS_INT:
             fits = _widens(result_type(op.code, types), op.type)
-        elif op.code == "table":
+        elif op.code == "table" or (op.code in _KEEPS_BOOL and set(types) == {BOOL}):
             fits = True
         elif op.code in _ENTRIES:
             entries = types[1:] if op.code in ("select", "gather") else types

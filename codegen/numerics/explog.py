@@ -93,24 +93,25 @@ def _expm1_pair(m: Machine, x: Any) -> Pair:
     scale = power_of_two(m, k - 1.0)
     whole, part = two_sum(scale, -0.5)
     high, low = two_sum(whole, scale * p)
-    return fast_sum(high, low + (part + scale * q))
+    return high, low + (part + scale * q)
 
 
 def expm1(m: Machine, x: Any) -> Any:
     """e^x - 1, accurate near 0."""
-    high, _ = _expm1_pair(m, _clamp(m, x, -50.0, 710.0))
-    return m.where(abs(x) < 2.0**-54, x, high + high)
+    high, low = _expm1_pair(m, _clamp(m, x, -50.0, 710.0))
+    half = high + low
+    return m.where(abs(x) < 2.0**-54, x, half + half)
 
 
 def tanh(m: Machine, x: Any) -> Any:
     """The hyperbolic tangent, as E / (E + 2) with E = expm1(2 |x|)."""
     a = abs(x)
     b = m.where(a > 22.0, 22.0, a)
-    h, l = _expm1_pair(m, b + b)  # noqa: E741 - E is twice this
-    d, e = two_sum(h, 1.0)
-    q = m.div(h, d)
+    high, low = fast_sum(*_expm1_pair(m, b + b))  # E is twice this
+    d, e = two_sum(high, 1.0)
+    q = m.div(high, d)
     p, f = two_product(m, q, d)
-    t = q + m.div(((h - p) - f) + (l - q * (e + l)), d)
+    t = q + m.div(((high - p) - f) + (low - q * (e + low)), d)
     t = m.where(x < 0.0, -t, t)
     return m.where(a < 2.0**-28, x, t)
 
