@@ -11,6 +11,7 @@ from hwdsl.codegen.passes.dead import dead
 from hwdsl.codegen.passes.rebuild import Rebuilder, known_table
 
 TABLE_FROM = 5  # a gather among fewer constants is as cheap as a few selections
+ROUNDS = 8
 
 
 def fold_and_share(graph: Graph) -> Graph:
@@ -19,7 +20,13 @@ def fold_and_share(graph: Graph) -> Graph:
     Constants fold, equal operations are shared, what does not depend on a loop leaves it, a state
     that never changes becomes its start value, and a gather among constants becomes a table.
     """
-    return dead(Folder(graph).copy())
+    graph = dead(graph)
+    for _ in range(ROUNDS):
+        made = dead(Folder(graph).copy())
+        if made == graph or all(op.body is None for op in made.ops):
+            return made
+        graph = made  # a loop that lost a state or capture may fold, and so on
+    return graph
 
 
 @define(eq=False)
