@@ -125,7 +125,7 @@ def off_by(value, exact):
     """How many units in the last place of the exact value a result is away from it."""
     if math.isinf(value):
         return 0.0 if exact.copy_abs() > Decimal(2.0**1023) * 2 - Decimal(2.0**970) else math.inf
-    unit = math.ulp(float(exact)) if exact.copy_abs() < Decimal(1.7e308) else 2.0**971
+    unit = math.ulp(float(exact)) if exact.copy_abs() < Decimal("1.7e308") else 2.0**971
     return abs(float((Decimal(value) - exact) / Decimal(unit)))
 
 
