@@ -240,7 +240,9 @@ def _module_half(work: Path, command: Sequence[str], cache_dir: Path | str | Non
     _cython(work)
     include = sysconfig.get_path("include")
     source = f"{MODULE}.c"
-    _finish(*_start(work, [*command, *MODULE_FLAGS, f"-I{include}", "-c", source, "-o", "module.o"]))
+    _finish(
+        *_start(work, [*command, *MODULE_FLAGS, f"-I{include}", "-c", source, "-o", "module.o"])
+    )
     return cache.publish(name, [work / "module.o"], {"part": "module"}, cache_dir) / "module.o"
 
 

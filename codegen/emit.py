@@ -65,8 +65,10 @@ def emit(graphs: Mapping[str, Graph]) -> dict[str, str]:
         {"params": len(g.params), "outputs": len(g.outputs), "words": g.words}
         for g in graphs.values()
     ]
-    files["kernels.c"] = _environment().get_template("kernels.c.j2").render(
-        tile=TILE, numerics=numerics.C_SOURCE, kernels=len(graphs), shapes=shapes
+    files["kernels.c"] = (
+        _environment()
+        .get_template("kernels.c.j2")
+        .render(tile=TILE, numerics=numerics.C_SOURCE, kernels=len(graphs), shapes=shapes)
     )
     return files
 
@@ -207,9 +209,7 @@ class LoopSinks(Sinks):
             block.lanes.append(
                 f"{self.held} = {self.alive} != 0.0 ? {names[self.until]} : {self.held};"
             )
-        block.lanes.append(
-            f"{self.rounds} = {self.alive} != 0.0 ? next_round : {self.rounds};"
-        )
+        block.lanes.append(f"{self.rounds} = {self.alive} != 0.0 ? next_round : {self.rounds};")
         block.lanes.append(f"{{ const int go = {go}; {self.alive} = go ? 1.0 : 0.0; any |= go; }}")
         block.tail.append(f"{self.any} = any ? 1.0 : 0.0;")
 

@@ -60,5 +60,3 @@ class InterpreterKernel:
         axes = [(np.array([v], np.float64), 1, 1) for v in values]
         self.run(axes, 0, 1, out, rules)
         return [float(c[0]) for c in out], [int(w) for w in rules[0]]
-
-
