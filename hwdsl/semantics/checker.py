@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hwdsl.diagnostics import Diagnostics, Severity
+import sys
+
+from hwdsl.diagnostics import Diagnostics
 from hwdsl.semantics.calls import call_type
 from hwdsl.semantics.declare import declare_module, link_kinds
 from hwdsl.semantics.definitions import check_bodies, put_off_bodies
@@ -19,19 +21,29 @@ from hwdsl.syntax import ast
 HANDLERS[ast.Call] = call_type
 HANDLERS[ast.Iterate] = iterate_type
 
-IMPORT_FINDINGS = ("unknown-module", "unreadable-file", "import-cycle")
-"""Findings of the loader that leave the file they stand in readable."""
+UNREAD = ("syntax-error", "unclosed-bracket", "too-deep")
+"""Findings of the parser after which a file may lack some of what it declares."""
+_FRAMES = 30_000
 
 
 def check(modules: Modules, diagnostics: Diagnostics) -> Checked:
     """Check every definition of every module; findings go to `diagnostics`."""
+    limit = sys.getrecursionlimit()
+    # Lets that need each other in a long chain are typed by calls within calls; `infer` stops
+    # them with a finding well before this limit.
+    sys.setrecursionlimit(max(limit, _FRAMES))
+    try:
+        return _check(modules, diagnostics)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _check(modules: Modules, diagnostics: Diagnostics) -> Checked:
     component = KindInfo("component", "component", None, None, None)
     empty = ModuleScope("", next(iter(modules.loaded.values())).tree)
     state = State(diagnostics, CheckedProgram(empty, {}, component))
     state.incomplete.update(
-        d.span.source.name
-        for d in diagnostics.items
-        if d.span is not None and d.severity is Severity.ERROR and d.name not in IMPORT_FINDINGS
+        d.span.source.name for d in diagnostics.items if d.span is not None and d.name in UNREAD
     )
     scopes = state.checked.modules
     for name, loaded in modules.loaded.items():

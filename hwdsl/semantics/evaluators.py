@@ -152,8 +152,9 @@ def _output(state: State, env: Env, node: ast.Output) -> Type:
     type_ = infer(state, env, node.value)
     if node.unit is not None:
         unit = output_unit(state, env, node.unit, node.value, type_)
-        if is_poison(type_) and unit is not None:
-            return Real(unit.dim)
+        inner = type_.element if isinstance(type_, ListType) else type_
+        if unit is None or dimension(inner) is None:
+            return POISON if unit is None else Real(unit.dim)
     inner = type_.element if isinstance(type_, ListType) else type_
     if kind_of(inner) is not None or isinstance(inner, ListType):
         state.error(

@@ -40,13 +40,25 @@ from hwdsl.syntax import ast
 from hwdsl.units import Unit
 
 Handler = Callable[[State, Env, Any, Type | None], Type]
+MAX_DEPTH = 2_500
+"""How many expressions within expressions are followed, through the definitions they need."""
 HANDLERS: dict[type, Handler] = {}
 """How each kind of expression is typed; the other files of the checker add theirs."""
 
 
 def infer(state: State, env: Env, expr: ast.Expr, expected: Type | None = None) -> Type:
     """The type of an expression, noted in `types`; `expected` only helps to read enum cases."""
-    type_ = HANDLERS[type(expr)](state, env, expr, expected)
+    state.depth += 1
+    if state.depth > MAX_DEPTH:
+        type_ = state.error(
+            "too-deep",
+            "these definitions need each other in too long a chain",
+            expr.span,
+            help="state the type of a `let` on the way: `let x : real = …`",
+        )
+    else:
+        type_ = HANDLERS[type(expr)](state, env, expr, expected)
+    state.depth -= 1
     state.checked.types[expr] = type_
     return type_
 
@@ -333,8 +345,9 @@ def _compare_two(
 
 
 def _comparable(left: Type, right: Type) -> bool:
-    if kind_of(left) is not None and kind_of(right) is not None:
-        return join(left, right) is not None
+    a, b = kind_of(left), kind_of(right)
+    if a is not None and b is not None:
+        return a.is_a(b) or b.is_a(a)
     simple = (EnumType, BoolType, TextType)
     return isinstance(left, simple) and isinstance(right, simple) and fits(left, right)
 

@@ -112,6 +112,7 @@ class State:
     lost: dict[str, set[str]] = field(factory=dict)
     incomplete: set[str] = field(factory=set)
     broken: set[object] = field(factory=set)
+    depth: int = 0
     methods: dict[ast.Fn, FunctionInfo] = field(factory=dict)
     calls: dict[Symbol, dict[Symbol, Span]] = field(factory=dict)
 
