@@ -1,7 +1,7 @@
 """hwdsl: describe AI machines, ask what they are worth.
 
 >>> import hwdsl
->>> module = hwdsl.load("gpt3.hw")        # checks the file; builds a kernel or takes it from the cache
+>>> module = hwdsl.load("gpt3.hw")        # checks the file; builds a kernel, or has one
 >>> module.gpt3(tensor=8).throughput
 """
 

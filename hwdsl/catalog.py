@@ -1,7 +1,7 @@
 """Every diagnostic of the compiler: its name, a line about it, its page.
 
-A name is never reused for something else. Rules of descriptions (`die.reticle`) are not listed: their
-message and help stand in the `.hw` file.
+A name is never reused for something else. Rules of descriptions (`die.reticle`) are not listed:
+their message and help stand in the `.hw` file.
 """
 
 from collections.abc import Mapping

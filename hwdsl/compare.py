@@ -1,4 +1,4 @@
-"""An evaluator beside a measured table: predictions, errors, and whether all ways of computing agree.
+"""An evaluator beside a measured table: predictions, errors, and whether all ways agree.
 
 Input: a loaded module and what a `table` declaration says (or the command line). Output: a
 `Comparison`.
@@ -6,16 +6,16 @@ Input: a loaded module and what a `table` declaration says (or the command line)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from attrs import frozen
 
-from hwdsl import driver, values
-from hwdsl.evaluator import Evaluator, Module, describe
+from hwdsl import values
+from hwdsl.codegen.runtime import Floats, Output, Sweep
+from hwdsl.evaluator import Evaluator, Module
 from hwdsl.measured import Column, Measured, read_table
-from hwdsl.results import Floats, Grid, from_base
 from hwdsl.syntax import ast
 
 
@@ -64,7 +64,7 @@ class Comparison:
     measured: Floats
     predicted: Floats
     baseline: Floats | None
-    broken: tuple[tuple[str, ...], ...]
+    broken: Mapping[str, int]
     compiled: bool
     interpreter_differs: int
     swept_differs: int
@@ -124,80 +124,80 @@ def compare(module: Module, request: Request) -> Comparison:
     if request.evaluator not in module.evaluators:
         raise ValueError(f"{module.path} has no evaluator {request.evaluator}")
     evaluator = module.evaluators[request.evaluator]
+    names = [request.output] + ([request.baseline] if request.baseline else [])
+    outputs = [_output(evaluator, name) for name in names]
     table = read_table(request.data)
     given = _inputs(evaluator, table, request)
-    grid = evaluator.zipped(given)
-    result = grid.result()
-    outputs = [request.output] + ([request.baseline] if request.baseline else [])
-    for name in outputs:
-        if name not in result.names:
-            raise ValueError(f"{evaluator.name} has no output {name}; {', '.join(result.names)}")
-    info = next(o for o in evaluator.outputs if o.name == request.output)
-    measured = _numbers(evaluator, request, table.column(request.measured))
-    labels = table.column(request.label).cells if request.label else tuple(
-        str(i) for i in range(1, table.rows + 1)
-    )  # fmt: skip
+    sweep = evaluator.sweep(mode="zip", **given)
+    other = evaluator.interpreted().sweep(mode="zip", **given)
+    labels = tuple(str(i) for i in range(1, table.rows + 1))
     return Comparison(
         request,
-        "" if info.unit.name == "1" else info.unit.name,
-        labels,
-        from_base(measured, info.unit),
-        result[request.output],
-        result[request.baseline] if request.baseline else None,
-        tuple(result.violations),
+        outputs[0].scale.unit,
+        table.column(request.label).cells if request.label else labels,
+        _numbers(evaluator, request, table.column(request.measured)),
+        sweep.column(request.output),
+        sweep.column(request.baseline) if request.baseline else None,
+        sweep.violations,
         evaluator.compiled,
-        _differences(grid, _interpreted(grid)),
-        _differences(grid, _by_rows(grid)),
+        _differences(sweep, {o.name: other.column(o.name) for o in evaluator.spec.outputs}),
+        _differences(sweep, _by_rows(evaluator, given, table.rows)),
     )
+
+
+def _output(evaluator: Evaluator, name: str) -> Output:
+    for output in evaluator.spec.outputs:
+        if output.name == name:
+            return output
+    known = ", ".join(o.name for o in evaluator.spec.outputs)
+    raise ValueError(f"{evaluator.name} has no output {name}; it has {known}")
 
 
 def _inputs(evaluator: Evaluator, table: Measured, request: Request) -> dict[str, list[str]]:
     """The columns that are params, as texts with their units."""
     given: dict[str, list[str]] = {}
-    for param in evaluator.params:
+    for param in evaluator.spec.params:
         if param.name not in table.columns or param.name == request.measured:
             continue
         column = table.columns[param.name]
-        cells = [f"{cell} {column.unit}" if column.unit else cell for cell in column.cells]
-        if any(not cell for cell in column.cells):
-            raise ValueError(
-                f"{table.path}: a cell of {param.name} is empty; it is {describe(param)}"
-            )
-        given[param.name] = cells
+        if not all(column.cells):
+            raise ValueError(f"{table.path}: a cell of {param.name} is empty")
+        given[param.name] = _with_unit(column)
     if not given:
-        names = ", ".join(p.name for p in evaluator.params)
+        names = ", ".join(p.name for p in evaluator.spec.params)
         raise ValueError(f"no column of {table.path} is a param of {evaluator.name}: {names}")
     return given
 
 
+def _with_unit(column: Column) -> list[str]:
+    return [f"{cell} {column.unit}" if column.unit else cell for cell in column.cells]
+
+
 def _numbers(evaluator: Evaluator, request: Request, column: Column) -> Floats:
-    unit = next(o.unit for o in evaluator.outputs if o.name == request.output)
-    cells = [f"{cell} {column.unit}" if column.unit else cell for cell in column.cells]
+    """The measured column in the unit of the output."""
+    info = next(o for o in evaluator.elaboration.outputs if o.name == request.output)
     try:
-        return np.array([values.quantity(cell, unit, evaluator.units) for cell in cells])
+        cells = [values.quantity(c, info.unit, evaluator.units) for c in _with_unit(column)]
     except ValueError as error:
         raise ValueError(f"column {request.measured} of {request.data}: {error}") from None
+    return np.array([info.unit.from_base(cell) for cell in cells])
 
 
-def _interpreted(grid: Grid) -> list[Floats]:
-    """All outputs by the interpreter."""
-    other = Grid(
-        grid.elaboration, grid.graph, driver.interpreter(grid.graph), grid.axes, grid.points,
-        grid.shape,
-    )  # fmt: skip
-    return other.run(0, grid.points)[0]
+def _by_rows(
+    evaluator: Evaluator, given: Mapping[str, Sequence[str]], rows: int
+) -> dict[str, Floats]:
+    """All outputs, one call a row: what a sweep gives must not depend on a row's neighbours."""
+    results = [evaluator(**{n: cells[i] for n, cells in given.items()}) for i in range(rows)]
+    return {o.name: np.array([r[o.name] for r in results]) for o in evaluator.spec.outputs}
 
 
-def _by_rows(grid: Grid) -> list[Floats]:
-    """All outputs, one call a row: what a sweep gives must not depend on its neighbours."""
-    rows = [grid.run(i, i + 1)[0] for i in range(grid.points)]
-    return [np.concatenate(column) for column in zip(*rows, strict=True)]
-
-
-def _differences(grid: Grid, others: Sequence[Floats]) -> int:
-    """How many values differ in any bit (all NaN are the same)."""
-    outputs, _ = grid.run(0, grid.points)
-    return sum(
-        int((~((a == b) | (np.isnan(a) & np.isnan(b)))).sum())
-        for a, b in zip(outputs, others, strict=True)
-    )
+def _differences(sweep: Sweep, others: Mapping[str, Floats]) -> int:
+    """How many values differ (all NaN are the same)."""
+    count = 0
+    for name, column in others.items():
+        ours = sweep.column(name)
+        same = ours == column
+        if ours.dtype.kind == "f":
+            same |= np.isnan(ours) & np.isnan(column)
+        count += int(np.count_nonzero(~same))
+    return count

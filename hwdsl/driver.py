@@ -31,8 +31,8 @@ from hwdsl.source import Source, Span
 
 if TYPE_CHECKING:
     from hwdsl.codegen.ir import Graph
+    from hwdsl.codegen.runtime import Kernel
     from hwdsl.elaborate import Elaboration
-    from hwdsl.results import Kernel
     from hwdsl.semantics.symbols import Checked, EvaluatorInfo
     from hwdsl.syntax import ast
 
@@ -55,17 +55,16 @@ def read(path: Path, diagnostics: Diagnostics) -> Source | None:
 
     try:
         if path.stat().st_size > LARGEST_FILE:
-            return _unreadable(path, f"it is larger than {LARGEST_FILE >> 20} MiB", diagnostics)
-        return read_source(path, diagnostics)
+            reason = f"it is larger than {LARGEST_FILE >> 20} MiB"
+        else:
+            return read_source(path, diagnostics)
     except OSError as error:
-        return _unreadable(path, error.strerror or str(error), diagnostics)
+        reason = error.strerror or str(error)
     except ValueError as error:  # a NUL in the path
-        return _unreadable(path, str(error), diagnostics)
-
-
-def _unreadable(path: Path, reason: str, diagnostics: Diagnostics) -> None:
+        reason = str(error)
     nowhere = Span(Source(str(path), ""), 0, 0)
     diagnostics.error("unreadable-file", f"cannot read {path}: {reason}", nowhere)
+    return None
 
 
 def parse(source: Source, diagnostics: Diagnostics) -> ast.Module:

@@ -1,4 +1,6 @@
-"""Measured tables: CSV files whose header cells are `name` or `name [unit]`; `#` starts a comment line.
+"""Measured tables: CSV files whose header cells are `name` or `name [unit]`.
+
+A line that starts with `#` is a comment.
 
 Input: a path. Output: a `Measured` with columns of text, and their units as written.
 """

@@ -18,7 +18,12 @@ from hwdsl.source import Source, Span
 Json = dict[str, object]
 
 _RESET = "\x1b[0m"
-_COLOURS = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "place": "\x1b[1;34m", "bold": "\x1b[1m"}
+_COLOURS = {
+    "error": "\x1b[1;31m",
+    "warning": "\x1b[1;33m",
+    "place": "\x1b[1;34m",
+    "bold": "\x1b[1m",
+}
 _TAB = "    "
 
 

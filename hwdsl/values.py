@@ -1,43 +1,18 @@
-"""Values as people give them: numbers, texts such as `4.8 TB/s`, quantities of other libraries.
+"""Values as people write them: texts such as `4.8 TB/s`.
 
-Input: a value, the units in sight, and what is wanted. Output: a float in base units. What is wrong
-is a `ValueError` that says what was expected.
+Input: a text, the units in sight, and what is wanted. Output: a float in base units. What is
+wrong is a `ValueError` that says what was expected.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import isfinite
-from typing import Protocol, runtime_checkable
 
 from hwdsl.diagnostics import Diagnostics, did_you_mean
 from hwdsl.source import Source
 from hwdsl.syntax import ast
 from hwdsl.units import ONE, Dim, Unit
-
-
-@runtime_checkable
-class ForeignQuantity(Protocol):
-    """A quantity of another library, such as pint: it converts itself to a named unit."""
-
-    @property
-    def magnitude(self) -> object:
-        """The number."""
-
-    def to(self, unit: str) -> ForeignQuantity:
-        """The same quantity in another unit."""
-
-
-def unit_named(text: str, units: Mapping[str, Unit]) -> Unit:
-    """Read a unit such as `TB/s`, `%` or `1`."""
-    stripped = text.strip()
-    if stripped in ("", "1"):
-        return Unit("1", ONE)
-    parsed = _parse(f"1 {stripped}")
-    if not isinstance(parsed, ast.Quantity):
-        raise ValueError(f"`{text}` is not a unit")
-    return combine(parsed.unit, units)
 
 
 def combine(expression: ast.UnitExpr, units: Mapping[str, Unit]) -> Unit:
@@ -89,23 +64,10 @@ def quantity(text: str, plain: Unit, units: Mapping[str, Unit]) -> float:
         raise ValueError(f"`{text}` is beyond what a float64 holds") from None
 
 
-def plain(value: float, unit: Unit) -> float:
-    """A number in a unit, in base units; infinities and NaN pass."""
-    return unit.to_base(Fraction(value)) if isfinite(value) else value
-
-
 def written_unit(text: str, otherwise: Unit, units: Mapping[str, Unit]) -> Unit:
     """The unit written in a quantity such as `10 TB/s`, or `otherwise` if it is a plain number."""
     parsed = _parse(text)
     return combine(parsed.unit, units) if isinstance(parsed, ast.Quantity) else otherwise
-
-
-def foreign(value: ForeignQuantity, unit: Unit) -> object:
-    """The number of a foreign quantity in `unit`, a float or an array."""
-    try:
-        return value.to("" if unit.name == "1" else unit.name).magnitude
-    except (AttributeError, TypeError, ValueError) as error:  # what pint and its likes raise
-        raise ValueError(f"{value} cannot be given in {unit.name}: {error}") from None
 
 
 def _parse(text: str) -> ast.Expr | None:

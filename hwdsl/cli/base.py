@@ -83,7 +83,9 @@ def load_evaluator(target: str) -> Evaluator:
     if not names:
         raise Failure(f"{path} has no evaluator", WRONG_DESCRIPTION)
     if name is None and len(names) > 1:
-        raise Failure(f"{path} has several evaluators: write {path}:NAME, NAME one of {_list(names)}")
+        raise Failure(
+            f"{path} has several evaluators: write {path}:NAME, NAME one of {_list(names)}"
+        )
     chosen = name or names[0]
     if chosen not in names:
         raise Failure(f"{path} has no evaluator {chosen}; it has {_list(names)}")

@@ -91,10 +91,8 @@ def _text(comparison: Comparison) -> str:
     lines = [f"{request.title}: {request.evaluator} against {request.data.name}", ""]
     lines += [table(rows, right=right), "", _summary(comparison, errors, baseline)]
     lines += ["", _agreement(comparison)]
-    broken = sorted({name for names in comparison.broken for name in names})
-    for name in broken:
-        count = sum(name in names for names in comparison.broken)
-        lines.append(f"{count} of {len(comparison.labels)} rows break {name}")
+    rows_text = f"of {len(comparison.labels)} rows break"
+    lines += [f"{count} {rows_text} {name}" for name, count in sorted(comparison.broken.items())]
     return "\n".join(lines)
 
 

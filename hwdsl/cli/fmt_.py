@@ -10,7 +10,9 @@ from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, file_argument, report
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     file_argument(parser, many=True)
-    parser.add_argument("--check", action="store_true", help="change nothing, name what would change")
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing, name what would change"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,6 +1,7 @@
 """`hwdsl …`: find the command, run it, turn what happens into an exit code.
 
-Exit codes: 0 fine, 1 the description is wrong, 2 the call is wrong, 70 a bug of hwdsl, 130 interrupted.
+Exit codes: 0 fine, 1 the description is wrong, 2 the call is wrong, 70 a bug,
+130 interrupted.
 """
 
 import argparse
@@ -32,7 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("hwdsl: interrupted", file=sys.stderr)
         return INTERRUPTED
     except RecursionError:
-        print("hwdsl: the description nests too deeply; name parts of it with `let`", file=sys.stderr)
+        print(
+            "hwdsl: the description nests too deeply; name parts of it with `let`", file=sys.stderr
+        )
         return 1
     except Exception as bug:  # the process boundary: everything else has a place of its own
         if os.environ.get("HWDSL_DEBUG"):

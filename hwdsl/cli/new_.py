@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hwdsl.cli.base import FINE, Failure
 
-STARTER = '''edition 2026
+STARTER = """edition 2026
 #! One accelerator, one question: what limits decoding, and what would faster memory bring?
 
 ## What a decode step needs of a machine.
@@ -44,7 +44,7 @@ evaluator decode {
     require fits: weights + cache <= machine.memory
         else "needs {weights + cache in GB}; the chip has {machine.memory in GB}"
 }
-'''
+"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

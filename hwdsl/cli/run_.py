@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from hwdsl.cli.base import (
     FINE,
@@ -16,10 +15,6 @@ from hwdsl.cli.base import (
     target_argument,
 )
 
-if TYPE_CHECKING:
-    from hwdsl.evaluator import Evaluator
-    from hwdsl.results import Result
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
@@ -30,30 +25,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print inputs, outputs and what is wrong with the point; 1 if it is infeasible."""
     evaluator = load_evaluator(options.target)
+    given = assignments(options.values)
     try:
-        grid = evaluator.zipped(assignments(options.values))
+        result = evaluator(**given)
     except ValueError as error:
         raise Failure(str(error)) from None
-    result = grid.result()
-    rows = []
-    for param in evaluator.params:
-        value = grid.shown(param.name, 0, 1)[0]
-        rows.append([f"  {param.name}", _number(value), _unit(param.unit.name)])
+    point = result.params
+    rows = [[f"  {p.name}", _number(point[p.name]), p.scale.unit] for p in evaluator.spec.params]
     split = len(rows)
-    units = result.units
-    for name in result:
-        for label, value in _cells(name, result[name]):
-            rows.append([f"  {label}", _number(value), _unit(units[name])])
+    rows += [[f"  {o.name}", _number(result[o.name]), o.scale.unit] for o in evaluator.spec.outputs]
     lines = table(rows, right=[1]).splitlines()
-    print("\n".join([f"{evaluator.name}", *lines[:split], "gives", *lines[split:]]))
-    _print_rules(evaluator, result)
+    print("\n".join([evaluator.name, *lines[:split], "gives", *lines[split:]]))
+    if not result.violations:
+        print("feasible")
+        return FINE
+    print("feasible, with warnings" if result.feasible else "not feasible")
+    for name, message, help in evaluator.complaints(**given):
+        print(f"  {name}: {message}" + (f"\n    help: {help}" if help else ""))
     return FINE if result.feasible else WRONG_DESCRIPTION
-
-
-def _cells(name: str, value: object) -> list[tuple[str, object]]:
-    if isinstance(value, dict):
-        return [(f"{name}.{label}", v) for label, v in value.items()]
-    return [(name, value)]
 
 
 def _number(value: object) -> str:
@@ -62,17 +51,3 @@ def _number(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return number(float(value))  # type: ignore[arg-type]
-
-
-def _unit(name: str) -> str:
-    return "" if name == "1" else name
-
-
-def _print_rules(evaluator: Evaluator, result: Result) -> None:
-    """Name the broken rules with their messages."""
-    if not result.violations:
-        print("feasible")
-        return
-    print("feasible, with warnings" if result.feasible else "not feasible")
-    for name, message, help in evaluator.complaints(result):
-        print(f"  {name}: {message}" + (f"\n    help: {help}" if help else ""))

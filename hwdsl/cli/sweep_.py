@@ -19,7 +19,7 @@ from hwdsl.cli.files import replacing
 from hwdsl.cli.tables import Column, TableWriter, writer_for
 
 if TYPE_CHECKING:
-    from hwdsl.evaluator import Evaluator, Grid
+    from hwdsl.codegen.runtime import Plan, Sweep
 
 CHUNK = 1 << 16
 
@@ -40,30 +40,30 @@ def run(options: argparse.Namespace) -> int:
     """Evaluate the grid chunk by chunk; an interrupted table holds the rows that were done."""
     evaluator = load_evaluator(options.target)
     try:
-        grid = evaluator.grid({n: evaluator.axis(n, t) for n, t in assignments(options.axes).items()})
+        axes = {n: evaluator.axis(n, text) for n, text in assignments(options.axes).items()}
+        plan = evaluator.plan(**axes)
     except ValueError as error:
         raise Failure(str(error)) from None
     target = Path(options.output)
-    header = [*map(_title, evaluator.params), *map(_title, evaluator.outputs)]
-    header += ["feasible", "violations"]
+    spec = evaluator.spec
+    header = [_title(i.name, i.scale.unit) for i in (*spec.params, *spec.outputs)]
     with replacing(target) as temporary:
-        writer = writer_for(target, temporary, header)
-        done = _write(grid, evaluator, writer)
+        writer = writer_for(target, temporary, [*header, "feasible", "violations"])
+        done = _write(plan, writer)
         writer.close()
-    print(f"wrote {done} of {grid.points} rows to {target}", file=sys.stderr)
-    return FINE if done == grid.points else INTERRUPTED
+    print(f"wrote {done} of {plan.points} rows to {target}", file=sys.stderr)
+    return FINE if done == plan.points else INTERRUPTED
 
 
-def _write(grid: Grid, evaluator: Evaluator, writer: TableWriter) -> int:
+def _write(plan: Plan, writer: TableWriter) -> int:
     """Write all rows, or those up to an interrupt; return how many."""
     done = 0
     try:
-        while done < grid.points:
-            stop = min(done + CHUNK, grid.points)
-            writer.write(_columns(grid, evaluator, done, stop))
-            done = stop
+        for part in plan.iter_chunks(CHUNK):
+            writer.write(_columns(part))
+            done += len(part)
             if sys.stderr.isatty():
-                print(f"\r{done} of {grid.points}", end="", file=sys.stderr, flush=True)
+                print(f"\r{done} of {plan.points}", end="", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
     if sys.stderr.isatty():
@@ -71,19 +71,13 @@ def _write(grid: Grid, evaluator: Evaluator, writer: TableWriter) -> int:
     return done
 
 
-def _columns(grid: Grid, evaluator: Evaluator, start: int, stop: int) -> list[Column]:
-    params: list[Column] = [grid.shown(p.name, start, stop) for p in evaluator.params]
-    outputs, broken = grid.run(start, stop)
-    columns: list[Column] = [*params, *outputs]
-    columns.append(~broken.any(axis=1) if broken.shape[1] else broken.all(axis=1))
-    names = [*(r.name for r in evaluator.rules), "undefined"]
-    texts = {row: " ".join(n for n, bit in zip(names, row, strict=True) if bit)
-             for row in set(map(tuple, broken.tolist()))}  # fmt: skip
-    columns.append([texts[tuple(row)] for row in broken.tolist()])
-    return columns
+def _columns(part: Sweep) -> list[Column]:
+    names = [i.name for i in (*part.spec.params, *part.spec.outputs)]
+    columns: list[Column] = [part.column(name) for name in names]
+    broken = {rule: part.broken(rule).ravel().tolist() for rule in part.violations}
+    texts = [" ".join(rule for rule, bits in broken.items() if bits[i]) for i in range(len(part))]
+    return [*columns, part.feasible.ravel(), texts]
 
 
-def _title(item: object) -> str:
-    name, unit = getattr(item, "name", ""), getattr(item, "unit", None)
-    unit_name = getattr(unit, "name", "1")
-    return name if unit_name in ("", "1") else f"{name} [{unit_name}]"
+def _title(name: str, unit: str) -> str:
+    return f"{name} [{unit}]" if unit else name
