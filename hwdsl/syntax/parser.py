@@ -47,6 +47,7 @@ class Parser:
         self.actions = actions
         self.diagnostics = diagnostics
         self.errors = 0
+        self.deep = False
         # Heights of nodes that hold text with expressions of its own, by where they start.
         self.inner_heights: dict[int, int] = {}
 
@@ -70,7 +71,9 @@ class Parser:
                 at += 1
             elif code < 0:
                 rule = rules[-code - 1]
-                if not self.reduce(rule, token):
+                if rule.renames:
+                    states[-1] = table[states[-2]][rule.origin] - 1
+                elif not self.reduce(rule, token):
                     resumed = self.recover(at)
                     if resumed is None:
                         return None
@@ -93,8 +96,12 @@ class Parser:
             value = values[base + rule.plan[0][0]]
             height = self.heights[base + rule.plan[0][0]]
         else:
+            plan = rule.plan
             children: list[Any] = []
-            for index, inline in rule.plan:
+            if not rule.action and plan and plan[0][1]:
+                # A list grows in place: copying it for each element would be quadratic.
+                children, plan = values[base + plan[0][0]], plan[1:]
+            for index, inline in plan:
                 if index < 0:
                     children.append(None)
                 elif inline:
@@ -173,7 +180,8 @@ class Parser:
     def too_deep(self, start: int, end: int) -> None:
         """Report a tree of too many levels."""
         self.errors += 1
-        if self.errors <= MAX_ERRORS:
+        if not self.deep:  # one that is very deep is too deep many times over
+            self.deep = True
             self.diagnostics.error(
                 "too-deep",
                 f"this is nested more than {MAX_HEIGHT} levels deep",

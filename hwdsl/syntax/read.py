@@ -1,5 +1,6 @@
 """From a file or text to a tree: what the rest of the compiler calls."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -68,14 +69,14 @@ def read_source(
 
 def actions(builder: Builder) -> dict[str, Action]:
     """Return the builder's method for every rule of the grammar."""
-    names = {rule.action for rule in load().rules if rule.action and not _always_one(rule.action)}
-    return {name: getattr(builder, name) for name in sorted(names)}
+    return {name: getattr(builder, name) for name in _action_names()}
 
 
-def _always_one(action: str) -> bool:
-    """Whether a rule only passes its single child up, so that no method is needed."""
-    rules = [r for r in load().rules if r.action == action]
-    return all(r.expand_one and len(r.plan) == 1 for r in rules)
+@cache
+def _action_names() -> tuple[str, ...]:
+    """Return the rules that need a method: those that do more than pass one child up."""
+    made = {r.action for r in load().rules if not (r.expand_one and len(r.plan) == 1)}
+    return tuple(sorted(made - {""}))
 
 
 def _parse_stretch(

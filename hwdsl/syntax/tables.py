@@ -33,6 +33,8 @@ class Rule:
     action: str
     expand_one: bool
     plan: tuple[tuple[int, bool], ...]
+    # Whether it only gives its single symbol another name: `?sum: term`.
+    renames: bool
 
 
 @frozen
@@ -145,7 +147,8 @@ def _rule(origin: str, expansion: str, action: str, expand: int, plan: list[list
     """Read a rule back."""
     symbols = tuple(expansion.split())
     steps = tuple((i, bool(inline)) for i, inline in plan)
-    return Rule(origin, symbols, len(symbols), action, bool(expand), steps)
+    renames = bool(expand) and len(symbols) == 1
+    return Rule(origin, symbols, len(symbols), action, bool(expand), steps, renames)
 
 
 def grammar_text() -> str:

@@ -10,7 +10,7 @@ from hwdsl.syntax.tables import load
 
 _SIGNS = {
     "_NL": "the end of the line",
-    END: "the end of the file",
+    END: "the end of the text",
     "CMP": "a comparison",
     "ADD": "`+` or `-`",
     "MUL": "`*` or `/`",
@@ -59,6 +59,8 @@ def _remedy(token: Token, source: Source) -> str | None:
     text = source.text[token.start : token.end]
     if token.kind == "NAME" and text in _WRITTEN_SO:
         return _WRITTEN_SO[text]
+    if token.kind in ("RPAR", "RSQB", "RBRACE"):
+        return f"remove the `{text}`, or add what is missing before it"
     if token.kind == "EQUAL":
         return "`==` compares; `=` only defines"
     if token.kind in ("IF", "MATCH", "ITERATE"):
