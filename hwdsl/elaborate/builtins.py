@@ -1,0 +1,253 @@
+"""The functions of the language itself, as operations of the graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from hwdsl.codegen.ir import INT, Ref
+from hwdsl.elaborate import reducers
+from hwdsl.elaborate.machine import Machine, as_ref
+from hwdsl.elaborate.selection import items_of, pick_value
+from hwdsl.elaborate.values import Env, Failure, ListValue, Value
+from hwdsl.semantics.types import Int
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+
+MAX_UNKNOWN_KEYS = 64
+
+_UNARY = frozenset(
+    ["abs", "sqrt", "exp", "log", "expm1", "log1p", "sin", "cos", "tanh", "ceil", "floor", "round"]
+)
+_REDUCERS = frozenset(["sum", "prod", "count", "any", "all", "lowest", "highest"])
+
+
+def call(m: Machine, name: str, expr: ast.Call, env: Env) -> Value:
+    """The value of a builtin's call."""
+    arguments = [a.value for a in expr.arguments]
+    if name in ("floor", "ceil"):
+        quotient = _int_quotient(m, name, arguments[0], env)
+        if quotient is not None:
+            return quotient
+    if name in _UNARY:
+        return m.op(expr, name, m.number(arguments[0], env))
+    if name in ("mean", "geomean"):
+        return reducers.mean(m, name, arguments[0], env)
+    if name in _REDUCERS or name in ("min", "max"):
+        return _reduce(m, name, expr, arguments, env)
+    return _FUNCTIONS[name](m, expr, [m.evaluate(a, env) for a in arguments], env)
+
+
+def _int_quotient(m: Machine, name: str, argument: ast.Expr, env: Env) -> Ref | None:
+    """`floor(a / b)` and `ceil(a / b)` of ints are exact."""
+    if not (isinstance(argument, ast.Binary) and argument.op == "/"):
+        return None
+    types = m.checked.types
+    if not all(isinstance(types.get(e), Int) for e in (argument.left, argument.right)):
+        return None
+    left, right = m.number(argument.left, env), m.number(argument.right, env)
+    return m.op(argument, f"{name}div", left, right)
+
+
+def _reduce(m: Machine, name: str, expr: ast.Call, arguments: list[ast.Expr], env: Env) -> Value:
+    first = arguments[0]
+    if len(arguments) == 1:
+        if isinstance(first, ast.Comprehension):
+            return reducers.reduce(m, name, first, env)
+        values = reducers.list_refs(m, m.evaluate(first, env), first.span)
+    else:
+        values = [m.number(a, env) for a in arguments]
+    refs = [reducers.as_element(m, name, v) for v in values]
+    return reducers.combine(m, name, refs, expr.span)
+
+
+# --- scalar functions --------------------------------------------------------------------------
+
+
+def _whole(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
+    x = as_ref(args[0])
+    rounded = m.op(expr, "round", x)
+    if x.type != INT:
+        text = f"`{expr.arguments[0].value.span.text}` must be a whole number"
+        m.state("not-whole", m.op(expr, "eq", x, rounded), expr.span, text, env)
+    return rounded
+
+
+def _log_base(base: float) -> Callable[[Machine, ast.Call, list[Value], Env], Value]:
+    def apply(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
+        return m.op(expr, "div", m.op(expr, "log", as_ref(args[0])), m.const(math.log(base)))
+
+    return apply
+
+
+def _len(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
+    return m.const(len(items_of(m, args[0], expr.span)), INT)
+
+
+# --- tables ------------------------------------------------------------------------------------
+
+
+def _points(m: Machine, expr: ast.Call, args: list[Value]) -> tuple[list[float], list[Value]]:
+    xs_node, ys_node = expr.arguments[1].value, expr.arguments[2].value
+    xs = [
+        m.need_known(ref, "where a table has its points", xs_node.span)
+        for ref in reducers.list_refs(m, args[1], xs_node.span)
+    ]
+    ys = list(items_of(m, args[2], ys_node.span))
+    if len(xs) != len(ys) or not xs:
+        raise Failure(
+            "table-points",
+            f"a table needs as many values as points, at least one; it has {len(ys)} values at "
+            f"{len(xs)} points",
+            expr.span,
+        )
+    if any(not a < b for a, b in zip(xs, xs[1:], strict=False)):
+        raise Failure("table-points", "the points of a table must increase", xs_node.span)
+    return xs, ys
+
+
+def _clamped(m: Machine, expr: ast.Call, x: Ref, xs: list[float], env: Env) -> Ref:
+    """x moved inside the table, with the warning that it was outside."""
+    low, high = m.const(xs[0]), m.const(xs[-1])
+    inside = m.op(expr, "and", m.op(expr, "le", low, x), m.op(expr, "le", x, high))
+    text = f"`{expr.arguments[0].value.span.text}` lies outside the table; its end is used"
+    m.state("outside-table", inside, expr.span, text, env, warns=True)
+    return m.op(expr, "min", m.op(expr, "max", x, low), high)
+
+
+def _interp(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
+    xs, values = _points(m, expr, args)
+    x = _clamped(m, expr, as_ref(args[0]), xs, env)
+    return _linear(m, expr, x, xs, [as_ref(v) for v in values])
+
+
+def _interp_log(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
+    xs, values = _points(m, expr, args)
+    if xs[0] <= 0.0:
+        raise Failure(
+            "table-points",
+            "on a logarithmic scale the points must be positive",
+            expr.arguments[1].value.span,
+        )
+    x = m.op(expr, "log", _clamped(m, expr, as_ref(args[0]), xs, env))
+    logs = [m.op(expr, "log", m.const(v)).known or 0.0 for v in xs]
+    ys = [m.op(expr, "log", as_ref(v)) for v in values]
+    return m.op(expr, "exp", _linear(m, expr, x, logs, ys))
+
+
+def _linear(m: Machine, expr: ast.Call, x: Ref, xs: list[float], ys: list[Ref]) -> Ref:
+    if len(xs) == 1:
+        return ys[0]
+    index = m.op(expr, "bucket", x, index=m.builder.table(xs[1:-1]))
+    if index.known is not None:
+        x0, x1 = m.const(xs[int(index.known)]), m.const(xs[int(index.known) + 1])
+    else:
+        x0 = m.op(expr, "table", index, index=m.builder.table(xs[:-1]))
+        x1 = m.op(expr, "table", index, index=m.builder.table(xs[1:]))
+    y0 = as_ref(pick_value(m, index, ys[:-1], expr.span))
+    y1 = as_ref(pick_value(m, index, ys[1:], expr.span))
+    share = m.op(expr, "div", m.op(expr, "sub", x, x0), m.op(expr, "sub", x1, x0))
+    rise = m.op(expr, "mul", m.op(expr, "sub", y1, y0), share)
+    return m.op(expr, "add", y0, rise)
+
+
+def _step(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
+    xs, values = _points(m, expr, args)
+    x = _clamped(m, expr, as_ref(args[0]), xs, env)
+    index = m.op(expr, "bucket", x, index=m.builder.table(xs[1:]))
+    return pick_value(m, index, values, expr.span)
+
+
+# --- order -------------------------------------------------------------------------------------
+
+
+def _ranks(m: Machine, keys: list[Ref], node: ast.Expr) -> list[Ref]:
+    """Each key's place in a stable ascending order."""
+    known = [k.known for k in keys]
+    values = [k for k in known if k is not None]
+    if len(values) == len(keys):
+        order = sorted(range(len(values)), key=lambda i: (math.isnan(values[i]), values[i]))
+        places = {at: place for place, at in enumerate(order)}
+        return [m.const(places[i], INT) for i in range(len(keys))]
+    if len(keys) > MAX_UNKNOWN_KEYS:
+        raise Failure(
+            "too-large",
+            f"at most {MAX_UNKNOWN_KEYS} elements can be sorted by keys that are unknown when the "
+            f"file is compiled; here are {len(keys)}",
+            node.span,
+        )
+    one, zero = m.const(1, INT), m.const(0, INT)
+    ranks: list[Ref] = []
+    for i, key in enumerate(keys):
+        before = [
+            m.op(node, "select", m.op(node, "le" if j < i else "lt", other, key), one, zero)
+            for j, other in enumerate(keys)
+            if j != i
+        ]
+        ranks.append(m.op(node, "sum", zero, *before, type=INT))
+    return ranks
+
+
+def _ordered(m: Machine, items: list[Value], keys: list[Ref], node: ast.Expr) -> list[Value]:
+    ranks = _ranks(m, keys, node)
+    known = [r.known for r in ranks]
+    if all(k is not None for k in known):
+        places = sorted(range(len(items)), key=lambda i: known[i] or 0.0)
+        return [items[i] for i in places]
+    ordered: list[Value] = []
+    for place in range(len(items)):
+        here = [m.op(node, "eq", r, m.const(place, INT)) for r in ranks]
+        at = m.op(node, "argmax", *(m.widen(h) for h in here))
+        ordered.append(pick_value(m, at, items, node.span))
+    return ordered
+
+
+def _sort_by(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
+    items = list(items_of(m, args[0], expr.span))
+    keys = reducers.list_refs(m, args[1], expr.span)
+    if len(keys) != len(items):
+        raise Failure(
+            "unequal-lengths",
+            f"`sort_by` needs a key for each element: {len(items)} elements, {len(keys)} keys",
+            expr.span,
+        )
+    return ListValue(tuple(_ordered(m, items, keys, expr)))
+
+
+def _rank(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
+    return ListValue(tuple(_ranks(m, reducers.list_refs(m, args[0], expr.span), expr)))
+
+
+def _quantile(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
+    values = reducers.list_refs(m, args[0], expr.span)
+    if not values:
+        raise Failure("empty-list", "`quantile` of an empty list has no value", expr.span)
+    ordered = _ordered(m, list(values), values, expr)
+    last = m.const(len(values) - 1, INT)
+    zero = m.const(0.0)
+    at = m.op(expr, "mul", as_ref(args[1]), last)
+    inside = m.op(expr, "min", m.op(expr, "max", at, zero), last)
+    # An index must be a number; a NaN comes back in by the share.
+    place = m.op(expr, "select", m.op(expr, "le", zero, at), inside, zero)
+    below = m.op(expr, "floor", place)
+    above = m.op(expr, "ceil", place)
+    a = as_ref(pick_value(m, below, ordered, expr.span))
+    b = as_ref(pick_value(m, above, ordered, expr.span))
+    share = m.op(expr, "sub", inside, below)
+    return m.op(expr, "add", a, m.op(expr, "mul", m.op(expr, "sub", b, a), share))
+
+
+_FUNCTIONS: Mapping[str, Callable[[Machine, ast.Call, list[Value], Env], Value]] = {
+    "whole": _whole,
+    "log2": _log_base(2.0),
+    "log10": _log_base(10.0),
+    "len": _len,
+    "interp": _interp,
+    "interp_log": _interp_log,
+    "step": _step,
+    "sort_by": _sort_by,
+    "rank": _rank,
+    "quantile": _quantile,
+}
+
+__all__ = ["Span", "call"]

@@ -1,0 +1,175 @@
+"""Claims: published numbers beside reproduced ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+from attrs import frozen
+
+from hwdsl.codegen.ir import Ref
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.elaborate.machine import Machine
+from hwdsl.elaborate.messages import literal_unit
+from hwdsl.elaborate.quantities import PURE, coherent_unit
+from hwdsl.elaborate.records import with_lets
+from hwdsl.elaborate.values import Cell, EnumValue, Env, Failure, ResultValue, Value
+from hwdsl.semantics.symbols import ClaimInfo, Local
+from hwdsl.semantics.types import Real
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+from hwdsl.units import ONE, Unit
+
+
+@frozen
+class Verdict:
+    """One expectation: `got` and `expected` in base units where two numbers are compared.
+
+    `tolerance` is absolute in base units, relative, or a factor, as `mode` says. `status` is
+    `calibration`, `identity`, `assumed` or empty. `note` says why it fails if not by its number.
+    """
+
+    text: str
+    expected: float | None
+    got: float | None
+    tolerance: float | None
+    mode: str
+    ok: bool
+    status: str
+    unit: Unit
+    note: str
+    span: Span
+
+
+def verify_claim(m: Machine, claim: ClaimInfo, diagnostics: Diagnostics) -> list[Verdict]:
+    """Evaluate a claim's expectations."""
+    m.ensure(claim)
+    lets = [x for x in claim.decl.members if isinstance(x, ast.Let)]
+    env = with_lets(m, Env(claim.scope), lets)
+    verdicts: list[Verdict] = []
+    assumed = False
+    for member in claim.decl.members:
+        if isinstance(member, ast.Assume):
+            assumed = True
+        elif isinstance(member, ast.Expect):
+            try:
+                verdicts.append(_expect(m, member, env, lets, assumed))
+            except Failure as failure:
+                diagnostics.add(failure.diagnostic)
+                m.depth = 0
+                verdicts.append(_failed(member, failure.diagnostic.message, assumed))
+    return verdicts
+
+
+def _failed(node: ast.Expect, note: str, assumed: bool) -> Verdict:
+    status = node.status or ("assumed" if assumed else "")
+    return Verdict(
+        node.condition.span.text, None, None, None, node.mode, False, status, PURE, note, node.span
+    )
+
+
+def _expect(m: Machine, node: ast.Expect, env: Env, lets: list[ast.Let], assumed: bool) -> Verdict:
+    condition = node.condition
+    got = expected = tolerance = None
+    mode, unit = node.mode, PURE
+    if isinstance(condition, ast.Compare) and len(condition.ops) == 1:
+        got, expected = (_value(m, m.evaluate(e, env)) for e in condition.operands)
+        unit = _unit(m, condition, env)
+    if node.tolerance is not None and got is not None and expected is not None:
+        tolerance = m.need_known(m.number(node.tolerance, env), "a tolerance", node.span)
+        mode = mode or _mode(m, node)
+        ok = _within(got, expected, tolerance, mode)
+    else:
+        ok = m.need_known(m.number(condition, env), "what is expected", node.span) == 1.0
+    note = _infeasible(m, node, env, lets)
+    status = node.status or ("assumed" if assumed else "")
+    return Verdict(
+        condition.span.text,
+        expected,
+        got,
+        tolerance,
+        mode,
+        ok and not note,
+        status,
+        unit,
+        note,
+        node.span,
+    )
+
+
+def _value(m: Machine, value: Value) -> float | None:
+    if isinstance(value, Ref):
+        return value.known
+    return value.ref.known if isinstance(value, EnumValue) else None
+
+
+def _mode(m: Machine, node: ast.Expect) -> str:
+    """A tolerance without a word is absolute if it has a dimension."""
+    assert node.tolerance is not None
+    type_ = m.checked.types.get(node.tolerance)
+    return "absolute" if isinstance(type_, Real) and not type_.dim.is_one else "relative"
+
+
+def _within(got: float, expected: float, tolerance: float, mode: str) -> bool:
+    if mode == "factor":
+        low, high = sorted((abs(got), abs(expected)))
+        return got * expected > 0 and high <= tolerance * low
+    room = tolerance * abs(expected) if mode == "relative" else tolerance
+    # An ulp of slack: a bound that is met exactly is met.
+    return abs(got - expected) <= room * (1 + 1e-12)
+
+
+def _unit(m: Machine, condition: ast.Compare, env: Env) -> Unit:
+    for operand in reversed(condition.operands):
+        unit = literal_unit(m, operand)
+        if unit is not None:
+            return unit
+    type_ = m.checked.types.get(condition.operands[0])
+    dim = type_.dim if isinstance(type_, Real) else ONE
+    return coherent_unit(dim, env.scope)
+
+
+# --- feasibility -------------------------------------------------------------------------------
+
+
+def _infeasible(m: Machine, node: ast.Expect, env: Env, lets: list[ast.Let]) -> str:
+    """Why the results an expectation reads cannot be built; empty if they can, or if it asks."""
+    names = {let.name.name: let for let in lets}
+    seen: set[str] = set()
+    asks = False
+    todo: list[ast.Node] = [node.condition]
+    results: list[str] = []
+    while todo:
+        for inner in nodes(todo.pop()):
+            if isinstance(inner, ast.Attr) and inner.name.name == "feasible":
+                asks = True
+            if isinstance(inner, ast.Name) and inner.name not in seen:
+                meaning = m.checked.resolutions.get(inner)
+                if isinstance(meaning, Local) and inner.name in names:
+                    seen.add(inner.name)
+                    todo.append(names[inner.name].value)
+                    results.extend(_broken(m, inner.name, env))
+    return "" if asks else "; ".join(results)
+
+
+def _broken(m: Machine, name: str, env: Env) -> list[str]:
+    found = env.frame.lookup(name) if env.frame is not None else None
+    value = found.value if isinstance(found, Cell) else found
+    if not isinstance(value, ResultValue) or "feasible" not in value.fields:
+        return []
+    feasible = m.read(value.fields["feasible"])
+    if isinstance(feasible, Ref) and feasible.known == 1.0:
+        return []
+    return [f"`{name}` breaks a rule: it is not feasible"]
+
+
+def nodes(node: object) -> Iterator[ast.Node]:
+    """A node of the tree and all below it."""
+    todo = [node]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, tuple):
+            todo.extend(item)
+        elif isinstance(item, ast.Node):
+            yield item
+            todo.extend(getattr(item, a.name) for a in attrs.fields(type(item)) if a.name != "span")

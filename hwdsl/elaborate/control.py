@@ -1,0 +1,141 @@
+"""`if`, `match` and list comprehensions; `iterate` is in `loops`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hwdsl.codegen.ir import INT, Ref
+from hwdsl.elaborate.loops import iterate
+from hwdsl.elaborate.machine import Machine
+from hwdsl.elaborate.reducers import candidates
+from hwdsl.elaborate.selection import merge
+from hwdsl.elaborate.values import (
+    EnumValue,
+    Env,
+    ListValue,
+    Merged,
+    Record,
+    Selector,
+    TextValue,
+    Value,
+)
+from hwdsl.semantics.symbols import Case
+from hwdsl.syntax import ast
+
+__all__ = ["cond", "iterate", "list_comprehension", "match"]
+
+
+def cond(m: Machine, expr: ast.Cond, env: Env) -> Value:
+    """`if condition then yes else no`."""
+    condition = m.number(expr.condition, env)
+    if condition.known is not None:
+        return m.evaluate(expr.yes if condition.known else expr.no, env)
+    return _select(
+        m, condition, expr, lambda: m.evaluate(expr.yes, env), lambda: m.evaluate(expr.no, env)
+    )
+
+
+def _select(
+    m: Machine,
+    condition: Ref,
+    expr: ast.Expr,
+    yes: Callable[[], Value],
+    no: Callable[[], Value],
+) -> Value:
+    first = m.masked(condition, yes)
+    second = m.masked(m.op(expr, "not", condition), no)
+    return merge(m, Selector(condition, 2), (first, second), expr.span)
+
+
+def match(m: Machine, expr: ast.Match, env: Env) -> Value:
+    """`match subject { arms }`."""
+    subject = m.evaluate(expr.subject, env)
+    if isinstance(subject, EnumValue):
+        return _match_cases(m, expr, subject, env)
+    assert isinstance(subject, Ref)
+    return _match_ints(m, expr, subject, env, 0)
+
+
+def _match_cases(m: Machine, expr: ast.Match, subject: EnumValue, env: Env) -> Value:
+    count = len(subject.enum.cases)
+    arms = [_arm_of(m, expr, case) for case in range(count)]
+    if subject.ref.known is not None:
+        return m.evaluate(arms[int(subject.ref.known)].value, env)
+    values: dict[ast.Arm, Value] = {}
+    selector = Selector(subject.ref, count)
+    for arm in expr.arms:
+        cases = [i for i in range(count) if arms[i] is arm]
+        if cases:
+            here = m.case(selector, cases[0])
+            for i in cases[1:]:
+                here = m.op(arm, "or", here, m.case(selector, i))
+            values[arm] = m.masked(here, lambda arm=arm: m.evaluate(arm.value, env))
+    return merge(m, selector, [values[arm] for arm in arms], expr.span)
+
+
+def _arm_of(m: Machine, expr: ast.Match, case: int) -> ast.Arm:
+    for arm in expr.arms:
+        for pattern in arm.patterns:
+            meaning = m.checked.resolutions.get(pattern)
+            if isinstance(meaning, Case):
+                if meaning.index == case:
+                    return arm
+            elif pattern.path is None and pattern.number is None:
+                return arm
+    raise KeyError(f"no arm for case {case} at {expr.span}")
+
+
+def _match_ints(m: Machine, expr: ast.Match, subject: Ref, env: Env, start: int) -> Value:
+    arm = expr.arms[start]
+    numbers = [p.number for p in arm.patterns]
+    if start == len(expr.arms) - 1 or None in numbers:
+        return m.evaluate(arm.value, env)
+    here = m.truth(False)
+    for number in numbers:
+        assert number is not None
+        value = m.const(float(number.replace("_", "")), INT)
+        here = m.op(arm, "or", here, m.op(arm, "eq", subject, value))
+    if here.known is not None:
+        if here.known:
+            return m.evaluate(arm.value, env)
+        return _match_ints(m, expr, subject, env, start + 1)
+    return _select(
+        m,
+        here,
+        expr,
+        lambda: m.evaluate(arm.value, env),
+        lambda: _match_ints(m, expr, subject, env, start + 1),
+    )
+
+
+def list_comprehension(m: Machine, expr: ast.Comprehension, env: Env) -> Value:
+    """`[element for x in xs if condition]`: the condition must be known."""
+    items: list[Value] = []
+    labels: list[str | None] = []
+    for candidate in candidates(m, expr, env):
+        if candidate.mask is not None:
+            m.need_known(candidate.mask, "the filter of a list", expr.span)
+        items.append(m.evaluate(expr.element, candidate.env))
+        labels.append(_label(candidate.picks))
+    named = tuple(label for label in labels if label is not None)
+    complete = len(named) == len(items) and len(set(named)) == len(named)
+    return ListValue(tuple(items), named if complete and named else None)
+
+
+def _label(picks: dict[str, Value]) -> str | None:
+    """What to call the element for the variables' values: names of parts, cases, numbers."""
+    words: list[str] = []
+    for value in picks.values():
+        word: str | None = None
+        if isinstance(value, Record | Merged):
+            word = value.name
+        elif isinstance(value, TextValue) and len(value.options) == 1:
+            word = value.options[0]
+        elif isinstance(value, EnumValue) and value.ref.known is not None:
+            word = value.enum.cases[int(value.ref.known)]
+        elif isinstance(value, Ref) and value.known is not None and value.type == INT:
+            word = str(int(value.known))
+        if word is None:
+            return None
+        words.append(word)
+    return "_".join(words)

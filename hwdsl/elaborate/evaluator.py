@@ -1,0 +1,319 @@
+"""Evaluators: opened for given params, called from anywhere, or elaborated to a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from attrs import define, field
+
+from hwdsl.codegen.ir import Ref
+from hwdsl.diagnostics import Diagnostic, Diagnostics, Label, Severity
+from hwdsl.elaborate import messages, params
+from hwdsl.elaborate.infos import Elaboration, OutputInfo, ParamInfo, RuleInfo
+from hwdsl.elaborate.machine import Machine, run_deep
+from hwdsl.elaborate.model import ModelComponent, model_of
+from hwdsl.elaborate.quantities import PURE, coherent_unit
+from hwdsl.elaborate.rules import Waivers, Walk, state_rule, waived
+from hwdsl.elaborate.values import (
+    Cell,
+    Effect,
+    EnumValue,
+    Env,
+    Failure,
+    Frame,
+    ListValue,
+    Merged,
+    Record,
+    ResultValue,
+    Value,
+)
+from hwdsl.semantics.symbols import EvaluatorInfo
+from hwdsl.semantics.types import BoolType, EnumType, Int, ListType, Real, Type
+from hwdsl.syntax import ast
+from hwdsl.units import Unit
+
+
+@define(eq=False)
+class Instance:
+    """An evaluator at given params: its environment, to be evaluated as far as asked for."""
+
+    info: EvaluatorInfo
+    env: Env
+    names: dict[str, Value | Cell]
+    frees: dict[str, params.Free] = field(factory=dict)
+
+    @property
+    def waivers(self) -> Waivers:
+        """The waivers in the evaluator's text and at the top of its file."""
+        own = [x for x in self.info.decl.members if isinstance(x, ast.Allow)]
+        top = [x for x in self.info.scope.tree.items if isinstance(x, ast.Allow)]
+        return (*own, *top)
+
+
+def open_evaluator(
+    m: Machine,
+    info: EvaluatorInfo,
+    given: Mapping[str, Value],
+    free: Callable[[params.Free], Value] | None = None,
+) -> Instance:
+    """An instance with params as given; others by `free`, or at their defaults."""
+    names: dict[str, Value | Cell] = {}
+    env = Env(info.scope, Frame(names))
+    instance = Instance(info, env, names)
+    for node in info.decl.members:
+        if isinstance(node, ast.Param | ast.Choice):
+            name = node.name.name
+            if name in given:
+                names[name] = given[name]
+            else:
+                names[name] = Cell(
+                    name, node.name.span, lambda node=node: _free_value(m, instance, node, free)
+                )
+        elif isinstance(node, ast.Let | ast.Output):
+            names[node.name.name] = Cell(
+                node.name.name, node.name.span, lambda node=node: m.evaluate(node.value, env)
+            )
+    return instance
+
+
+def _free_value(
+    m: Machine,
+    instance: Instance,
+    node: ast.Param | ast.Choice,
+    free: Callable[[params.Free], Value] | None,
+) -> Value:
+    name = node.name.name
+    declared = params.declare(m, node, instance.info.free[name], instance.env)
+    instance.frees[name] = declared
+    if free is not None:
+        return free(declared)
+    if declared.info.default is None:
+        raise Failure(
+            "missing-argument", f"`{instance.info.name}` also needs `{name}`", node.name.span
+        )
+    return params.fixed(m, declared, declared.info.default)
+
+
+def rules_of(m: Machine, instance: Instance, report: Callable[[Failure], None]) -> list[Effect]:
+    """All rules of an evaluator: its own, implied ones, those of the components in its reach."""
+    waivers = instance.waivers
+    found: list[Effect] = []
+    walk = Walk(m)
+    for node in instance.info.decl.members:
+        if isinstance(node, ast.Let | ast.Output):
+            name = node.name.name
+            try:
+                value, effects = m.collect(lambda name=name: m.read(instance.names[name]))
+                found.extend(effects)
+                walk.value(value, name, waivers)
+            except Failure as failure:
+                report(failure)
+        elif isinstance(node, ast.Rule):
+            name = f"{instance.info.name}.{node.name.name}"
+            try:
+                found.extend(state_rule(m, name, node, instance.env, ""))
+            except Failure as failure:
+                report(failure)
+    kept = [e for e in found if not waived(waivers, e.rule, f"{e.path}.{e.rule}")]
+    return [*kept, *walk.found]
+
+
+def result_of(m: Machine, instance: Instance) -> ResultValue:
+    """The outputs of an evaluator that is called, and `feasible`."""
+    info = instance.info
+    fields: dict[str, Value | Cell] = {name: instance.names[name] for name in info.outputs}
+
+    def feasible() -> Ref:
+        def fail(failure: Failure) -> None:
+            raise failure
+
+        effects = rules_of(m, instance, fail)
+        hard = [e.holds for e in effects if e.severity is Severity.ERROR]
+        for name in info.outputs:
+            value = m.read(instance.names[name])
+            hard.extend(m.op(info.decl, "eq", ref, ref) for ref in _numbers(value))
+        return m.all_of(hard, info.decl)
+
+    fields["feasible"] = Cell("feasible", info.decl.name.span, feasible)
+    return ResultValue(f"result of `{info.name}`", fields)
+
+
+def _numbers(value: Value) -> list[Ref]:
+    if isinstance(value, Ref):
+        return [value]
+    if isinstance(value, ListValue):
+        return [ref for item in value.items for ref in _numbers(item)]
+    return []
+
+
+# --- to a graph --------------------------------------------------------------------------------
+
+
+def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostics) -> Elaboration:
+    """The evaluator as a graph over its params."""
+    m.ensure(info)
+    frees: list[ParamInfo] = []
+
+    def free(declared: params.Free) -> Value:
+        if declared.info.name in m.overrides:
+            return params.fixed(m, declared, m.overrides[declared.info.name])
+        frees.append(declared.info)
+        return params.as_input(m, declared)
+
+    def report(failure: Failure) -> None:
+        diagnostics.add(failure.diagnostic)
+        m.depth = 0
+
+    instance = open_evaluator(m, info, {}, free)
+    for name in info.free:
+        try:
+            m.read(instance.names[name])
+        except Failure as failure:
+            report(failure)
+    effects = [*rules_of(m, instance, report), *m.effects]
+    outputs: list[OutputInfo] = []
+    refs: list[tuple[str, Ref]] = []
+    for node in info.decl.members:
+        if isinstance(node, ast.Output):
+            try:
+                described, numbers = _output(m, instance, node)
+            except Failure as failure:
+                report(failure)
+                continue
+            outputs.append(described)
+            refs.extend(numbers)
+    rules = decide(m, effects, diagnostics)
+    model = _models(m, instance)
+    frees.extend(params.calibrated_info(m, *c) for c in m.free_params)
+    graph = m.builder.finish(refs, [(r.name, ref) for r, ref in rules])
+    order = {p.name: i for i, p in enumerate(graph.params)}
+    return Elaboration(
+        info.name,
+        graph,
+        tuple(sorted(frees, key=lambda p: order[p.name])),
+        tuple(outputs),
+        tuple(r for r, _ in rules),
+        {i: o for i, o in m.origins.items() if i < len(graph.ops)},
+        model,
+    )
+
+
+def _models(m: Machine, instance: Instance) -> tuple[ModelComponent, ...]:
+    found: list[ModelComponent] = []
+    for node in instance.info.decl.members:
+        cell = instance.names.get(node.name.name) if isinstance(node, ast.Let) else None
+        value = cell.value if isinstance(cell, Cell) else None
+        if isinstance(value, Record | Merged) and isinstance(node, ast.Let):
+            found.append(model_of(m, value, node.name.name))
+    return tuple(found)
+
+
+def _output(
+    m: Machine, instance: Instance, node: ast.Output
+) -> tuple[OutputInfo, list[tuple[str, Ref]]]:
+    name = node.name.name
+    value = m.read(instance.names[name])
+    declared = instance.info.outputs[name]
+    type_ = declared.element if isinstance(declared, ListType) else declared
+    labels: tuple[str, ...] = ()
+    if isinstance(declared, ListType):
+        from hwdsl.elaborate.selection import items_of
+
+        items = items_of(m, value, node.value.span)
+        named = value.labels if isinstance(value, ListValue) else None
+        labels = named or tuple(str(i) for i in range(len(items)))
+        refs = [
+            (f"{name}.{label}", _scalar(v, node)) for label, v in zip(labels, items, strict=True)
+        ]
+    else:
+        refs = [(name, _scalar(value, node))]
+    cases = type_.enum.cases if isinstance(type_, EnumType) else ()
+    unit = _output_unit(m, node, type_, instance.env)
+    info = OutputInfo(name, node.doc, unit, labels, _type_name(type_), cases, node.name.span)
+    return info, refs
+
+
+def _scalar(value: Value, node: ast.Output) -> Ref:
+    if isinstance(value, Ref):
+        return value
+    if isinstance(value, EnumValue):
+        return value.ref
+    raise Failure(
+        "not-a-number", f"`{node.name.name}` is no number, bool or enum case", node.value.span
+    )
+
+
+def _type_name(type_: Type) -> str:
+    if isinstance(type_, Int):
+        return "int"
+    if isinstance(type_, BoolType):
+        return "bool"
+    return "enum" if isinstance(type_, EnumType) else "real"
+
+
+def _output_unit(m: Machine, node: ast.Output, type_: Type, env: Env) -> Unit:
+    if node.unit is not None:
+        return m.checked.units[node.unit]
+    if not isinstance(type_, Real) or type_.dim.is_one:
+        return PURE
+    return coherent_unit(type_.dim, env.scope)
+
+
+# --- rules -------------------------------------------------------------------------------------
+
+
+def decide(
+    m: Machine, effects: Sequence[Effect], diagnostics: Diagnostics
+) -> list[tuple[RuleInfo, Ref]]:
+    """Report the known rules that are broken; the unknown ones by name, with their bits.
+
+    Rules of one name (elements of a list, rounds of a function) share a bit.
+    """
+    groups: dict[str, list[Effect]] = {}
+    for effect in effects:
+        if effect.holds.known is not None:
+            if effect.holds.known != 1.0:
+                diagnostics.add(broken(m, effect))
+            continue
+        short = effect.rule.rsplit(".", 1)[-1]
+        groups.setdefault(f"{effect.path}.{short}" if effect.path else short, []).append(effect)
+    return [
+        (_rule_info(m, n, g), m.all_of([e.holds for e in g], g[0].span)) for n, g in groups.items()
+    ]
+
+
+def broken(m: Machine, effect: Effect) -> Diagnostic:
+    """The diagnostic of a rule known to be broken."""
+    text = messages.render(m, effect.text, messages.known_only)
+    help = None if effect.help is None else messages.render(m, effect.help, messages.known_only)
+    labels = [Label(effect.span, f"rule of `{effect.path}`" if effect.path else "")]
+    if effect.place is not None:
+        labels.insert(0, Label(effect.place, effect.path))
+    return Diagnostic(effect.rule, effect.severity, text, tuple(labels), help)
+
+
+def _rule_info(m: Machine, name: str, group: Sequence[Effect]) -> RuleInfo:
+    def violated(values: Mapping[str, float]) -> tuple[Effect, messages.Numbers]:
+        numbers = messages.at_point(m, values)
+        holds = numbers([e.holds for e in group])
+        return next((e for e, h in zip(group, holds, strict=True) if h != 1.0), group[0]), numbers
+
+    def message(values: Mapping[str, float]) -> str:
+        def work() -> str:
+            effect, numbers = violated(values)
+            return messages.render(m, effect.text, numbers)
+
+        return run_deep(work)
+
+    def help(values: Mapping[str, float]) -> str:
+        def work() -> str:
+            effect, numbers = violated(values)
+            return "" if effect.help is None else messages.render(m, effect.help, numbers)
+
+        return run_deep(work)
+
+    first = group[0]
+    has_help = any(e.help is not None for e in group)
+    return RuleInfo(
+        name, first.rule, first.severity, first.span, message, help if has_help else None
+    )

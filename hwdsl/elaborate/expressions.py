@@ -1,0 +1,372 @@
+"""Expressions: literals, names, arithmetic, comparisons, calls. A handler per node type."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from hwdsl.codegen.ir import INT, Ref
+from hwdsl.elaborate import builtins, control, records
+from hwdsl.elaborate.functions import call_evaluator, call_function
+from hwdsl.elaborate.machine import Handler, Machine, as_component
+from hwdsl.elaborate.selection import items_of, pick_value
+from hwdsl.elaborate.values import (
+    Cell,
+    Component,
+    EnumValue,
+    Env,
+    Failure,
+    ListValue,
+    Merged,
+    RangeValue,
+    Record,
+    ResultValue,
+    TextValue,
+    Value,
+)
+from hwdsl.semantics.symbols import (
+    Builtin,
+    Case,
+    ComponentInfo,
+    EnclosingRecord,
+    EnumInfo,
+    EvaluatorInfo,
+    FunctionInfo,
+    Global,
+    KindInfo,
+    Local,
+    MemberOf,
+    Method,
+    Symbol,
+    TableInfo,
+    ValueInfo,
+)
+from hwdsl.semantics.types import Int
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+
+# --- literals ----------------------------------------------------------------------------------
+
+
+def _number(m: Machine, expr: ast.Number, env: Env) -> Value:
+    found = m.literals.get(expr)
+    if found is None:
+        kind = INT if expr.is_int else "real"
+        found = m.literals[expr] = m.const(float(expr.text.replace("_", "")), kind)
+    return found
+
+
+def _quantity(m: Machine, expr: ast.Quantity, env: Env) -> Value:
+    found = m.literals.get(expr)
+    if found is None:
+        unit = m.checked.units[expr.unit]
+        value = unit.to_base(Fraction(expr.text.replace("_", "")))
+        found = m.literals[expr] = m.const(value)
+    return found
+
+
+def _text(m: Machine, expr: ast.Text, env: Env) -> Value:
+    return TextValue((expr.value,))
+
+
+def _bool(m: Machine, expr: ast.Bool, env: Env) -> Value:
+    return m.truth(expr.value)
+
+
+# --- names -------------------------------------------------------------------------------------
+
+
+def _name(m: Machine, expr: ast.Name, env: Env) -> Value:
+    meaning = m.checked.resolutions[expr]
+    if isinstance(meaning, Local):
+        found = env.frame.lookup(meaning.name) if env.frame is not None else None
+        if found is None:
+            raise KeyError(f"no variable `{meaning.name}` at {expr.span}")
+        return m.read(found)
+    if isinstance(meaning, MemberOf):
+        return records.member(m, env.records[meaning.level], meaning.name, expr.span)
+    if isinstance(meaning, EnclosingRecord):
+        return env.records[meaning.level]
+    return _resolved(m, meaning)
+
+
+def _resolved(m: Machine, meaning: object) -> Value:
+    if isinstance(meaning, Case):
+        return EnumValue(meaning.enum, m.const(meaning.index, INT))
+    if isinstance(meaning, Builtin):
+        return m.const({"pi": math.pi, "inf": math.inf}[meaning.name])
+    if isinstance(meaning, Global):
+        return symbol_value(m, meaning.symbol)
+    raise TypeError(f"the checker let {meaning!r} pass as a value")
+
+
+def symbol_value(m: Machine, symbol: Symbol) -> Value:
+    """The value of a module-level name."""
+    if isinstance(symbol, ComponentInfo):
+        return records.component(m, symbol)
+    if isinstance(symbol, EnumInfo):
+        cases = tuple(EnumValue(symbol, m.const(i, INT)) for i in range(len(symbol.cases)))
+        return ListValue(cases, symbol.cases)
+    found = m.symbols.get(symbol)
+    if found is None:
+        if isinstance(symbol, ValueInfo):
+            found = _module_value(m, symbol)
+        elif isinstance(symbol, TableInfo):
+            found = _table(m, symbol)
+        else:
+            raise TypeError(f"the checker let {symbol!r} pass as a value")
+        m.symbols[symbol] = found
+    return m.read(found)
+
+
+def _module_value(m: Machine, symbol: ValueInfo) -> Value | Cell:
+    m.ensure(symbol)
+    decl = symbol.decl
+    env = Env(symbol.scope)
+    if isinstance(decl, ast.Calibrated):
+        if symbol.name in m.overrides:
+            return m.const(m.overrides[symbol.name])
+        if symbol.name in m.free:
+            m.free_params.append((symbol.name, decl, env))
+            return m.builder.param(symbol.name)
+    return Cell(symbol.name, decl.name.span, lambda: m.evaluate(decl.value, env))
+
+
+def _table(m: Machine, symbol: TableInfo) -> ResultValue:
+    columns: dict[str, Value | Cell] = {}
+    for name, (type_, values) in symbol.columns.items():
+        kind = INT if isinstance(type_, Int) else "real"
+        columns[name] = ListValue(
+            tuple(TextValue((v,)) if isinstance(v, str) else m.const(v, kind) for v in values)
+        )
+    return ResultValue(f"table {symbol.name}", columns)
+
+
+def _attr(m: Machine, expr: ast.Attr, env: Env) -> Value:
+    meaning = m.checked.resolutions.get(expr)
+    if isinstance(meaning, Global) and isinstance(meaning.symbol, KindInfo):
+        parts = m.evaluate(expr.base, env)
+        assert isinstance(parts, ListValue)
+        return records.parts_of_kind(m, parts, meaning.symbol, expr.span)
+    if meaning is not None and not isinstance(meaning, Method):
+        return _resolved(m, meaning)
+    base = m.evaluate(expr.base, env)
+    if isinstance(base, ResultValue):
+        return m.read(base.fields[expr.name.name])
+    return records.member(m, as_component(base), expr.name.name, expr.span)
+
+
+def _index(m: Machine, expr: ast.Index, env: Env) -> Value:
+    base = m.evaluate(expr.base, env)
+    index = m.number(expr.index, env)
+    if isinstance(base, RangeValue) and (base.low.known is None or base.high.known is None):
+        return m.op(expr, "add", base.low, index)
+    items = items_of(m, base, expr.base.span)
+    if index.known is not None:
+        at = int(index.known)
+        if not 0 <= at < len(items):
+            raise Failure(
+                "index-out-of-range",
+                f"there is no element {at}: the list has {len(items)}, the first is 0",
+                expr.span,
+            )
+        return items[at]
+    if not items:
+        raise Failure("index-out-of-range", "the list is empty", expr.span)
+    return pick_value(m, clamp_index(m, index, len(items), expr, env), items, expr.span)
+
+
+def clamp_index(m: Machine, index: Ref, count: int, expr: ast.Expr, env: Env) -> Ref:
+    """The index, moved inside the list, with the rule that it was inside."""
+    low, high = m.interval(index)
+    if low >= 0 and high <= count - 1:
+        return index
+    first, last = m.const(0, INT), m.const(count - 1, INT)
+    inside = m.op(expr, "and", m.op(expr, "le", first, index), m.op(expr, "le", index, last))
+    m.state(
+        "index-out-of-range",
+        inside,
+        expr.span,
+        f"`{expr.span.text}` asks for an element outside the list of {count}",
+        env,
+    )
+    return m.op(expr, "select", inside, index, first)  # `min` and `max` would let NaN through
+
+
+# --- operators ---------------------------------------------------------------------------------
+
+
+def _unary(m: Machine, expr: ast.Unary, env: Env) -> Value:
+    operand = m.number(expr.operand, env)
+    if expr.op == "+":
+        return operand
+    return m.op(expr, "neg" if expr.op == "-" else "not", operand)
+
+
+_ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div", "^": "pow"}
+
+
+def _binary(m: Machine, expr: ast.Binary, env: Env) -> Value:
+    left = m.number(expr.left, env)
+    if expr.op in ("and", "or"):
+        return _connective(m, expr, left, env)
+    right = m.number(expr.right, env)
+    if expr.op == "..":
+        return RangeValue(left, right)
+    return m.op(expr, _ARITHMETIC[expr.op], left, right)
+
+
+def _connective(m: Machine, expr: ast.Binary, left: Ref, env: Env) -> Value:
+    both = expr.op == "and"
+    if left.known is not None and bool(left.known) != both:
+        return left
+    where = left if both else m.op(expr, "not", left)
+    right = m.masked(where, lambda: m.number(expr.right, env))
+    return m.op(expr, expr.op, left, right)
+
+
+def _compare(m: Machine, expr: ast.Compare, env: Env) -> Value:
+    values = [m.evaluate(e, env) for e in expr.operands]
+    results = [_relation(m, expr, op, values[i], values[i + 1]) for i, op in enumerate(expr.ops)]
+    return m.all_of(results, expr)
+
+
+def _relation(m: Machine, expr: ast.Compare, op: str, a: Value, b: Value) -> Ref:
+    if isinstance(a, Ref) and isinstance(b, Ref):
+        if op in (">", ">="):
+            a, b = b, a
+        code = {"<": "lt", ">": "lt", "<=": "le", ">=": "le", "==": "eq", "!=": "ne"}[op]
+        return m.op(expr, code, a, b)
+    same = equal(m, expr, a, b)
+    return same if op == "==" else m.op(expr, "not", same)
+
+
+def equal(m: Machine, node: ast.Node, a: Value, b: Value) -> Ref:
+    """Whether two values are the same: numbers by value, components by identity."""
+    if isinstance(a, Ref) and isinstance(b, Ref):
+        return m.op(node, "eq", a, b)
+    if isinstance(a, EnumValue) and isinstance(b, EnumValue):
+        return m.op(node, "eq", a.ref, b.ref)
+    if isinstance(a, TextValue) and isinstance(b, TextValue):
+        return _equal_texts(m, a, b)
+    if isinstance(a, Record | Merged) and isinstance(b, Record | Merged):
+        return _identical(m, a, b)
+    raise TypeError("the checker let values pass that cannot be compared")
+
+
+def _equal_texts(m: Machine, a: TextValue, b: TextValue) -> Ref:
+    if a.selector is not None:
+        options = [_equal_texts(m, TextValue((o,)), b) for o in a.options]
+        return m.pick(a.selector, options)
+    if b.selector is not None:
+        return _equal_texts(m, b, a)
+    return m.truth(a.options == b.options)
+
+
+def _identical(m: Machine, a: Component, b: Component) -> Ref:
+    if a is b:
+        return m.truth(True)
+    if isinstance(a, Merged):
+        return m.pick(a.selector, [_identical(m, x, b) for x in a.alternatives])
+    return _identical(m, b, a) if isinstance(b, Merged) else m.truth(False)
+
+
+def _list(m: Machine, expr: ast.ListLit, env: Env) -> Value:
+    return ListValue(tuple(m.evaluate(e, env) for e in expr.items))
+
+
+def _with(m: Machine, expr: ast.With, env: Env) -> Value:
+    return records.with_block(m, expr, env)
+
+
+# --- calls -------------------------------------------------------------------------------------
+
+
+def _call(m: Machine, expr: ast.Call, env: Env) -> Value:
+    meaning = m.checked.resolutions[expr.function]
+    if isinstance(meaning, Builtin):
+        return builtins.call(m, meaning.name, expr, env)
+    if isinstance(meaning, MemberOf):
+        return _call_method(m, env.records[meaning.level], meaning.name, expr, env)
+    if isinstance(meaning, Method):
+        assert isinstance(expr.function, ast.Attr)
+        base = as_component(m.evaluate(expr.function.base, env))
+        return _call_method(m, base, meaning.name, expr, env)
+    assert isinstance(meaning, Global)
+    symbol = meaning.symbol
+    if isinstance(symbol, KindInfo):
+        return records.construct(m, symbol, expr, env)
+    if isinstance(symbol, EvaluatorInfo):
+        given = {a.name.name: m.evaluate(a.value, env) for a in expr.arguments if a.name}
+        return call_evaluator(m, symbol, given, expr.span)
+    assert isinstance(symbol, FunctionInfo)
+    arguments = _arguments(m, symbol.decl, expr.arguments, env)
+    return call_function(m, symbol.decl, Env(symbol.scope), arguments, expr.span)
+
+
+def _arguments(
+    m: Machine, decl: ast.Fn, arguments: Sequence[ast.Argument], env: Env
+) -> dict[str, Value]:
+    names = [p.name.name for p in decl.parameters]
+    given: dict[str, Value] = {}
+    for i, argument in enumerate(arguments):
+        name = argument.name.name if argument.name is not None else names[i]
+        given[name] = m.evaluate(argument.value, env)
+    return given
+
+
+def _call_method(m: Machine, of: Component, name: str, expr: ast.Call, env: Env) -> Value:
+    info = records.method(of, name)
+    if info is None:
+        assert isinstance(of, Merged)
+        return records.each(m, of, lambda a: _call_method(m, a, name, expr, env), expr.span)
+    decl, scope = info.decl, info.owner.scope
+    assert isinstance(decl, ast.Fn)
+    assert scope is not None
+    arguments = _arguments(m, decl, expr.arguments, env)
+    return records.merged_call(
+        m,
+        of,
+        lambda self: call_function(m, decl, Env(scope, None, (self,)), arguments, expr.span),
+        expr.span,
+    )
+
+
+HANDLERS: Mapping[type, Handler] = {  # type: ignore[assignment]
+    ast.Number: _number,
+    ast.Quantity: _quantity,
+    ast.Text: _text,
+    ast.Bool: _bool,
+    ast.Name: _name,
+    ast.Attr: _attr,
+    ast.Index: _index,
+    ast.Unary: _unary,
+    ast.Binary: _binary,
+    ast.Compare: _compare,
+    ast.ListLit: _list,
+    ast.With: _with,
+    ast.Call: _call,
+    ast.Cond: control.cond,
+    ast.Match: control.match,
+    ast.Iterate: control.iterate,
+    ast.Comprehension: control.list_comprehension,
+}
+"""How each kind of expression is evaluated."""
+
+
+def machine(
+    checked: object,
+    overrides: Mapping[str, float] | None = None,
+    free: frozenset[str] = frozenset(),
+) -> Machine:
+    """A machine that knows all kinds of expressions."""
+    from hwdsl.semantics.symbols import Checked
+
+    assert isinstance(checked, Checked)
+    return Machine(checked, HANDLERS, overrides or {}, free)
+
+
+def span_of(node: ast.Node | Span) -> Span:
+    """The span of a node."""
+    return node if isinstance(node, Span) else node.span

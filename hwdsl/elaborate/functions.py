@@ -1,0 +1,97 @@
+"""Calls of functions and evaluators; equal calls are evaluated once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hwdsl.codegen.ir import Ref
+from hwdsl.elaborate.machine import Machine
+from hwdsl.elaborate.records import with_lets
+from hwdsl.elaborate.values import (
+    Cell,
+    EnumValue,
+    Env,
+    ListValue,
+    RangeValue,
+    TextValue,
+    Value,
+)
+from hwdsl.semantics.symbols import EvaluatorInfo
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+
+_LONGEST_KEY = 256
+
+
+def call_function(
+    m: Machine, decl: ast.Fn, env: Env, arguments: Mapping[str, Value], span: Span
+) -> Value:
+    """The value of a function for arguments; `env` is that of its declaration."""
+    key = (decl, tuple(id(r) for r in env.records), _key(list(arguments.items())))
+    cell = m.calls.get(key)
+    if cell is None:
+        label = f"{decl.name.name}(…)"
+        cell = Cell(label, span, lambda: _body(m, decl, env, arguments, span))
+        # The key holds ids: what they belong to must live as long as the key.
+        cell.keep = (env, arguments)
+        m.calls[key] = cell
+    return m.read(cell)
+
+
+def _body(m: Machine, decl: ast.Fn, env: Env, arguments: Mapping[str, Value], span: Span) -> Value:
+    names: dict[str, Value | Cell] = dict(arguments)
+    inner = env.extend(names)
+    for parameter in decl.parameters:
+        name = parameter.name.name
+        if name not in names and parameter.default is not None:
+            names[name] = m.evaluate(parameter.default, inner)
+        if parameter.known:
+            _check_known(m, m.read(names[name]), f"`{name}` of `{decl.name.name}`", span)
+    return m.evaluate(decl.body, with_lets(m, inner, decl.lets))
+
+
+def _check_known(m: Machine, value: Value, what: str, span: Span) -> None:
+    if isinstance(value, Ref):
+        m.need_known(value, what, span)
+    elif isinstance(value, EnumValue):
+        m.need_known(value.ref, what, span)
+    elif isinstance(value, RangeValue):
+        m.need_known(value.low, what, span)
+        m.need_known(value.high, what, span)
+    elif isinstance(value, ListValue):
+        for item in value.items:
+            _check_known(m, item, what, span)
+
+
+def _key(value: object) -> object:
+    """What tells equal arguments; components are told by identity."""
+    if isinstance(value, Ref):
+        return (id(value.region), value.index)
+    if isinstance(value, EnumValue):
+        return (value.enum, _key(value.ref))
+    if isinstance(value, TextValue):
+        return (value.options, None if value.selector is None else _key(value.selector.ref))
+    if isinstance(value, RangeValue):
+        return ("..", _key(value.low), _key(value.high))
+    if isinstance(value, ListValue) and len(value.items) <= _LONGEST_KEY:
+        return tuple(_key(i) for i in value.items)
+    if isinstance(value, list | tuple):
+        return tuple(i if isinstance(i, str) else _key(i) for i in value)
+    return id(value)
+
+
+def call_evaluator(
+    m: Machine, info: EvaluatorInfo, given: Mapping[str, Value], span: Span
+) -> Value:
+    """The outputs of an evaluator at given params, and whether its rules hold."""
+    from hwdsl.elaborate.evaluator import open_evaluator, result_of
+
+    m.ensure(info)
+    key = (info, _key(sorted(given.items(), key=lambda item: item[0])))
+    cell = m.calls.get(key)
+    if cell is None:
+        label = f"{info.name}(…)"
+        cell = Cell(label, span, lambda: result_of(m, open_evaluator(m, info, given)))
+        cell.keep = given
+        m.calls[key] = cell
+    return m.read(cell)

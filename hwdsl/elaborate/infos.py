@@ -1,0 +1,84 @@
+"""What elaboration says of an evaluator's params, outputs and rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from attrs import field, frozen
+
+from hwdsl.codegen.ir import Graph
+from hwdsl.diagnostics import Severity
+from hwdsl.elaborate.machine import Origin
+from hwdsl.elaborate.model import ModelComponent
+from hwdsl.source import Span
+from hwdsl.units import Dim, Unit
+
+
+@frozen
+class ParamInfo:
+    """A free param or choice. `default`, `low`, `high` and `values` are in base units.
+
+    `type` is `real`, `int`, `bool`, `enum` or `component`. For the last two, and for choices
+    between numbers, `labels` names the alternatives; an enum's or component's value is the index
+    of its label, a number's `values` hold the alternatives themselves.
+    """
+
+    name: str
+    doc: str
+    dim: Dim
+    type: str
+    unit: Unit
+    default: float | None
+    low: float | None
+    high: float | None
+    labels: tuple[str, ...]
+    values: tuple[float, ...]
+    span: Span
+
+
+@frozen
+class OutputInfo:
+    """An output. With `labels` it is a vector, and the graph's outputs are `name.label`.
+
+    `type` is `real`, `int`, `bool` or `enum`; an enum's value is an index into `cases`.
+    """
+
+    name: str
+    doc: str
+    unit: Unit
+    labels: tuple[str, ...]
+    type: str
+    cases: tuple[str, ...]
+    span: Span
+
+
+@frozen
+class RuleInfo:
+    """A rule with a bit: `name` is its path (`copa.gpm.reticle`), `rule` the kind's (`die.reticle`).
+
+    `message` takes the params' values in base units (an index for enums and components).
+    """
+
+    name: str
+    rule: str
+    severity: Severity
+    span: Span
+    message: Callable[[Mapping[str, float]], str] = field(eq=False, repr=False)
+    help: Callable[[Mapping[str, float]], str] | None = field(eq=False, repr=False)
+
+
+@frozen
+class Elaboration:
+    """An evaluator as a graph in base units, with what names and numbers in it mean.
+
+    `origins` maps operations of `graph` to where they come from. `model` holds the components of
+    the evaluator's variables.
+    """
+
+    name: str
+    graph: Graph
+    params: tuple[ParamInfo, ...]
+    outputs: tuple[OutputInfo, ...]
+    rules: tuple[RuleInfo, ...]
+    origins: Mapping[int, Origin] = field(repr=False)
+    model: tuple[ModelComponent, ...] = field(repr=False)

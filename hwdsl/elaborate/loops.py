@@ -1,0 +1,303 @@
+"""`iterate`: run at once where all is known or the loop is short, else one loop of the graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from attrs import frozen
+
+from hwdsl.codegen.ir import BOOL, INT, REAL, Ref
+from hwdsl.elaborate.machine import Machine
+from hwdsl.elaborate.records import with_lets
+from hwdsl.elaborate.rolling import Rolled, close, flatten, inner_effects, rebuild
+from hwdsl.elaborate.selection import check_size, items_of, merge, pick_value
+from hwdsl.elaborate.values import (
+    Cell,
+    Effect,
+    Env,
+    Failure,
+    ListValue,
+    RangeValue,
+    ResultValue,
+    Selector,
+    Value,
+)
+from hwdsl.semantics.types import BoolType, EnumType, Int, ListType, ResultType, Type
+from hwdsl.syntax import ast
+
+SHORT = 16
+MAX_ROUNDS = 1_000_000
+
+
+@frozen(eq=False)
+class Loop:
+    """An `iterate` with its range and initial states evaluated.
+
+    `variable` gives the loop variable's value for a counter that runs from `low` to `high`.
+    """
+
+    expr: ast.Iterate
+    env: Env
+    low: Ref
+    high: Ref
+    initial: Mapping[str, Value]
+    carries: Mapping[str, str]
+    variable: Callable[[Ref], Value]
+    until: ast.Until | None
+
+
+@frozen(eq=False)
+class Round:
+    """What a round gives: the states after it, and whether `until` held."""
+
+    states: dict[str, Value]
+    stop: Ref | None
+
+
+def iterate(m: Machine, expr: ast.Iterate, env: Env) -> Value:
+    """The result of `iterate`: its states, `rounds`, `settled` and `trace`."""
+    loop = _open(m, expr, env)
+    result = _direct(m, loop) or _rolled(m, loop)
+    if loop.until is not None:
+        settled = result.fields["settled"]
+        assert isinstance(settled, Ref)
+        m.state(
+            "not-settled",
+            settled,
+            loop.until.span,
+            f"`until {loop.until.condition.span.text}` never held",
+            env,
+        )
+    return result
+
+
+def _open(m: Machine, expr: ast.Iterate, env: Env) -> Loop:
+    over = m.evaluate(expr.range, env)
+    states = [s for s in expr.members if isinstance(s, ast.State)]
+    initial = {s.name.name: m.evaluate(s.initial, env) for s in states}
+    declared = m.checked.types[expr]
+    assert isinstance(declared, ResultType)
+    types = dict(declared.fields)
+    carries = {name: _carry(types[name]) for name in initial}
+    until = next((u for u in expr.members if isinstance(u, ast.Until)), None)
+    if isinstance(over, RangeValue):
+        return Loop(expr, env, over.low, over.high, initial, carries, lambda ref: ref, until)
+    items = items_of(m, over, expr.range.span)
+    if not items:
+        raise Failure("empty-list", "there is nothing to iterate over", expr.range.span)
+    last = m.const(len(items) - 1, INT)
+    return Loop(
+        expr,
+        env,
+        m.const(0, INT),
+        last,
+        initial,
+        carries,
+        lambda ref: pick_value(m, ref, items, expr.range.span),
+        until,
+    )
+
+
+def _carry(type_: Type) -> str:
+    while isinstance(type_, ListType):
+        type_ = type_.element
+    if isinstance(type_, Int | EnumType):
+        return INT
+    return BOOL if isinstance(type_, BoolType) else REAL
+
+
+def _round(m: Machine, loop: Loop, variable: Value, states: Mapping[str, Value]) -> Round:
+    """One round of the body from given states."""
+    lets = [x for x in loop.expr.members if isinstance(x, ast.Let)]
+    env = loop.env.extend({**states, loop.expr.variable.name: variable})
+    env = with_lets(m, env, lets)
+    after = dict(states)
+    for member in loop.expr.members:
+        if isinstance(member, ast.Next):
+            name = member.name.name
+            value = m.evaluate(member.value, env)
+            after[name] = (
+                value
+                if member.index is None
+                else _replaced(m, after[name], m.number(member.index, env), value, member)
+            )
+    stop = None if loop.until is None else m.number(loop.until.condition, env)
+    return Round(after, stop)
+
+
+def _replaced(m: Machine, old: Value, index: Ref, value: Value, node: ast.Next) -> ListValue:
+    """The list with one element replaced."""
+    assert isinstance(old, ListValue)
+    items = list(old.items)
+    if index.known is not None:
+        at = int(index.known)
+        if not 0 <= at < len(items):
+            raise Failure(
+                "index-out-of-range",
+                f"there is no element {at}: `{node.name.name}` has {len(items)}, the first is 0",
+                node.span,
+            )
+        items[at] = value
+        return ListValue(tuple(items), old.labels)
+    for i, item in enumerate(items):
+        here = m.op(node, "eq", index, m.const(i, INT))
+        items[i] = merge(m, Selector(here, 2), (value, item), node.span)
+    return ListValue(tuple(items), old.labels)
+
+
+# --- run at once -------------------------------------------------------------------------------
+
+
+def _direct(m: Machine, loop: Loop) -> ResultValue | None:
+    if loop.low.known is None or loop.high.known is None:
+        return None
+    low, high = int(loop.low.known), int(loop.high.known)
+    count = max(high - low + 1, 0)
+    long = count > SHORT
+    if long and not _known(loop.initial):
+        return None
+    found, effects = m.collect(lambda: _run(m, loop, low, count, long))
+    if found is None:
+        return None
+    m.effects.extend(effects)
+    return found
+
+
+def _run(m: Machine, loop: Loop, low: int, count: int, long: bool) -> ResultValue | None:
+    states = dict(loop.initial)
+    trace: list[dict[str, Value]] = []
+    settled = loop.until is None
+    rounds = 0
+    for i in range(count):
+        if i > MAX_ROUNDS:
+            raise Failure(
+                "too-large", f"this loop runs more than {MAX_ROUNDS:,} rounds", loop.expr.span
+            )
+        variable = loop.variable(m.const(low + i, INT))
+        step = _round(m, loop, variable, states)
+        states, rounds = step.states, i + 1
+        if (step.stop is not None and step.stop.known is None) or (long and not _known(states)):
+            return None
+        trace.append(states)
+        if step.stop is not None and step.stop.known:
+            settled = True
+            break
+    trace.extend([states] * (min(count, MAX_ROUNDS) - len(trace)))
+    return ResultValue(
+        "result of `iterate`",
+        {
+            **states,
+            "rounds": m.const(rounds, INT),
+            "settled": m.truth(settled),
+            "trace": _trace_of(loop, trace),
+        },
+    )
+
+
+def _trace_of(loop: Loop, trace: Sequence[Mapping[str, Value]]) -> ResultValue:
+    return ResultValue(
+        "trace", {name: ListValue(tuple(t[name] for t in trace)) for name in loop.initial}
+    )
+
+
+def _known(states: Mapping[str, Value]) -> bool:
+    return all(r.known is not None for value in states.values() for r in flatten(value))
+
+
+# --- in the graph ------------------------------------------------------------------------------
+
+
+def _rolled(m: Machine, loop: Loop) -> ResultValue:
+    low, high = m.interval(loop.low)[0], m.interval(loop.high)[1]
+    if not (math.isfinite(low) and math.isfinite(high)):
+        unknown = loop.high if math.isfinite(low) else loop.low
+        names = ", ".join(f"`{n}`" for n in m.depends_on([unknown]))
+        raise Failure(
+            "not-known",
+            "how often this loop runs at most must be known when the file is compiled"
+            + (f"; it depends on {names}" if names else ""),
+            loop.expr.range.span,
+            "give the param a range, or write `min(e, 1000)` for the last round",
+        )
+    bound = int(high) - int(low) + 1
+    if bound > MAX_ROUNDS:
+        raise Failure(
+            "too-large",
+            f"this loop may run {bound:,} rounds; {MAX_ROUNDS:,} are allowed",
+            loop.expr.range.span,
+        )
+    results = inner_effects(m, lambda extra: _attempt(m, loop, bound, extra))
+    assert results is not None
+    refs = iter(results)
+    fields: dict[str, Value | Cell] = {n: rebuild(v, refs) for n, v in loop.initial.items()}
+    fields["rounds"], fields["settled"] = next(refs), next(refs)
+    span = loop.expr.span
+    fields["trace"] = Cell("trace", span, lambda: _trace(m, loop))
+    return ResultValue("result of `iterate`", fields)
+
+
+def _attempt(m: Machine, loop: Loop, bound: int, extra: int) -> Rolled[tuple[Ref, ...] | None]:
+    initial = [
+        m.widen(ref) if loop.carries[name] == REAL else ref
+        for name, value in loop.initial.items()
+        for ref in flatten(value)
+    ]
+    carries = [loop.carries[name] for name, value in loop.initial.items() for _ in flatten(value)]
+    with m.loop([*carries, *([BOOL] * extra)]) as region:
+        m.note_range(region.variable, loop.low, loop.high)
+        inputs = iter(region.states)
+        states = {name: rebuild(value, inputs) for name, value in loop.initial.items()}
+        step, effects = m.collect(lambda: _round(m, loop, loop.variable(region.variable), states))
+        following = [
+            m.widen(ref) if loop.carries[name] == REAL else ref
+            for name in loop.initial
+            for ref in flatten(step.states[name])
+        ]
+    if len(following) != len(carries):
+        raise Failure(
+            "unequal-lengths",
+            "the lists of a state must keep their lengths",
+            loop.expr.span,
+        )
+    results, outer = close(
+        m,
+        region,
+        loop.low,
+        loop.high,
+        bound,
+        initial,
+        following,
+        effects,
+        extra,
+        loop.expr,
+        until=step.stop,
+    )
+    if results is None:
+        return Rolled(None, outer, region)
+    m.effects.extend(outer)
+    return Rolled(results, [], region)
+
+
+def _trace(m: Machine, loop: Loop) -> ResultValue:
+    """The states after each round, written out; only for a known range."""
+    low = int(m.need_known(loop.low, "the range of a loop whose trace is read", loop.expr.span))
+    high = int(m.need_known(loop.high, "the range of a loop whose trace is read", loop.expr.span))
+    check_size(high - low + 1, loop.expr.span)
+    states: dict[str, Value] = dict(loop.initial)
+    stopped = m.truth(False)
+    trace: list[dict[str, Value]] = []
+    for i in range(low, high + 1):
+        before = states
+        step = _round(m, loop, loop.variable(m.const(i, INT)), before)
+        selector = Selector(stopped, 2)
+        states = {
+            n: merge(m, selector, (before[n], v), loop.expr.span) for n, v in step.states.items()
+        }
+        trace.append(states)
+        if step.stop is not None:
+            stopped = m.op(loop.expr, "or", stopped, step.stop)
+    return _trace_of(loop, trace)
+
+
+__all__ = ["Effect", "iterate"]

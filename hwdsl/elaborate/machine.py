@@ -1,0 +1,422 @@
+"""The machine partial evaluation runs on: it reads cells, states rules, places operations."""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+from attrs import define, evolve, field, frozen
+
+from hwdsl.codegen.ir import BOOL, INT, REAL, Builder, LoopRegion, Ref, Region
+from hwdsl.diagnostics import Severity
+from hwdsl.elaborate.values import (
+    Block,
+    Cell,
+    CellState,
+    Effect,
+    Env,
+    Failure,
+    Layer,
+    Merged,
+    MessageText,
+    NotKnown,
+    Record,
+    Selector,
+    Value,
+)
+from hwdsl.semantics.symbols import Checked, KindInfo, Symbol
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+
+T = TypeVar("T")
+MAX_DEPTH = 4_000
+MAX_OPS = 1_000_000
+MAX_ITEMS = 100_000
+_STACK = 256 * 1024 * 1024
+_RECURSION = 100_000
+
+
+@frozen
+class Origin:
+    """Where an operation comes from: a place in a file and the path of the field or variable."""
+
+    span: Span
+    path: str
+
+
+Handler = Callable[["Machine", ast.Expr, Env], Value]
+
+
+@define(eq=False)
+class Machine:
+    """One elaboration under way. `handlers` evaluate the expression nodes, by node type."""
+
+    checked: Checked
+    handlers: Mapping[type, Handler]
+    overrides: Mapping[str, float] = field(factory=dict)
+    free: frozenset[str] = frozenset()
+    builder: Builder = field(factory=Builder)
+    effects: list[Effect] = field(factory=list)
+    running: list[Cell] = field(factory=list)
+    loops: list[LoopRegion] = field(factory=list)
+    depth: int = 0
+    origins: dict[int, Origin] = field(factory=dict)
+    literals: dict[ast.Node, Ref] = field(factory=dict)
+    ranges: dict[int, tuple[float, float]] = field(factory=dict)
+    symbols: dict[object, Value | Cell] = field(factory=dict)
+    calls: dict[object, Cell] = field(factory=dict)
+    blocks: dict[ast.Node, Block] = field(factory=dict)
+    kind_layers: dict[KindInfo, tuple[Layer, ...]] = field(factory=dict)
+    merges: dict[object, Merged] = field(factory=dict)
+    ensured: set[int] = field(factory=set)
+    variables: dict[int, tuple[Region, float, float]] = field(factory=dict)
+    free_params: list[tuple[str, ast.Calibrated, Env]] = field(factory=list)
+
+    # --- evaluation ---------------------------------------------------------------------------
+
+    def evaluate(self, expr: ast.Expr, env: Env) -> Value:
+        """The value of an expression."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            self.depth = 0
+            raise Failure(
+                "too-deep",
+                "this expression depends on a chain of more than "
+                f"{MAX_DEPTH:,} others, one inside the other",
+                expr.span,
+                "shorten the chain, for instance with `iterate`",
+            )
+        depth = self.depth
+        value = self.handlers[type(expr)](self, expr, env)
+        self.depth = depth - 1
+        return value
+
+    def number(self, expr: ast.Expr, env: Env) -> Ref:
+        """The value of an expression that is a number or a bool."""
+        return as_ref(self.evaluate(expr, env))
+
+    def read(self, value: Value | Cell) -> Value:
+        """The value of a cell, computed if it has not been; other values as they are."""
+        if not isinstance(value, Cell):
+            return value
+        if value.state is CellState.NEW:
+            self._run(value)
+        elif value.state is CellState.RUNNING:
+            raise self._cycle(value)
+        if value.failure is not None:
+            raise value.failure
+        self.effects.extend(value.effects)
+        assert value.value is not None
+        return value.value
+
+    def _run(self, cell: Cell) -> None:
+        saved, self.effects = self.effects, []
+        depth, cell.state = self.depth, CellState.RUNNING
+        self.running.append(cell)
+        try:
+            cell.value = cell.compute()
+            cell.effects = tuple(_distinct(self.effects))
+            cell.state = CellState.DONE
+        except Failure as failure:
+            cell.failure, cell.state = failure, CellState.FAILED
+        finally:
+            self.running.pop()
+            self.effects, self.depth = saved, depth
+            if cell.state is CellState.RUNNING:
+                cell.state = CellState.NEW
+
+    def _cycle(self, cell: Cell) -> Failure:
+        chain = self.running[self.running.index(cell) :]
+        names = [c.label for c in chain] + [cell.label]
+        return Failure(
+            "field-cycle",
+            f"`{cell.label}` needs itself: " + " -> ".join(names),
+            cell.span,
+            "give one of them a value of its own",
+            [(c.span, f"`{c.label}` is needed here") for c in chain[1:4]],
+        )
+
+    def ensure(self, symbol: Symbol) -> None:
+        """Have the checker check the symbol's body if it has not yet."""
+        if id(symbol) not in self.ensured:
+            self.ensured.add(id(symbol))
+            self.checked.ensure(symbol)
+
+    # --- operations ---------------------------------------------------------------------------
+
+    @property
+    def path(self) -> str:
+        """The name of what is being evaluated."""
+        return self.running[-1].label if self.running else ""
+
+    def op(
+        self,
+        node: ast.Node | Span,
+        code: str,
+        *args: Ref,
+        index: int = 0,
+        type: str | None = None,
+    ) -> Ref:
+        """Add an operation and note where it comes from."""
+        ref = self.builder.op(code, *args, index=index, type=type)
+        if ref.region is self.builder.root and ref.index not in self.origins:
+            span = node if isinstance(node, Span) else node.span
+            self.origins[ref.index] = Origin(span, self.path)
+            if ref.index > MAX_OPS:
+                raise Failure(
+                    "too-large",
+                    f"this evaluator needs more than {MAX_OPS:,} operations",
+                    span,
+                    "use shorter lists, or `iterate`, whose rounds are not written out",
+                )
+        return ref
+
+    def const(self, value: float, type: str = REAL) -> Ref:
+        """A known number."""
+        return self.builder.const(value, type)
+
+    def truth(self, value: bool) -> Ref:
+        """A known bool."""
+        return self.builder.const(1.0 if value else 0.0, BOOL)
+
+    def widen(self, ref: Ref) -> Ref:
+        """The same number as a real."""
+        if ref.type == REAL:
+            return ref
+        if ref.known is not None:
+            return self.const(ref.known)
+        return self.builder.op("mul", self.const(1.0), ref)
+
+    def all_of(self, refs: Sequence[Ref], node: ast.Node | Span) -> Ref:
+        """The conjunction."""
+        result = self.truth(True)
+        for ref in refs:
+            result = self.op(node, "and", result, ref)
+        return result
+
+    # --- rules --------------------------------------------------------------------------------
+
+    def collect(self, compute: Callable[[], T]) -> tuple[T, list[Effect]]:
+        """Compute, and return with the value the rules stated on the way."""
+        saved, self.effects = self.effects, []
+        try:
+            return compute(), _distinct(self.effects)
+        finally:
+            self.effects = saved
+
+    def masked(self, condition: Ref, compute: Callable[[], T]) -> T:
+        """Compute; the rules stated on the way need to hold only where `condition` does."""
+        value, effects = self.collect(compute)
+        self.effects.extend(self.mask(condition, e) for e in effects)
+        return value
+
+    def mask(self, condition: Ref, effect: Effect) -> Effect:
+        """The rule, needed only where the condition holds."""
+        off = self.op(effect.span, "not", condition)
+        return evolve(effect, holds=self.op(effect.span, "or", off, effect.holds))
+
+    def state(
+        self, rule: str, holds: Ref, span: Span, text: str, env: Env, *, warns: bool = False
+    ) -> None:
+        """State an implicit rule: of a table, an index, a loop, `whole`."""
+        if holds.known:
+            return
+        message = MessageText(ast.Template(span, (text,)), env)
+        severity = Severity.WARNING if warns else Severity.ERROR
+        self.effects.append(Effect(rule, self.path, holds, severity, span, message))
+
+    # --- choices ------------------------------------------------------------------------------
+
+    def case(self, selector: Selector, index: int) -> Ref:
+        """Whether the selector takes that alternative."""
+        ref = selector.ref
+        if ref.type == BOOL:
+            return ref if index == 0 else self.builder.op("not", ref)
+        return self.builder.op("eq", ref, self.const(index, INT))
+
+    def pick(self, selector: Selector, refs: Sequence[Ref]) -> Ref:
+        """The number of the alternative taken; constants become one look-up."""
+        if all(r == refs[0] for r in refs):
+            return refs[0]
+        b, choice = self.builder, selector.ref
+        if choice.type == BOOL:
+            return b.op("select", choice, refs[0], refs[1])
+        values = [r.known for r in refs]
+        known = [v for v in values if v is not None]
+        if len(known) == len(values):
+            kinds = {r.type for r in refs}
+            return b.op(
+                "table", choice, index=b.table(known), type=kinds.pop() if len(kinds) == 1 else REAL
+            )
+        return b.op("gather", choice, *refs)
+
+    # --- loops --------------------------------------------------------------------------------
+
+    @contextmanager
+    def loop(self, carries: Sequence[str]) -> Iterator[LoopRegion]:
+        """A loop body to build in; loops opened meanwhile stand inside it."""
+        within = [self.loops[-1].variable] if self.loops else []
+        region = self.builder.open_loop(carries, within)
+        self.loops.append(region)
+        try:
+            yield region
+        finally:
+            self.loops.pop()
+
+    def note_range(self, variable: Ref, low: Ref, high: Ref) -> None:
+        """Note between which bounds a loop's variable runs."""
+        ends = self.interval(low)[0], self.interval(high)[1]
+        self.variables[id(variable.region)] = (variable.region, *ends)
+
+    # --- what is known of unknown numbers -------------------------------------------------------
+
+    def interval(self, ref: Ref, depth: int = 0) -> tuple[float, float]:
+        """Bounds of an unknown number, from the declared ranges of params."""
+        op = ref.op
+        if op.code == "const":
+            return op.value, op.value
+        if op.code == "param":
+            return self.ranges.get(op.index, (-math.inf, math.inf))
+        if op.code == "input" and op.index == 0 and id(ref.region) in self.variables:
+            return self.variables[id(ref.region)][1:]
+        if op.code == "table":
+            row = self.builder.tables[op.index]
+            return min(row), max(row)
+        if depth < 20 and op.code in _INTERVALS:
+            args = [self.interval(Ref(ref.region, a), depth + 1) for a in op.args]
+            if not any(math.isnan(end) for a in args for end in a):
+                return _INTERVALS[op.code](args)
+        return -math.inf, math.inf
+
+    def depends_on(self, refs: Sequence[Ref]) -> list[str]:
+        """The names of the params that numbers depend on."""
+        found: dict[str, None] = {}
+        seen: set[tuple[int, int]] = set()
+        todo = list(refs)
+        while todo:
+            ref = todo.pop()
+            key = (id(ref.region), ref.index)
+            if key in seen:
+                continue
+            seen.add(key)
+            if ref.op.code == "param":
+                found[self.builder.params[ref.op.index].name] = None
+            elif ref.op.code == "input":
+                todo.extend(self._behind(ref.region, ref.op.index))
+            todo.extend(Ref(ref.region, a) for a in ref.op.args)
+        return sorted(found)
+
+    def _behind(self, region: Region, index: int) -> list[Ref]:
+        capture = index - 1 - region.carries
+        return [region.captured[capture]] if capture >= 0 else []
+
+    def need_known(self, ref: Ref, what: str, span: Span) -> float:
+        """The value, or a failure that names the params it depends on."""
+        if ref.known is not None:
+            return ref.known
+        names = self.depends_on([ref])
+        why = (
+            "depends on " + ", ".join(f"`{n}`" for n in names)
+            if names
+            else "changes from round to round of a loop"
+        )
+        raise NotKnown(
+            "not-known",
+            f"{what} must be known when the file is compiled, but it {why}",
+            span,
+            "fix that param to a number, or use a reducer such as `sum`, whose filter may be "
+            "unknown",
+        )
+
+
+def as_ref(value: Value) -> Ref:
+    """The graph value of a number, bool or enum case."""
+    if isinstance(value, Ref):
+        return value
+    raise TypeError(f"the checker let {type(value).__name__} pass as a number")
+
+
+def as_component(value: Value) -> Record | Merged:
+    """The value as a component."""
+    if isinstance(value, Record | Merged):
+        return value
+    raise TypeError(f"the checker let {type(value).__name__} pass as a component")
+
+
+def _distinct(effects: Sequence[Effect]) -> list[Effect]:
+    found: dict[tuple[str, str, int, int, int], Effect] = {}
+    for e in effects:
+        key = (e.rule, e.path, id(e.holds.region), e.holds.index, id(e.text.template))
+        found.setdefault(key, e)
+    return list(found.values())
+
+
+Interval = tuple[float, float]
+
+
+def _corners(a: Interval, b: Interval) -> Interval:
+    products = [x * y if x and y else 0.0 for x in a for y in b]
+    return min(products), max(products)
+
+
+def _hull(args: Sequence[Interval]) -> Interval:
+    return min(a[0] for a in args), max(a[1] for a in args)
+
+
+def _whole(f: Callable[[float], int]) -> Callable[[Sequence[Interval]], Interval]:
+    def apply(args: Sequence[Interval]) -> Interval:
+        low, high = args[0]
+        return (
+            float(f(low)) if math.isfinite(low) else low,
+            float(f(high)) if math.isfinite(high) else high,
+        )
+
+    return apply
+
+
+_INTERVALS: Mapping[str, Callable[[Sequence[Interval]], Interval]] = {
+    "neg": lambda a: (-a[0][1], -a[0][0]),
+    "add": lambda a: (a[0][0] + a[1][0], a[0][1] + a[1][1]),
+    "sub": lambda a: (a[0][0] - a[1][1], a[0][1] - a[1][0]),
+    "mul": lambda a: _corners(a[0], a[1]),
+    "min": lambda a: (min(a[0][0], a[1][0]), min(a[0][1], a[1][1])),
+    "max": lambda a: (max(a[0][0], a[1][0]), max(a[0][1], a[1][1])),
+    "select": lambda a: _hull(a[1:]),
+    "gather": lambda a: _hull(a[1:]),
+    "div": lambda a: (
+        _corners(a[0], (1 / a[1][1], 1 / a[1][0])) if a[1][0] > 0 else (-math.inf, math.inf)
+    ),
+    "floordiv": lambda a: _whole(math.floor)([_INTERVALS["div"](a)]),
+    "ceildiv": lambda a: _whole(math.ceil)([_INTERVALS["div"](a)]),
+    "floor": _whole(math.floor),
+    "ceil": _whole(math.ceil),
+    "round": _whole(round),
+}
+
+
+_running = threading.Lock()
+
+
+def run_deep(work: Callable[[], T]) -> T:
+    """Run `work` with a stack deep enough for long chains of definitions."""
+    if threading.current_thread().name.startswith(_THREAD):
+        return work()
+    with _running:
+        limit = sys.getrecursionlimit()
+        size = threading.stack_size(_STACK)
+        pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=_THREAD)
+        try:
+            sys.setrecursionlimit(max(limit, _RECURSION))
+            return pool.submit(work).result()
+        finally:
+            pool.shutdown(wait=False)
+            threading.stack_size(size)
+            sys.setrecursionlimit(limit)
+
+
+_THREAD = "hwdsl-elaborate"

@@ -1,0 +1,132 @@
+"""Messages of rules, their holes filled in with values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from hwdsl.codegen.interpret import interpret
+from hwdsl.codegen.ir import Ref
+from hwdsl.elaborate import records
+from hwdsl.elaborate.machine import Machine
+from hwdsl.elaborate.quantities import number_text, quantity_text
+from hwdsl.elaborate.selection import text_index
+from hwdsl.elaborate.values import (
+    Component,
+    EnumValue,
+    Env,
+    ListValue,
+    Merged,
+    MessageText,
+    RangeValue,
+    Record,
+    TextValue,
+    Value,
+)
+from hwdsl.semantics.symbols import EnclosingRecord, MemberOf
+from hwdsl.semantics.types import BoolType, ListType, Real, Type
+from hwdsl.syntax import ast
+from hwdsl.units import Dim, Unit
+
+Numbers = Callable[[Sequence[Ref]], list[float]]
+
+
+def render(m: Machine, text: MessageText, numbers: Numbers) -> str:
+    """The message; `numbers` gives the values of numbers of the graph."""
+    parts: list[str] = []
+    for part in text.template.parts:
+        if isinstance(part, str):
+            parts.append(part)
+            continue
+        value = m.evaluate(part.value, text.env)
+        unit = m.checked.units.get(part.unit) if part.unit is not None else None
+        unit = unit or unit_hint(m, part.value, text.env)
+        type_ = m.checked.types.get(part.value)
+        parts.append(_shown(m, value, type_, unit, text.env, numbers))
+    return "".join(parts)
+
+
+def at_point(m: Machine, values: Mapping[str, float]) -> Numbers:
+    """The values of numbers where the params have given values."""
+
+    def numbers(refs: Sequence[Ref]) -> list[float]:
+        names = [f"{i}" for i in range(len(refs))]
+        graph = m.builder.finish(list(zip(names, refs, strict=True)))
+        columns = [float(values[p.name]) for p in graph.params]
+        results = interpret(graph, columns)
+        return [float(results.outputs[n]) for n in names]
+
+    return numbers
+
+
+def known_only(refs: Sequence[Ref]) -> list[float]:
+    """The values of numbers that are known."""
+    return [ref.known if ref.known is not None else float("nan") for ref in refs]
+
+
+def _shown(
+    m: Machine, value: Value, type_: Type | None, unit: Unit | None, env: Env, numbers: Numbers
+) -> str:
+    if isinstance(value, TextValue):
+        if value.selector is None:
+            return value.options[0]
+        return value.options[int(numbers([text_index(m, value.selector)])[0])]
+    if isinstance(value, EnumValue):
+        return value.enum.cases[int(numbers([value.ref])[0])]
+    if isinstance(value, Ref):
+        number = numbers([value])[0]
+        if isinstance(type_, BoolType):
+            return "true" if number else "false"
+        dim = type_.dim if isinstance(type_, Real) else Dim()
+        return quantity_text(number, dim, env.scope, unit)
+    if isinstance(value, ListValue):
+        inner = type_.element if isinstance(type_, ListType) else None
+        shown = [_shown(m, v, inner, unit, env, numbers) for v in value.items]
+        return ", ".join(shown)
+    if isinstance(value, RangeValue):
+        low, high = numbers([value.low, value.high])
+        return f"{number_text(low)} .. {number_text(high)}"
+    return value.name if isinstance(value, Record | Merged) else value.what
+
+
+def unit_hint(m: Machine, expr: ast.Expr, env: Env) -> Unit | None:
+    """The unit in which a field's value is written where it is defined."""
+    if isinstance(expr, ast.Name):
+        meaning = m.checked.resolutions.get(expr)
+        if isinstance(meaning, MemberOf):
+            return _unit_of(m, env.records[meaning.level], meaning.name)
+    elif isinstance(expr, ast.Attr):
+        base = _component(m, expr.base, env)
+        if base is not None:
+            return _unit_of(m, base, expr.name.name)
+    return None
+
+
+def _component(m: Machine, expr: ast.Expr, env: Env) -> Component | None:
+    if (
+        isinstance(expr, ast.Name)
+        and isinstance(m.checked.resolutions.get(expr), EnclosingRecord | MemberOf)
+    ) or isinstance(expr, ast.Attr):
+        value = m.evaluate(expr, env)
+    else:
+        return None
+    return value if isinstance(value, Record | Merged) else None
+
+
+def _unit_of(m: Machine, component: Component, name: str) -> Unit | None:
+    while isinstance(component, Merged):
+        component = component.alternatives[0]
+    found = records.find(m, component, name)
+    return None if found is None else literal_unit(m, found.node)
+
+
+def literal_unit(m: Machine, node: ast.Node) -> Unit | None:
+    """The unit of a literal, also behind a sign or at the ends of a range."""
+    if isinstance(node, ast.Quantity):
+        return m.checked.units.get(node.unit)
+    if isinstance(node, ast.Unary):
+        return literal_unit(m, node.operand)
+    if isinstance(node, ast.Binary) and node.op in ("..", "+", "-"):
+        return literal_unit(m, node.right) or literal_unit(m, node.left)
+    if isinstance(node, ast.ListLit):
+        return next((u for u in map(lambda e: literal_unit(m, e), node.items) if u), None)
+    return None

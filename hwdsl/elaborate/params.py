@@ -1,0 +1,233 @@
+"""Params and choices: as inputs of the graph, fixed, or at their defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from hwdsl.codegen.ir import BOOL, INT, REAL, Ref
+from hwdsl.elaborate.infos import ParamInfo
+from hwdsl.elaborate.machine import Machine, as_ref
+from hwdsl.elaborate.messages import literal_unit
+from hwdsl.elaborate.quantities import PURE, coherent_unit
+from hwdsl.elaborate.selection import items_of, pick_value
+from hwdsl.elaborate.values import (
+    EnumValue,
+    Env,
+    Failure,
+    Merged,
+    Record,
+    Value,
+)
+from hwdsl.semantics.types import BoolType, EnumType, Int, Real, Type
+from hwdsl.syntax import ast
+from hwdsl.units import ONE, Dim, Unit
+
+
+@frozen(eq=False)
+class Free:
+    """A param or choice as declared: what it may be, in order, if that is a list."""
+
+    info: ParamInfo
+    alternatives: tuple[Value, ...]
+
+
+def declare(m: Machine, node: ast.Param | ast.Choice, type_: Type, env: Env) -> Free:
+    """Evaluate the default and range of a param, or the alternatives of a choice."""
+    written = node.range if isinstance(node, ast.Param) else node.alternatives
+    alternatives: tuple[Value, ...] = ()
+    low = high = None
+    if isinstance(written, ast.Binary) and written.op == ".." and isinstance(node, ast.Param):
+        low, high = (_known(m, e, env, "an end of a range") for e in (written.left, written.right))
+    elif written is not None:
+        alternatives = items_of(m, m.evaluate(written, env), written.span)
+        if not alternatives:
+            raise Failure(
+                "empty-choice", f"`{node.name.name}` has nothing to choose from", node.span
+            )
+    elif isinstance(type_, EnumType):
+        count = len(type_.enum.cases)
+        alternatives = tuple(EnumValue(type_.enum, m.const(i, INT)) for i in range(count))
+    default = None if node.default is None else m.evaluate(node.default, env)
+    if default is None and isinstance(node, ast.Choice):
+        default = alternatives[0]
+    return _describe(m, node, type_, written, alternatives, default, low, high, env)
+
+
+def _known(m: Machine, expr: ast.Expr, env: Env, what: str) -> float:
+    return m.need_known(m.number(expr, env), what, expr.span)
+
+
+def _describe(
+    m: Machine,
+    node: ast.Param | ast.Choice,
+    type_: Type,
+    written: ast.Expr | None,
+    alternatives: tuple[Value, ...],
+    default: Value | None,
+    low: float | None,
+    high: float | None,
+    env: Env,
+) -> Free:
+    values = tuple(
+        m.need_known(v, "what a choice is made from", node.span)
+        for v in alternatives
+        if isinstance(v, Ref)
+    )
+    if values:
+        low, high = min(values), max(values)
+    if low is not None and high is not None and not low <= high:
+        raise Failure(
+            "empty-choice",
+            f"the range of `{node.name.name}` ends before it starts",
+            written.span if written is not None else node.span,
+        )
+    unit = _unit(m, node, type_, written, env)
+    labels = _labels(m, written, alternatives, unit)
+    start = None if default is None else _position(m, node, default, alternatives)
+    _check_default(node, start, low, high)
+    dim = type_.dim if isinstance(type_, Real) else ONE
+    info = ParamInfo(
+        node.name.name,
+        node.doc,
+        dim,
+        _type_name(type_),
+        unit,
+        start,
+        low,
+        high,
+        labels,
+        values,
+        node.name.span,
+    )
+    return Free(info, alternatives)
+
+
+def _check_default(
+    node: ast.Param | ast.Choice, value: float | None, low: float | None, high: float | None
+) -> None:
+    if value is None or low is None or high is None or low <= value <= high:
+        return
+    assert node.default is not None
+    raise Failure(
+        "outside-range",
+        f"the default of `{node.name.name}` lies outside its range",
+        node.default.span,
+    )
+
+
+def _type_name(type_: Type) -> str:
+    if isinstance(type_, Int):
+        return INT
+    if isinstance(type_, BoolType):
+        return BOOL
+    if isinstance(type_, EnumType):
+        return "enum"
+    return REAL if isinstance(type_, Real) else "component"
+
+
+def _unit(
+    m: Machine, node: ast.Param | ast.Choice, type_: Type, written: ast.Expr | None, env: Env
+) -> Unit:
+    dim = type_.dim if isinstance(type_, Real) else Dim()
+    for source in (node.default, written):
+        unit = None if source is None else literal_unit(m, source)
+        if unit is not None and unit.dim == dim:
+            return unit
+    return PURE if dim.is_one else coherent_unit(dim, env.scope)
+
+
+def _labels(
+    m: Machine, written: ast.Expr | None, alternatives: Sequence[Value], unit: Unit
+) -> tuple[str, ...]:
+    labels: list[str] = []
+    nodes = written.items if isinstance(written, ast.ListLit) else ()
+    for i, value in enumerate(alternatives):
+        if isinstance(value, EnumValue):
+            label = (
+                value.enum.cases[int(m.need_known(value.ref, "a choice", nodes[i].span))]
+                if nodes
+                else value.enum.cases[i]
+            )
+        elif isinstance(value, Ref):
+            label = f"{unit.from_base(value.known or 0.0):.12g}"
+        elif nodes and isinstance(nodes[i], ast.Name | ast.Attr):
+            label = nodes[i].span.text.rsplit(".", 1)[-1]
+        else:
+            label = value.name if isinstance(value, Record | Merged) else str(i)
+        labels.append(label)
+    return tuple(
+        label if labels.count(label) == 1 else f"{label}#{i}" for i, label in enumerate(labels)
+    )
+
+
+def _position(
+    m: Machine, node: ast.Param | ast.Choice, default: Value, alternatives: Sequence[Value]
+) -> float:
+    """A default as a number in base units, or as an index among the alternatives."""
+    if isinstance(default, Ref):
+        value = m.need_known(default, "a default", node.span)
+        if alternatives and all(as_ref(a).known != value for a in alternatives):
+            raise Failure(
+                "outside-range",
+                f"the default of `{node.name.name}` is none of its alternatives",
+                node.default.span if node.default is not None else node.span,
+            )
+        return value
+    for i, value in enumerate(alternatives):
+        if value is default or (
+            isinstance(value, EnumValue)
+            and isinstance(default, EnumValue)
+            and value.ref.known == default.ref.known
+        ):
+            return float(i)
+    raise Failure(
+        "outside-range",
+        f"the default of `{node.name.name}` is none of its alternatives",
+        node.default.span if node.default is not None else node.span,
+    )
+
+
+def as_input(m: Machine, free: Free) -> Value:
+    """The param as an input of the graph."""
+    info = free.info
+    if info.type in (REAL, INT):
+        ref = m.builder.param(info.name, info.type)
+        m.ranges[ref.op.index] = (
+            -float("inf") if info.low is None else info.low,
+            float("inf") if info.high is None else info.high,
+        )
+        return ref
+    if info.type == BOOL:
+        return m.builder.param(info.name, BOOL, uniform=True)
+    ref = m.builder.param(info.name, INT, uniform=True)
+    m.ranges[ref.op.index] = (0.0, len(free.alternatives) - 1.0)
+    first = free.alternatives[0]
+    if isinstance(first, EnumValue) and _all_cases(free.alternatives):
+        return EnumValue(first.enum, ref)
+    return pick_value(m, ref, free.alternatives, info.span)
+
+
+def _all_cases(alternatives: Sequence[Value]) -> bool:
+    return all(isinstance(v, EnumValue) and v.ref.known == i for i, v in enumerate(alternatives))
+
+
+def fixed(m: Machine, free: Free, value: float) -> Value:
+    """The param at a value in base units, or at an index among its alternatives."""
+    if free.info.type in ("enum", "component"):
+        return free.alternatives[int(value)]
+    return m.const(value, free.info.type)
+
+
+def calibrated_info(m: Machine, name: str, node: ast.Calibrated, env: Env) -> ParamInfo:
+    """A fitted coefficient as a param."""
+    value = _known(m, node.value, env, "a coefficient")
+    low = high = None
+    if isinstance(node.range, ast.Binary):
+        low, high = (_known(m, e, env, "a bound") for e in (node.range.left, node.range.right))
+    unit = literal_unit(m, node.value) or PURE
+    return ParamInfo(name, node.doc, unit.dim, REAL, unit, value, low, high, (), (), node.span)
+
+
+__all__ = ["Free", "as_input", "calibrated_info", "declare", "fixed"]

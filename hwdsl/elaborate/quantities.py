@@ -1,0 +1,126 @@
+"""Numbers as people read them: four digits, in a unit that suits the size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+from hwdsl.semantics.symbols import ModuleScope
+from hwdsl.units import ONE, Dim, Unit
+
+PURE = Unit("1", ONE)
+
+
+def number_text(value: float) -> str:
+    """Four significant digits, without exponent for everyday sizes."""
+    if math.isnan(value) or math.isinf(value):
+        return str(value)
+    if value == int(value) and abs(value) < 1e7:
+        return f"{int(value):,}"
+    if 1e3 <= abs(value) < 1e7:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def quantity_text(value: float, dim: Dim, scope: ModuleScope, unit: Unit | None = None) -> str:
+    """A value in base units as text; in `unit` if that is given and of the dimension."""
+    if unit is None or unit.dim != dim:
+        if dim.is_one:
+            return number_text(value)
+        unit = _suited(value, dim, scope)
+    shown = number_text(unit.from_base(value))
+    if unit.name in ("1", ""):
+        return shown
+    return f"{shown}{unit.name}" if unit.name == "%" else f"{shown} {unit.name}"
+
+
+def coherent_unit(dim: Dim, scope: ModuleScope) -> Unit:
+    """A unit of the dimension whose factor is 1."""
+    return PURE if dim.is_one else _compose(dim, scope, 1.0)
+
+
+def _suited(value: float, dim: Dim, scope: ModuleScope) -> Unit:
+    return _compose(dim, scope, abs(value) if math.isfinite(value) and value else 1.0)
+
+
+def _compose(dim: Dim, scope: ModuleScope, size: float) -> Unit:
+    """The simplest product of declared units: one, one and a base, or bases only."""
+    units = [u for u in scope.visible_units.values() if not u.offset]
+    for lead, rest in _splits(dim, units):
+        scaled = _scaled(lead, 1, size, units)
+        if not rest.powers:
+            return scaled
+        ((base, power),) = rest.powers
+        tail = _coherent(Dim.base(base), units)
+        if tail is not None:
+            return Unit(scaled.name + _factor(tail.name, power), dim, scaled.factor)
+    return _product(dim, size, units)
+
+
+def _splits(dim: Dim, units: list[Unit]) -> Iterator[tuple[Unit, Dim]]:
+    plain = sorted((u for u in units if u.factor == 1 and u.dim.powers), key=_plainness)
+    for unit in plain:
+        if unit.dim == dim:
+            yield unit, ONE
+    for unit in plain:
+        rest = dim / unit.dim
+        if len(rest.powers) == 1 and rest.powers[0][1].denominator == 1:
+            positive = [p for _, p in dim.powers if p > 0]
+            if positive and len(dim.powers) > 1 and rest.powers[0][1] < 0:
+                yield unit, rest
+
+
+def _plainness(unit: Unit) -> tuple[int, int, str]:
+    return -len(unit.dim.powers), len(unit.name), unit.name
+
+
+def _coherent(dim: Dim, units: list[Unit]) -> Unit | None:
+    found = [u for u in units if u.dim == dim and u.factor == 1]
+    return min(found, key=_plainness, default=None)
+
+
+def _scaled(unit: Unit, power: int, size: float, units: list[Unit]) -> Unit:
+    """The thousandfold or thousandth of a unit that makes the number short."""
+    family = [
+        u
+        for u in units
+        if u.dim == unit.dim and u.name.endswith(unit.name) and _thousands(u.factor)
+    ]
+    fitting = [u for u in family if size >= float(u.factor) ** power * 0.9999]
+    if fitting:
+        return max(fitting, key=lambda u: (u.factor, -len(u.name)))
+    return min(family, key=lambda u: u.factor, default=unit)
+
+
+def _thousands(factor: Fraction) -> bool:
+    top, bottom = factor.numerator, factor.denominator
+    while top % 1000 == 0:
+        top //= 1000
+    while bottom % 1000 == 0:
+        bottom //= 1000
+    return top == 1 and bottom == 1
+
+
+def _product(dim: Dim, size: float, units: list[Unit]) -> Unit:
+    name, factor = "", Fraction(1)
+    ordered = sorted(dim.powers, key=lambda item: item[1] < 0)
+    for base, power in ordered:
+        unit = _coherent(Dim.base(base), units)
+        if unit is None:
+            name += _factor(base.rsplit(".", 1)[-1], power)
+            continue
+        if len(dim.powers) == 1 and power.denominator == 1 and power > 0:
+            unit = _scaled(unit, int(power), size, units)
+            factor = unit.factor ** int(power)
+        name += _factor(unit.name, power)
+    text = name[1:] if name.startswith("*") else "1" + name
+    if text.startswith("1/") and len(ordered) == 1:
+        base, power = ordered[0]
+        text = f"{text[2:].split('^')[0]}^{power}"
+    return Unit(text, dim, factor)
+
+
+def _factor(name: str, power: Fraction) -> str:
+    sign, size = ("*", power) if power > 0 else ("/", -power)
+    return f"{sign}{name}" if size == 1 else f"{sign}{name}^{size}"

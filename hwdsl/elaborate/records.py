@@ -1,0 +1,370 @@
+"""Components: layers of text over a kind, members evaluated late, in the final record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hwdsl.elaborate.machine import Machine, as_component
+from hwdsl.elaborate.selection import merge, merge_components
+from hwdsl.elaborate.values import (
+    Block,
+    Cell,
+    Component,
+    Definition,
+    Entry,
+    Env,
+    Layer,
+    ListValue,
+    Merged,
+    MissingValue,
+    Record,
+    TextValue,
+    UnequalLengths,
+    Value,
+)
+from hwdsl.semantics.symbols import ComponentInfo, Global, KindInfo, MemberInfo
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+
+# --- blocks and layers -------------------------------------------------------------------------
+
+
+def block_of(m: Machine, node: ast.Node, members: Sequence[ast.Member]) -> Block:
+    """The index of a block's members, made once per node."""
+    found = m.blocks.get(node)
+    if found is None:
+        found = m.blocks[node] = _index(members)
+    return found
+
+
+def _index(members: Sequence[ast.Member]) -> Block:
+    entries: dict[str, tuple[Entry, ...]] = {}
+
+    def add(name: str, entry: Entry) -> None:
+        entries[name] = (*entries.get(name, ()), entry)
+
+    for member in members:
+        if isinstance(member, ast.Assign | ast.Amend):
+            add(member.path[0].name, Entry(member, member.path[1:]))
+        elif isinstance(member, ast.Field | ast.Let | ast.Part):
+            add(member.name.name, Entry(member))
+    return Block(
+        entries,
+        tuple(x.name.name for x in members if isinstance(x, ast.Part)),
+        tuple(x for x in members if isinstance(x, ast.Rule)),
+        tuple(x for x in members if isinstance(x, ast.Allow)),
+        tuple(x for x in members if isinstance(x, ast.Let)),
+    )
+
+
+def layers_of_kind(m: Machine, kind: KindInfo) -> tuple[Layer, ...]:
+    """The layers of a kind's own text and that of its bases, the most derived first."""
+    found = m.kind_layers.get(kind)
+    if found is None:
+        m.ensure(kind)
+        found = tuple(
+            Layer(block_of(m, k.decl, k.decl.members), Env(k.scope), own=True, kind=k)
+            for k in kind.lineage()
+            if k.decl is not None and k.scope is not None
+        )
+        m.kind_layers[kind] = found
+    return found
+
+
+def component(m: Machine, info: ComponentInfo) -> Record | Merged:
+    """The record of a top-level component."""
+    found = m.symbols.get(info)
+    if found is None:
+        m.ensure(info)
+        env = Env(info.scope)
+        found = build_part(m, info.decl, env, "", info.kind)
+        m.symbols[info] = found
+    return as_component(m.read(found))
+
+
+def build_part(
+    m: Machine, decl: ast.Part, env: Env, path: str, kind: KindInfo | None = None
+) -> Component:
+    """The component a part's declaration makes; `env` is that of the text around it."""
+    base = _base(m, decl, env)
+    kind = kind or _kind_of_part(m, decl, env)
+    layer = Layer(block_of(m, decl, decl.members), env, own=True, count=decl.count)
+    name = decl.name.name
+    full = f"{path}.{name}" if path else name
+    if isinstance(base, Record | Merged):
+        return _derive(m, base, (layer,), name, full, decl.name.span, kind)
+    narrow = base if isinstance(base, KindInfo) and base.is_a(kind) else kind
+    return Record(narrow, (layer, *layers_of_kind(m, narrow)), name, full, decl.name.span)
+
+
+def _base(m: Machine, decl: ast.Part, env: Env) -> Value | KindInfo | None:
+    if decl.base is None:
+        return None
+    noted = m.checked.resolutions.get(decl.base[-1])
+    symbol = noted.symbol if isinstance(noted, Global) else None
+    if symbol is None:
+        local = env.frame.lookup(decl.base[-1].name) if env.frame is not None else None
+        if local is not None:
+            return m.read(local)
+        scope = env.scope
+        for ident in decl.base[:-1]:
+            scope = scope.namespaces[ident.name]
+        visible = scope.visible_values if len(decl.base) == 1 else scope.values
+        symbol = visible[decl.base[-1].name]
+    if isinstance(symbol, ComponentInfo):
+        return component(m, symbol)
+    return symbol if isinstance(symbol, KindInfo) else None
+
+
+def _kind_of_part(m: Machine, decl: ast.Part, env: Env) -> KindInfo:
+    noted = m.checked.resolutions.get(decl.kind)
+    symbol = noted.symbol if isinstance(noted, Global) else None
+    if symbol is None:
+        symbol = env.scope.visible_types[decl.kind.name]  # type: ignore[assignment]
+    if not isinstance(symbol, KindInfo):
+        raise TypeError(f"the checker let `{decl.kind.name}` pass as a kind")
+    return symbol
+
+
+def _derive(
+    m: Machine,
+    base: Component,
+    layers: tuple[Layer, ...],
+    name: str,
+    path: str,
+    span: Span,
+    kind: KindInfo | None = None,
+) -> Component:
+    """`base` with further layers on top."""
+    if isinstance(base, Merged):
+        alternatives = [_derive(m, a, layers, name, path, span, kind) for a in base.alternatives]
+        return merge_components(m, base.selector, alternatives, span)
+    narrow = kind if kind is not None and kind.is_a(base.kind) else base.kind
+    if narrow is base.kind:
+        below = base.layers
+    else:
+        own = tuple(layer for layer in base.layers if layer.kind is None)
+        below = (*own, *layers_of_kind(m, narrow))
+    return Record(narrow, (*layers, *below), name, path, span)
+
+
+def amend(m: Machine, base: Component, layers: tuple[Layer, ...]) -> Component:
+    """`base` amended: the same name and kind, members late-bound in the result."""
+    return _derive(m, base, layers, base.name, base.path, base.span)
+
+
+def with_block(m: Machine, node: ast.With, env: Env) -> Component:
+    """`base with { … }`."""
+    base = as_component(m.evaluate(node.base, env))
+    layer = Layer(block_of(m, node, node.members), env, own=True)
+    return _derive(m, base, (layer,), base.name, base.path, node.span)
+
+
+def construct(m: Machine, kind: KindInfo, call: ast.Call, env: Env) -> Record:
+    """`K(field = e, …)`."""
+    entries = {a.name.name: (Entry(a),) for a in call.arguments if a.name is not None}
+    layer = Layer(Block(entries), env, own=False)
+    return Record(kind, (layer, *layers_of_kind(m, kind)), kind.name, kind.name, call.span)
+
+
+def env_of(m: Machine, record: Record, layer: Layer) -> Env:
+    """The environment in which a layer's expressions are read for this record."""
+    if not layer.own:
+        return layer.env
+    found = record.envs.get(id(layer))
+    if found is None:
+        outer = layer.env
+        found = Env(outer.scope, outer.frame, (record, *outer.records))
+        if layer.kind is None and layer.block.lets:
+            found = with_lets(m, found, layer.block.lets)
+        record.envs[id(layer)] = found
+    return found
+
+
+def with_lets(m: Machine, env: Env, lets: Sequence[ast.Let]) -> Env:
+    """The environment with variables that are evaluated when first read."""
+    names: dict[str, Value | Cell] = {}
+    inner = env.extend(names)
+    for let in lets:
+        names[let.name.name] = Cell(
+            let.name.name, let.name.span, lambda e=let.value: m.evaluate(e, inner)
+        )
+    return inner
+
+
+# --- members -----------------------------------------------------------------------------------
+
+
+def find(m: Machine, record: Record, name: str) -> Definition | None:
+    """Where the record's member gets its value, and what amends it there."""
+    amendments: list[Layer] = []
+    for layer in record.layers:
+        for entry in layer.block.entries.get(name, ()):
+            env = env_of(m, record, layer)
+            node = entry.node
+            if entry.rest:
+                rest = Entry(node, entry.rest[1:])
+                amendments.append(Layer(Block({entry.rest[0].name: (rest,)}), env, own=False))
+            elif isinstance(node, ast.Amend):
+                amendments.append(Layer(block_of(m, node, node.members), env, own=True))
+            elif isinstance(node, ast.Part):
+                return Definition(node, env, layer, tuple(amendments))
+            elif isinstance(node, ast.Let) and layer.kind is None:
+                continue  # A variable of the block's text, no member.
+            elif isinstance(node, ast.Field):
+                if node.default is not None:
+                    return Definition(node.default, env, layer, tuple(amendments))
+            else:
+                return Definition(node.value, env, layer, tuple(amendments))
+        if name == "count" and layer.count is not None:
+            return Definition(layer.count, layer.env, layer, tuple(amendments))
+    return None
+
+
+def shared_definition(m: Machine, component: Component, name: str) -> Definition | None:
+    """The definition in a kind's text that all alternatives use without amendments, if any."""
+    if isinstance(component, Record):
+        found = find(m, component, name)
+        if found is None or found.layer.kind is None or found.amendments:
+            return None
+        return found
+    first = shared_definition(m, component.alternatives[0], name)
+    if first is None:
+        return None
+    for other in component.alternatives[1:]:
+        found = shared_definition(m, other, name)
+        if found is None or found.node is not first.node:
+            return None
+    return first
+
+
+def member(m: Machine, of: Component, name: str, span: Span) -> Value:
+    """The value of a component's member, evaluated once."""
+    cell = of.cells.get(name)
+    if cell is None:
+        cell = of.cells[name] = Cell(f"{of.path}.{name}", span, lambda: _compute(m, of, name, span))
+    return m.read(cell)
+
+
+def _compute(m: Machine, of: Component, name: str, span: Span) -> Value:
+    if name == "parts":
+        return all_parts(m, of, span)
+    if name == "feasible":
+        from hwdsl.elaborate.rules import feasible
+
+        return feasible(m, of)
+    if isinstance(of, Merged):
+        return _merged_member(m, of, name, span)
+    found = find(m, of, name)
+    if found is None:
+        if name == "name":
+            return TextValue((of.name,))
+        if name == "count":
+            return m.const(1, "int")
+        raise missing(of, name, span)
+    value = _define(m, found, found.env, of, name)
+    return amend(m, as_component(value), found.amendments) if found.amendments else value
+
+
+def _define(m: Machine, found: Definition, env: Env, of: Component, name: str) -> Value:
+    if isinstance(found.node, ast.Part):
+        return build_part(m, found.node, env, of.path)
+    value = m.evaluate(found.node, env)
+    if isinstance(value, Record) and value.path == value.kind.name and found.layer.kind is None:
+        value.path = f"{of.path}.{name}"
+    return value
+
+
+def missing(of: Component, name: str, span: Span) -> MissingValue:
+    """The failure of reading a field that has no value."""
+    info = of.kind.member(name)
+    others = [] if info is None else [(info.decl.name.span, "declared here, without a default")]
+    return MissingValue(
+        "missing-field",
+        f"`{of.path}.{name}` has no value",
+        span,
+        f"give `{of.path}` a `{name} = …`",
+        [*others, (of.span, "this component does not set it")],
+    )
+
+
+def _merged_member(m: Machine, of: Merged, name: str, span: Span) -> Value:
+    found = shared_definition(m, of, name)
+    if found is not None and found.layer.kind is not None:
+        env = Env(found.env.scope, None, (of,))
+        try:
+            value, effects = m.collect(lambda: _define(m, found, env, of, name))
+        except UnequalLengths:
+            pass  # The alternatives have different parts: each is evaluated by itself.
+        else:
+            m.effects.extend(effects)
+            return value
+    return each(m, of, lambda a: member(m, a, name, span), span)
+
+
+def each(m: Machine, of: Merged, read: Callable[[Component], Value], span: Span) -> Value:
+    """Read something of every alternative and select."""
+    values = [
+        m.masked(m.case(of.selector, i), lambda a=a: read(a)) for i, a in enumerate(of.alternatives)
+    ]
+    return merge(m, of.selector, values, span)
+
+
+def merged_call(m: Machine, of: Component, call: Callable[[Component], Value], span: Span) -> Value:
+    """Call something on a component; on each alternative if their lists differ in length."""
+    if isinstance(of, Record):
+        return call(of)
+    try:
+        value, effects = m.collect(lambda: call(of))
+    except UnequalLengths:
+        return each(m, of, call, span)
+    m.effects.extend(effects)
+    return value
+
+
+def method(of: Component, name: str) -> MemberInfo | None:
+    """The `fn` of that name, if it is the same one in all alternatives."""
+    if isinstance(of, Record):
+        return of.kind.member(name)
+    found = [method(a, name) for a in of.alternatives]
+    return found[0] if all(f is found[0] for f in found) else None
+
+
+# --- parts -------------------------------------------------------------------------------------
+
+
+def part_names(of: Record) -> tuple[str, ...]:
+    """The names of a record's direct parts, in the order of their first declaration."""
+    names: dict[str, None] = {}
+    for layer in reversed(of.layers):
+        for name in layer.block.parts:
+            names[name] = None
+    return tuple(names)
+
+
+def all_parts(m: Machine, of: Component, span: Span) -> ListValue:
+    """`x.parts`."""
+    if isinstance(of, Record):
+        names = part_names(of)
+        items = tuple(member(m, of, n, span) for n in names)
+        return ListValue(items, names, of)
+    rows = [all_parts(m, a, span) for a in of.alternatives]
+    if len({row.labels for row in rows}) == 1:
+        names = rows[0].labels or ()
+        return ListValue(tuple(member(m, of, n, span) for n in names), names, of)
+    # Different parts: `parts.K` may still be as many in each; `items_of` refuses `parts` itself.
+    return ListValue((), None, of)
+
+
+def parts_of_kind(m: Machine, parts: ListValue, kind: KindInfo, span: Span) -> Value:
+    """`parts.K`."""
+    of = parts.parts_of
+    if isinstance(of, Merged) and parts.labels is None:
+        rows = [parts_of_kind(m, all_parts(m, a, span), kind, span) for a in of.alternatives]
+        return merge(m, of.selector, rows, span)
+    kept = [
+        (item, label)
+        for item, label in zip(parts.items, parts.labels or (), strict=True)
+        if isinstance(item, Record | Merged) and item.kind.is_a(kind)
+    ]
+    return ListValue(tuple(i for i, _ in kept), tuple(label for _, label in kept))

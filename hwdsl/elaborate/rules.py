@@ -1,0 +1,266 @@
+"""Rules: which are asserted of the components within reach, and which of them are waived."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import define, evolve, field
+
+from hwdsl.codegen.ir import Ref
+from hwdsl.diagnostics import Severity
+from hwdsl.elaborate import records
+from hwdsl.elaborate.machine import Machine
+from hwdsl.elaborate.values import (
+    Component,
+    Effect,
+    Env,
+    Layer,
+    ListValue,
+    Merged,
+    MessageText,
+    MissingValue,
+    Record,
+    UnequalLengths,
+    Value,
+)
+from hwdsl.semantics.symbols import KindInfo
+from hwdsl.semantics.types import ListType, RecordType, Type
+from hwdsl.syntax import ast
+
+Waivers = tuple[ast.Allow, ...]
+
+
+@define(eq=False)
+class Walk:
+    """A walk through components: the rules found, and what has been visited.
+
+    `lenient` leaves out rules that read fields without a value.
+    """
+
+    machine: Machine
+    lenient: bool = False
+    found: list[Effect] = field(factory=list)
+    visited: set[tuple[int, int]] = field(factory=set)
+    kept: list[object] = field(factory=list)
+
+    def value(self, value: Value, path: str, waivers: Waivers, mask: Ref | None = None) -> None:
+        """The rules of all components a value holds."""
+        if isinstance(value, Record | Merged):
+            self.component(value, path, waivers, mask)
+        elif isinstance(value, ListValue):
+            for item in value.items:
+                self.value(item, path, waivers, mask)
+
+    def component(
+        self, of: Component, path: str, waivers: Waivers, mask: Ref | None = None
+    ) -> None:
+        """The rules of a component, of its parts and of the components in its fields."""
+        key = (id(of), -1 if mask is None else mask.index)
+        if key in self.visited or (id(of), -1) in self.visited:
+            return
+        self.visited.add(key)
+        self.kept.append(of)  # Its id stays taken while the walk lasts.
+        if isinstance(of, Merged):
+            self._merged(of, path, waivers, mask)
+            return
+        waivers = (*waivers, *_waivers_of(of))
+        for owner, rule, env in own_rules(self.machine, of):
+            self._rule(owner, rule, env, of, path, waivers, mask)
+        for name in member_names(self.machine, of):
+            self._member(of, name, path, waivers, mask)
+
+    def _member(
+        self, of: Component, name: str, path: str, waivers: Waivers, mask: Ref | None
+    ) -> None:
+        m = self.machine
+        value, effects = m.collect(lambda: records.member(m, of, name, of.span))
+        self._add(effects, waivers, mask)
+        self.value(value, f"{path}.{name}", waivers, mask)
+
+    def _merged(self, of: Merged, path: str, waivers: Waivers, mask: Ref | None) -> None:
+        m = self.machine
+        shared = _shared_rules(m, of)
+        names = _shared_names(m, of)
+        alike: list[ast.Rule] = []
+        for kind, rule in shared:
+            assert kind.scope is not None
+            try:
+                self._rule(kind.name, rule, Env(kind.scope, None, (of,)), of, path, waivers, mask)
+                alike.append(rule)
+            except UnequalLengths:
+                continue  # Left to the alternatives, one by one.
+        for i, alternative in enumerate(of.alternatives):
+            here = m.case(of.selector, i)
+            inner = here if mask is None else m.op(of.span, "and", mask, here)
+            self._alternative(alternative, path, waivers, inner, alike, names)
+        for name in names:
+            self._member(of, name, path, waivers, mask)
+
+    def _alternative(
+        self,
+        of: Component,
+        path: str,
+        waivers: Waivers,
+        mask: Ref,
+        done: Sequence[ast.Rule],
+        names: Sequence[str],
+    ) -> None:
+        if isinstance(of, Merged):
+            self.component(of, path, waivers, mask)
+            return
+        waivers = (*waivers, *_waivers_of(of))
+        for owner, rule, env in own_rules(self.machine, of):
+            if rule not in done:
+                self._rule(owner, rule, env, of, path, waivers, mask)
+        for name in member_names(self.machine, of):
+            if name not in names:
+                self._member(of, name, path, waivers, mask)
+
+    def _rule(
+        self,
+        owner: str,
+        rule: ast.Rule,
+        env: Env,
+        of: Component,
+        path: str,
+        waivers: Waivers,
+        mask: Ref | None,
+    ) -> None:
+        name = f"{owner}.{rule.name.name}"
+        if waived(waivers, name, f"{path}.{rule.name.name}"):
+            return
+        effects = self._stated(name, rule, env, path)
+        self._add([evolve(e, place=e.place or of.span) for e in effects], waivers, mask)
+
+    def _stated(self, name: str, rule: ast.Rule, env: Env, path: str) -> list[Effect]:
+        try:
+            return state_rule(self.machine, name, rule, env, path)
+        except MissingValue:
+            if not self.lenient:
+                raise
+            return []
+
+    def _add(self, effects: Sequence[Effect], waivers: Waivers, mask: Ref | None) -> None:
+        for effect in effects:
+            if waived(waivers, effect.rule, f"{effect.path}.{effect.rule}"):
+                continue
+            self.found.append(effect if mask is None else self.machine.mask(mask, effect))
+
+
+def state_rule(m: Machine, name: str, rule: ast.Rule, env: Env, path: str) -> list[Effect]:
+    """A written rule as an effect, after those its condition states itself."""
+    holds, implied = m.collect(lambda: m.number(rule.condition, env))
+    template = rule.message or ast.Template(
+        rule.span, (f"`{rule.condition.span.text}` does not hold",)
+    )
+    effect = Effect(
+        name,
+        path,
+        holds,
+        Severity.WARNING if rule.warns else Severity.ERROR,
+        rule.condition.span,
+        MessageText(template, env),
+        None if rule.help is None else MessageText(rule.help, env),
+    )
+    return [*implied, effect]
+
+
+def own_rules(m: Machine, of: Record) -> list[tuple[str, ast.Rule, Env]]:
+    """A record's rules: who states them, the rule, where it is read.
+
+    A kind's rule replaces one of the same name of a base kind.
+    """
+    found: list[tuple[str, ast.Rule, Env]] = []
+    seen: set[str] = set()
+    for layer in of.layers:
+        for rule in layer.block.rules:
+            if layer.kind is not None:
+                if rule.name.name in seen:
+                    continue
+                seen.add(rule.name.name)
+            owner = layer.kind.name if layer.kind is not None else of.name
+            found.append((owner, rule, records.env_of(m, of, layer)))
+    return found
+
+
+def _shared_rules(m: Machine, of: Merged) -> list[tuple[KindInfo, ast.Rule]]:
+    """The kinds' rules that all alternatives have."""
+    rows = [_kind_rules(a) for a in of.alternatives]
+    return [(k, r) for k, r in rows[0] if all(any(r is x for _, x in row) for row in rows[1:])]
+
+
+def _kind_rules(of: Component) -> list[tuple[KindInfo, ast.Rule]]:
+    if isinstance(of, Merged):
+        rows = [_kind_rules(a) for a in of.alternatives]
+        return [(k, r) for k, r in rows[0] if all(any(r is x for _, x in o) for o in rows[1:])]
+    found: list[tuple[KindInfo, ast.Rule]] = []
+    seen: set[str] = set()
+    for layer in of.layers:
+        if layer.kind is not None:
+            for rule in layer.block.rules:
+                if rule.name.name not in seen:
+                    seen.add(rule.name.name)
+                    found.append((layer.kind, rule))
+    return found
+
+
+def member_names(m: Machine, of: Component) -> list[str]:
+    """The members that hold components: parts, and fields of a kind that have a value."""
+    if isinstance(of, Merged):
+        return _shared_names(m, of)
+    names = dict.fromkeys(records.part_names(of))
+    for kind in reversed(list(of.kind.lineage())):
+        for info in kind.members.values():
+            fits = info.role == "field" and _holds_components(info.type)
+            if fits and records.find(m, of, info.name) is not None:
+                names[info.name] = None
+    return list(names)
+
+
+def _shared_names(m: Machine, of: Merged) -> list[str]:
+    rows = [member_names(m, a) for a in of.alternatives]
+    return [n for n in rows[0] if all(n in row for row in rows[1:])]
+
+
+def _holds_components(type_: Type) -> bool:
+    while isinstance(type_, ListType):
+        type_ = type_.element
+    return isinstance(type_, RecordType)
+
+
+def _waivers_of(of: Record) -> Waivers:
+    found: list[ast.Allow] = []
+    scopes: set[int] = set()
+    for layer in of.layers:
+        found.extend(layer.block.allows)
+        if layer.kind is None and id(layer.env.scope) not in scopes:
+            scopes.add(id(layer.env.scope))
+            found.extend(module_waivers(layer))
+    return tuple(found)
+
+
+def module_waivers(layer: Layer) -> Waivers:
+    """The waivers at the top of the file a layer stands in."""
+    return tuple(i for i in layer.env.scope.tree.items if isinstance(i, ast.Allow))
+
+
+def waived(waivers: Waivers, rule: str, place: str) -> bool:
+    """Whether a waiver names the rule, by its kind (`die.reticle`) or by the component's path."""
+    for waiver in waivers:
+        name = ".".join(i.name for i in waiver.path)
+        if name == rule or place == name or place.endswith("." + name):
+            return True
+    return False
+
+
+def feasible(m: Machine, of: Component) -> Ref:
+    """Whether all `require` rules of a component and of what it consists of hold."""
+    walk = Walk(m)
+    walk.component(of, of.path, ())
+    return holds(m, walk.found, of)
+
+
+def holds(m: Machine, effects: Sequence[Effect], of: Component) -> Ref:
+    """The conjunction of the rules that are errors."""
+    hard = [e.holds for e in effects if e.severity is Severity.ERROR]
+    return m.all_of(hard, of.span)

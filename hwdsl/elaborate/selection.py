@@ -1,0 +1,173 @@
+"""Values under an unknown choice: numbers are selected, lists element by element, components
+field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hwdsl.codegen.ir import BOOL, Ref
+from hwdsl.elaborate.machine import MAX_ITEMS, Machine
+from hwdsl.elaborate.values import (
+    Cell,
+    Component,
+    EnumValue,
+    Failure,
+    ListValue,
+    Merged,
+    RangeValue,
+    Record,
+    ResultValue,
+    Selector,
+    TextValue,
+    UnequalLengths,
+    Value,
+)
+from hwdsl.semantics.symbols import KindInfo
+from hwdsl.source import Span
+
+
+def merge(m: Machine, selector: Selector, values: Sequence[Value], span: Span) -> Value:
+    """The value of the alternative that the selector takes."""
+    first = values[0]
+    known = selector.ref.known
+    if known is not None:
+        index = (0 if known else 1) if selector.ref.type == BOOL else int(known)
+        return values[index]
+    if all(v is first for v in values):
+        return first
+    if isinstance(first, Ref):
+        return m.pick(selector, [v for v in values if isinstance(v, Ref)])
+    if isinstance(first, EnumValue):
+        refs = [v.ref for v in values if isinstance(v, EnumValue)]
+        return EnumValue(first.enum, m.pick(selector, refs))
+    if isinstance(first, TextValue):
+        return _merge_texts(m, selector, [v for v in values if isinstance(v, TextValue)])
+    if isinstance(first, ListValue | RangeValue):
+        return _merge_lists(m, selector, values, span)
+    if isinstance(first, ResultValue):
+        results = [v for v in values if isinstance(v, ResultValue)]
+        return _merge_results(m, selector, results, span)
+    components = [v for v in values if isinstance(v, Record | Merged)]
+    return merge_components(m, selector, components, span)
+
+
+def _merge_texts(m: Machine, selector: Selector, values: Sequence[TextValue]) -> TextValue:
+    if all(v.selector is None and v.options == values[0].options for v in values):
+        return values[0]
+    options: list[str] = []
+    picks: list[Ref] = []
+    for value in values:
+        offset = m.const(len(options), "int")
+        options.extend(value.options)
+        picks.append(
+            offset
+            if value.selector is None
+            else m.builder.op("add", offset, text_index(m, value.selector))
+        )
+    return TextValue(tuple(options), Selector(m.pick(selector, picks), len(options)))
+
+
+def text_index(m: Machine, selector: Selector) -> Ref:
+    """The selector as an index."""
+    if selector.ref.type != BOOL:
+        return selector.ref
+    return m.builder.op("select", selector.ref, m.const(0, "int"), m.const(1, "int"))
+
+
+def _merge_lists(m: Machine, selector: Selector, values: Sequence[Value], span: Span) -> Value:
+    ranges = [v for v in values if isinstance(v, RangeValue)]
+    if len(ranges) == len(values):
+        low = m.pick(selector, [r.low for r in ranges])
+        high = m.pick(selector, [r.high for r in ranges])
+        return RangeValue(low, high)
+    lists = [items_of(m, v, span) for v in values]
+    lengths = sorted({len(items) for items in lists})
+    if len(lengths) > 1:
+        names = m.depends_on([selector.ref])
+        because = f", chosen by {', '.join(f'`{n}`' for n in names)}" if names else ""
+        raise UnequalLengths(
+            "unequal-lengths",
+            f"the list here has {' or '.join(map(str, lengths))} elements{because}; the length "
+            "must be known",
+            span,
+            "choose between the results that are computed from the lists",
+        )
+    rows = zip(*lists, strict=True)
+    labels = [v.labels for v in values if isinstance(v, ListValue)]
+    same = len(labels) == len(values) and all(x == labels[0] for x in labels)
+    return ListValue(
+        tuple(merge(m, selector, row, span) for row in rows), labels[0] if same else None
+    )
+
+
+def items_of(m: Machine, value: Value, span: Span) -> tuple[Value, ...]:
+    """The elements of a list of known length."""
+    if isinstance(value, ListValue):
+        if value.parts_of is not None and value.labels is None:
+            raise UnequalLengths(
+                "unequal-lengths",
+                f"the alternatives for `{value.parts_of.path}` have different parts",
+                span,
+                "name the kind: `parts.K`",
+            )
+        return value.items
+    if isinstance(value, RangeValue):
+        low = int(m.need_known(value.low, "the start of this range", span))
+        high = int(m.need_known(value.high, "the end of this range", span))
+        check_size(high - low + 1, span)
+        return tuple(m.const(i, "int") for i in range(low, high + 1))
+    raise TypeError(f"the checker let {type(value).__name__} pass as a list")
+
+
+def check_size(count: int, span: Span) -> None:
+    """Refuse lists longer than can sensibly be written out."""
+    if count > MAX_ITEMS:
+        raise Failure(
+            "too-large",
+            f"this has {count:,} elements; a list may have {MAX_ITEMS:,}",
+            span,
+            "use `iterate` or a reducer over a range, whose rounds are not written out",
+        )
+
+
+def _merge_results(
+    m: Machine, selector: Selector, values: Sequence[ResultValue], span: Span
+) -> ResultValue:
+    def field(name: str) -> Cell:
+        def compute() -> Value:
+            read = [
+                m.masked(m.case(selector, i), lambda v=v: m.read(v.fields[name]))
+                for i, v in enumerate(values)
+            ]
+            return merge(m, selector, read, span)
+
+        return Cell(name, span, compute)
+
+    names = [n for n in values[0].fields if all(n in v.fields for v in values)]
+    return ResultValue(values[0].what, {n: field(n) for n in names})
+
+
+def merge_components(
+    m: Machine, selector: Selector, components: Sequence[Component], span: Span
+) -> Component:
+    """A component to be read field by field; the same one for the same alternatives."""
+    key = (id(selector.ref.region), selector.ref.index, tuple(id(c) for c in components))
+    found = m.merges.get(key)
+    if found is None:
+        kind = common_kind([c.kind for c in components])
+        first = components[0]
+        found = Merged(selector, tuple(components), kind, first.name, first.path, span)
+        m.merges[key] = found
+    return found
+
+
+def common_kind(kinds: Sequence[KindInfo]) -> KindInfo:
+    """The narrowest kind that all of them are."""
+    return next(k for k in kinds[0].lineage() if all(other.is_a(k) for other in kinds))
+
+
+def pick_value(m: Machine, index: Ref, values: Sequence[Value], span: Span) -> Value:
+    """`values[index]`, the index known to lie inside."""
+    if len(values) == 1:
+        return values[0]
+    return merge(m, Selector(index, len(values)), values, span)

@@ -1,0 +1,257 @@
+"""What expressions evaluate to. A number, int or bool is a `Ref` of the graph under construction.
+
+Values are compared by identity; whatever is known folds to a constant in the builder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+
+from attrs import define, field, frozen
+
+from hwdsl.codegen.ir import Ref
+from hwdsl.diagnostics import Diagnostic, Label, Severity
+from hwdsl.semantics.symbols import EnumInfo, KindInfo, ModuleScope
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+
+
+class Failure(Exception):
+    """An error of the user met while evaluating; becomes a diagnostic at the stage's border."""
+
+    def __init__(
+        self,
+        name: str,
+        message: str,
+        span: Span,
+        help: str | None = None,
+        others: Sequence[tuple[Span, str]] = (),
+    ) -> None:
+        super().__init__(message)
+        labels = (Label(span), *(Label(s, t) for s, t in others))
+        self.diagnostic = Diagnostic(name, Severity.ERROR, message, labels, help)
+
+
+class NotKnown(Failure):
+    """Something must be known here and depends on a param."""
+
+
+class UnequalLengths(Failure):
+    """Lists of different lengths meet in a selection."""
+
+
+class MissingValue(Failure):
+    """A field without default that was given no value is read."""
+
+
+@frozen(eq=False)
+class TextValue:
+    """A text; several options stand under an unknown choice, told apart by `selector`."""
+
+    options: tuple[str, ...]
+    selector: Selector | None = None
+
+
+@frozen(eq=False)
+class EnumValue:
+    """A case of an enum, by its index."""
+
+    enum: EnumInfo
+    ref: Ref
+
+
+@frozen(eq=False)
+class ListValue:
+    """A list; `labels` name its elements where they come from parts, cases or texts.
+
+    `parts_of` is the component if this is its `parts`, so that `parts.K` can filter.
+    """
+
+    items: tuple[Value, ...]
+    labels: tuple[str, ...] | None = None
+    parts_of: Component | None = None
+
+
+@frozen(eq=False)
+class RangeValue:
+    """`low .. high`, both ends included, either perhaps unknown."""
+
+    low: Ref
+    high: Ref
+
+
+@define(eq=False)
+class ResultValue:
+    """Named values without a kind: of `iterate`, `lowest`, an evaluator's call, a table."""
+
+    what: str
+    fields: dict[str, Value | Cell]
+
+
+@frozen(eq=False)
+class Selector:
+    """Which of several alternatives holds.
+
+    A `ref` of type bool takes the first of two alternatives where it is true; an int one is the
+    index of the alternative.
+    """
+
+    ref: Ref
+    count: int
+
+
+class CellState(Enum):
+    """How far a lazy value has come."""
+
+    NEW = 0
+    RUNNING = 1
+    DONE = 2
+    FAILED = 3
+
+
+@define(eq=False)
+class Cell:
+    """A value computed at its first reading, with the rules that its computation stated."""
+
+    label: str
+    span: Span
+    compute: Callable[[], Value]
+    state: CellState = CellState.NEW
+    value: Value | None = None
+    effects: tuple[Effect, ...] = ()
+    failure: Failure | None = None
+    keep: object = None
+
+
+@frozen(eq=False)
+class Effect:
+    """A rule stated: `holds` is a bool of the graph.
+
+    `rule` names it (`die.reticle`), `path` says which record's it is. `text` makes the message.
+    """
+
+    rule: str
+    path: str
+    holds: Ref
+    severity: Severity
+    span: Span
+    text: MessageText
+    help: MessageText | None = None
+    place: Span | None = None
+
+
+@frozen(eq=False)
+class MessageText:
+    """A message to be: a template with the environment its holes are read in."""
+
+    template: ast.Template
+    env: Env
+
+
+@define(eq=False)
+class Frame:
+    """The local variables of a text, inside those of the text around it."""
+
+    names: dict[str, Value | Cell]
+    parent: Frame | None = None
+
+    def lookup(self, name: str) -> Value | Cell | None:
+        """The variable of that name, innermost first."""
+        frame: Frame | None = self
+        while frame is not None:
+            if name in frame.names:
+                return frame.names[name]
+            frame = frame.parent
+        return None
+
+
+@frozen(eq=False)
+class Env:
+    """Where an expression is read: its module, its variables, the records around it."""
+
+    scope: ModuleScope
+    frame: Frame | None = None
+    records: tuple[Component, ...] = ()
+
+    def extend(self, names: dict[str, Value | Cell]) -> Env:
+        """This environment with further variables."""
+        return Env(self.scope, Frame(names, self.frame), self.records)
+
+
+@frozen(eq=False)
+class Entry:
+    """One statement about a member: what remains of its path, and the statement's node."""
+
+    node: ast.Field | ast.Assign | ast.Amend | ast.Let | ast.Part | ast.Argument
+    rest: tuple[ast.Ident, ...] = ()
+
+
+@frozen(eq=False)
+class Block:
+    """The text of a kind, component, part, `with` or amendment, by member."""
+
+    entries: dict[str, tuple[Entry, ...]]
+    parts: tuple[str, ...] = ()
+    rules: tuple[ast.Rule, ...] = ()
+    allows: tuple[ast.Allow, ...] = ()
+    lets: tuple[ast.Let, ...] = ()
+
+
+@frozen(eq=False)
+class Layer:
+    """A block applied to a record.
+
+    With `own` the block's expressions see the record as `self`; otherwise they are read in `env`
+    as it stands (amendments by path). `kind` is set for a kind's own text. `count` is what the
+    declaration of a part says in brackets.
+    """
+
+    block: Block
+    env: Env
+    own: bool
+    kind: KindInfo | None = None
+    count: ast.Expr | None = None
+
+
+@frozen(eq=False)
+class Definition:
+    """Where a member of a record gets its value: an expression or part, then amendments."""
+
+    node: ast.Expr | ast.Part
+    env: Env
+    layer: Layer
+    amendments: tuple[Layer, ...]
+
+
+@define(eq=False)
+class Record:
+    """A component: layers of text, the one that wins first, those of the kinds last.
+
+    Members are evaluated lazily, each in this record, whatever layer they come from.
+    """
+
+    kind: KindInfo
+    layers: tuple[Layer, ...]
+    name: str
+    path: str
+    span: Span
+    cells: dict[str, Cell] = field(factory=dict)
+    envs: dict[int, Env] = field(factory=dict)
+
+
+@define(eq=False)
+class Merged:
+    """A component chosen by something unknown, read field by field."""
+
+    selector: Selector
+    alternatives: tuple[Component, ...]
+    kind: KindInfo
+    name: str
+    path: str
+    span: Span
+    cells: dict[str, Cell] = field(factory=dict)
+
+
+Component = Record | Merged
+Value = Ref | TextValue | EnumValue | ListValue | RangeValue | ResultValue | Record | Merged
