@@ -2,8 +2,9 @@
 
 Every operation gets a shape: what it computes, with constants left blank and params named. Under a
 reduction, consecutive operands with equal shapes (or a repeating pattern of shapes) are a segment.
-Reductions of the same segments that do not depend on one another form a group, so that what they
-share is still computed once.
+Reductions with as many repetitions that do not depend on one another form a group, so that what
+they share is still computed once. Groups that depend on one another compute it again, each in its
+own loop.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ REPEATS = 8  # fewer repetitions are left alone
 LONGEST_PERIOD = 64
 LEAST_SAVED = 64  # operations that a segment must save to be worth a loop
 MOST_WORK = 2.0  # operations run in the loop, for each one removed
+SMALL = 2000  # below this many operations a flat graph compiles in no time,
+AGAIN = 1.25  # so loops that compute shared values again must not do so by more than this
+ATTEMPTS = 20
 ARGS = frozenset(["argmin", "argmax"])
 
 
@@ -52,11 +56,20 @@ class Node:
 
 @frozen
 class Rolled:
-    """A segment as one pattern: `terms[q][m]` is the node of member m's operand in place q."""
+    """One segment of each member as one pattern.
 
-    segment: Segment
+    Segments have equal repeats. `terms[m][q]` is the node of member m's operand in place q.
+    """
+
+    segments: tuple[Segment, ...]
     nodes: tuple[Node, ...]
     terms: tuple[tuple[int, ...], ...]
+    kept: frozenset[int]
+
+    @property
+    def work(self) -> int:
+        """How many operations all rounds of the loop run."""
+        return sum(n.kind in ("op", "rows") for n in self.nodes) * self.segments[0].repeats
 
 
 @frozen
@@ -75,6 +88,9 @@ def plan(ops: Sequence[Op], roots: Sequence[int], tables: Sequence[Sequence[floa
     return Planner(ops, roots, tables).groups()
 
 
+Key = tuple[int, tuple[int, ...]]  # a level, and the repeats of the segments
+
+
 @define(eq=False)
 class Planner:
     """Finds the groups of one operation list."""
@@ -84,56 +100,56 @@ class Planner:
     tables: Sequence[Sequence[float]]
     shapes: list[int] = field(factory=list)
     uses: list[int] = field(factory=list)
-    removed: set[int] = field(factory=set)
+    segments: dict[int, tuple[Segment, ...]] = field(factory=dict)
+    matched: dict[tuple[tuple[int, ...], int], Rolled | None] = field(factory=dict)
 
     def groups(self) -> list[Group]:
-        """Outermost reductions first: what they take in is no longer a candidate."""
+        """Choose groups, drop what turns out not to be worth it, and choose again."""
         self.shapes = shapes(self.ops, self.tables)
         self.uses = use_counts(self.ops, self.roots)
-        found: list[Group] = []
         classes = self._classes()
-        for key in sorted(classes, key=lambda k: -k[0]):
-            members = [m for m in classes[key] if m not in self.removed]
-            group = self._group(members, key[1]) if members else None
-            if group is not None:
-                found.append(group)
-        return found
+        refused: set[tuple[Key, int]] = set()
+        for _ in range(ATTEMPTS):
+            chosen, gone = self._choose(classes, refused)
+            bad = self._not_worth(chosen, gone)
+            if not bad:
+                return [g for g in chosen.values() if g.rolled]
+            refused |= bad
+        return []
 
-    def _classes(self) -> dict[tuple[int, tuple[Segment, ...]], list[int]]:
-        """Candidates by level and segments. Those of one level cannot depend on each other."""
+    def _classes(self) -> dict[Key, list[int]]:
+        """Candidates by level and repeats. Those of one level cannot depend on each other."""
         level = [0] * len(self.ops)
-        segments: dict[int, tuple[Segment, ...]] = {}
-        classes: dict[tuple[int, tuple[Segment, ...]], list[int]] = {}
+        classes: dict[Key, list[int]] = {}
         for i, op in enumerate(self.ops):
             if not op.args:
                 continue
-            chosen = self._chooser(op, segments, level)
+            chosen = self._chooser(op, level)
             values = op.args if chosen is None else op.args[1:]
-            level[i] = max(level[a] + (a in segments) for a in values)
+            level[i] = max([level[a] + (a in self.segments) for a in values])
             if chosen is not None:
                 level[i] = level[chosen]
-                segments[i] = segments[chosen]
+                self.segments[i] = self.segments[chosen]
             elif op.code in NARY and len(op.args) >= REPEATS:
                 cut = self._segments(op.args)
                 if cut:
-                    segments[i] = cut
-            if i in segments:
-                classes.setdefault((level[i], segments[i]), []).append(i)
+                    self.segments[i] = cut
+            if i in self.segments:
+                repeats = tuple(s.repeats for s in self.segments[i])
+                classes.setdefault((level[i], repeats), []).append(i)
         return classes
 
-    def _chooser(
-        self, op: Op, segments: dict[int, tuple[Segment, ...]], level: list[int]
-    ) -> int | None:
+    def _chooser(self, op: Op, level: list[int]) -> int | None:
         """The candidate argmin that a gather reads, if its operands fall into equal segments."""
-        if op.code != "gather" or op.args[0] not in segments:
+        if op.code != "gather" or op.args[0] not in self.segments:
             return None
         choice = op.args[0]
         if self.ops[choice].code not in ARGS or len(self.ops[choice].args) != len(op.args) - 1:
             return None
-        if any(level[a] + (a in segments) > level[choice] for a in op.args[1:]):
+        if any(level[a] + (a in self.segments) > level[choice] for a in op.args[1:]):
             return None
         row = [self.shapes[a] for a in op.args[1:]]
-        for s in segments[choice]:
+        for s in self.segments[choice]:
             if row[s.start : s.stop - s.period] != row[s.start + s.period : s.stop]:
                 return None
         return choice
@@ -151,49 +167,117 @@ class Planner:
                 start = best.stop
         return tuple(found)
 
-    def _group(self, members: list[int], segments: tuple[Segment, ...]) -> Group | None:
-        kept = set(members)
-        members = [
-            m for m in members if self.ops[m].code != "gather" or self.ops[m].args[0] in kept
-        ]
-        operands = tuple(
-            self.ops[m].args[1:] if self.ops[m].code == "gather" else self.ops[m].args
-            for m in members
-        )
-        rolled = [r for s in segments if (r := self._roll(s, operands)) is not None]
-        return Group(tuple(members), operands, tuple(rolled)) if rolled else None
+    def _choose(
+        self, classes: dict[Key, list[int]], refused: set[tuple[Key, int]]
+    ) -> tuple[dict[Key, Group], set[int]]:
+        """The groups, outermost first (what they take in is no candidate any more), and the
+        operations that nothing reads once all of them are rolled."""
+        release = Release(self.ops, self.uses)
+        chosen: dict[Key, Group] = {}
+        for key in sorted(classes, key=lambda k: -k[0]):
+            members = self._still_there(classes[key], release.gone)
+            rolled: list[Rolled] = []
+            for n in range(len(key[1])):
+                found = None if (key, n) in refused or not members else self._match(members, n)
+                if found is not None:
+                    rolled.append(found)
+                    release.kept |= found.kept
+                    release.drop(self._operands(members, n))
+            operands = tuple(self._values(m) for m in members)
+            chosen[key] = Group(members, operands, tuple(rolled))
+        return chosen, release.gone
 
-    def _roll(self, segment: Segment, operands: Sequence[Sequence[int]]) -> Rolled | None:
-        """The segment as one pattern, if that removes enough operations."""
-        drops: dict[int, int] = {}
-        gone = self._gone([o[k] for o in operands for k in range(segment.start, segment.stop)],
-                          drops)  # fmt: skip
-        saved = sum(1 for i in gone if self.ops[i].code != "const")
-        if saved < LEAST_SAVED:
-            return None
-        matched = Matcher(self.ops, self.tables, int(MOST_WORK * saved / segment.repeats) + 1)
+    def _still_there(self, members: Sequence[int], gone: set[int]) -> tuple[int, ...]:
+        kept = {m for m in members if m not in gone}
+        return tuple(
+            m for m in members
+            if m in kept and (self.ops[m].code != "gather" or self.ops[m].args[0] in kept)
+        )  # fmt: skip
+
+    def _values(self, member: int) -> tuple[int, ...]:
+        op = self.ops[member]
+        return op.args[1:] if op.code == "gather" else op.args
+
+    def _operands(self, members: Sequence[int], n: int) -> list[int]:
+        row: list[int] = []
+        for m in members:
+            segment = self.segments[m][n]
+            row += self._values(m)[segment.start : segment.stop]
+        return row
+
+    def _match(self, members: tuple[int, ...], n: int) -> Rolled | None:
+        """Segment n of each member as one pattern, unless there is too much in it."""
+        if (members, n) not in self.matched:
+            self.matched[members, n] = self._roll(members, n)
+        return self.matched[members, n]
+
+    def _roll(self, members: tuple[int, ...], n: int) -> Rolled | None:
+        segments = tuple(self.segments[m][n] for m in members)
+        limit = int(MOST_WORK * len(self.ops) / segments[0].repeats) + 1
+        matcher = Matcher(self.ops, self.tables, limit)
         terms: list[tuple[int, ...]] = []
-        for q in range(segment.period):
-            places = range(segment.start + q, segment.stop, segment.period)
-            found = [matched.node(tuple([o[k] for k in places])) for o in operands]
-            if None in found:
+        for m, segment in zip(members, segments, strict=True):
+            values = self._values(m)
+            places = [
+                matcher.node(values[segment.start + q : segment.stop : segment.period])
+                for q in range(segment.period)
+            ]
+            if None in places:
                 return None
-            terms.append(tuple(f for f in found if f is not None))
-        for i, n in drops.items():
-            self.uses[i] -= n
-        self.removed.update(gone)
-        return Rolled(segment, tuple(matched.nodes), tuple(terms))
+            terms.append(tuple(p for p in places if p is not None))
+        kept = frozenset(node.index for node in matcher.nodes if node.kind == "same")
+        return Rolled(segments, tuple(matcher.nodes), tuple(terms), kept)
 
-    def _gone(self, todo: list[int], drops: dict[int, int]) -> set[int]:
-        """What is left without a reader once these uses are gone."""
-        gone: set[int] = set()
+    def _not_worth(self, chosen: dict[Key, Group], gone: set[int]) -> set[tuple[Key, int]]:
+        """The segments to leave flat: those that save little or do too much; else, if values that
+        loops compute again make a small graph slow, the one that saves least of its own."""
+        bad: set[tuple[Key, int]] = set()
+        counted: set[int] = set()
+        work = 0
+        worst: tuple[float, Key, int] | None = None
+        for key, group in chosen.items():
+            for rolled in group.rolled:
+                n = self.segments[group.members[0]].index(rolled.segments[0])
+                own = self._own(self._operands(group.members, n), gone)
+                if len(own) < LEAST_SAVED or rolled.work > MOST_WORK * len(own):
+                    bad.add((key, n))
+                share = len(own - counted) / max(rolled.work, 1)
+                worst = min(worst or (share, key, n), (share, key, n))
+                counted |= own
+                work += rolled.work
+        if not bad and worst is not None and len(counted) < SMALL and work > AGAIN * len(counted):
+            bad.add(worst[1:])
+        return bad
+
+    def _own(self, todo: list[int], gone: set[int]) -> set[int]:
+        """The operations, constants apart, below these that are gone."""
+        own: set[int] = set()
         while todo:
             i = todo.pop()
-            drops[i] = drops.get(i, 0) + 1
-            if drops[i] == self.uses[i] and i not in self.removed:
-                gone.add(i)
+            if i in gone and i not in own and self.ops[i].code != "const":
+                own.add(i)
                 todo.extend(self.ops[i].args)
-        return gone
+        return own
+
+
+@define(eq=False)
+class Release:
+    """Which operations are left without a reader when some uses are given up."""
+
+    ops: Sequence[Op]
+    uses: Sequence[int]
+    kept: set[int] = field(factory=set)
+    gone: set[int] = field(factory=set)
+    drops: dict[int, int] = field(factory=dict)
+
+    def drop(self, todo: list[int]) -> None:
+        """Give up one use of each of these."""
+        while todo:
+            i = todo.pop()
+            self.drops[i] = self.drops.get(i, 0) + 1
+            if self.drops[i] == self.uses[i] and i not in self.kept:
+                self.gone.add(i)
+                todo.extend(self.ops[i].args)
 
 
 @define(eq=False)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from hwdsl.codegen.ir import INT, REAL, Graph, LoopRegion, Op, Ref
+from hwdsl.codegen.ir import INT, REAL, Builder, Graph, LoopRegion, Op, Ref
 from hwdsl.codegen.passes.dead import dead
 from hwdsl.codegen.passes.plan import ARGS, Group, Rolled, plan
 from hwdsl.codegen.passes.rebuild import Rebuilder, Results, body_roots
@@ -95,21 +95,30 @@ class Roller(Rebuilder):
 
     def make(self, ops: Sequence[Op], group: Group, values: Sequence[Ref]) -> list[Ref]:
         """The values of a group's members: segments by loops, the operands between them flat."""
-        members = [ops[m] for m in group.members]
-        choosers = {m: n for n, m in enumerate(group.members)}
-        choice = [choosers[op.args[0]] if op.code == "gather" else n
-                  for n, op in enumerate(members)]  # fmt: skip
-        joiner = Joiner(self, members, choice)
-        state = State([None] * len(members), [None] * len(members))
-        at = 0
+        joiner = Joiner(self.builder, [ops[m] for m in group.members], followers(ops, group))
+        state = State([None] * len(group.members), [None] * len(group.members))
+        at = [0] * len(group.members)
         for rolled in group.rolled:
-            for k in range(at, rolled.segment.start):
-                joiner.flat(state, [values[o[k]] for o in group.operands], k)
+            self.flat(joiner, state, group, values, at, [s.start for s in rolled.segments])
             self.segment(joiner, state, rolled, ops, values)
-            at = rolled.segment.stop
-        for k in range(at, len(group.operands[0])):
-            joiner.flat(state, [values[o[k]] for o in group.operands], k)
+            at = [s.stop for s in rolled.segments]
+        self.flat(joiner, state, group, values, at, [len(o) for o in group.operands])
         return joiner.finish(state)
+
+    def flat(
+        self,
+        joiner: Joiner,
+        state: State,
+        group: Group,
+        values: Sequence[Ref],
+        start: Sequence[int],
+        stop: Sequence[int],
+    ) -> None:
+        """Take in the operands `start .. stop` of each member, outside loops."""
+        for n, after in joiner.after.items():
+            for k in range(start[n], stop[n]):
+                operands = {m: values[group.operands[m][k]] for m in (n, *after)}
+                joiner.take(state, n, operands, self.builder.const(k, INT), k == 0)
 
     def segment(
         self,
@@ -120,23 +129,25 @@ class Roller(Rebuilder):
         values: Sequence[Ref],
     ) -> None:
         """Run a segment as a loop and move `state` past it."""
-        b, segment = self.builder, rolled.segment
+        b = self.builder
+        repeats = rolled.segments[0].repeats
         start = joiner.carried(state)
         shared = [values[n.index] for n in rolled.nodes if n.kind == "same"]
         loop = b.open_loop(joiner.types(), within=[*start, *shared])
         inner = joiner.unpack(loop.states)
         made = self.nodes(rolled, ops, values, loop)
-        first = loop.variable
-        if segment.period > 1:
-            first = b.op("mul", first, b.const(segment.period, INT))
-        for q, terms in enumerate(rolled.terms):
-            offset = segment.start + q
-            place = b.op("add", first, b.const(offset, INT)) if offset else first
-            joiner.step(inner, [made[t] for t in terms], place, offset == 0)
-        last = b.const(segment.repeats - 1, INT)
-        out = loop.close(b.const(0, INT), last, segment.repeats, start, joiner.carried(inner))
-        after = joiner.unpack(out)
-        state.values, state.places = after.values, after.places
+        for n, after in joiner.after.items():
+            segment = rolled.segments[n]
+            first = b.op("mul", loop.variable, b.const(segment.period, INT))
+            for q in range(segment.period):
+                offset = segment.start + q
+                place = b.op("add", first, b.const(offset, INT)) if offset else first
+                operands = {m: made[rolled.terms[m][q]] for m in (n, *after)}
+                joiner.take(inner, n, operands, place, offset == 0)
+        last = b.const(repeats - 1, INT)
+        out = loop.close(b.const(0, INT), last, repeats, start, joiner.carried(inner))
+        done = joiner.unpack(out)
+        state.values, state.places = done.values, done.places
 
     def nodes(
         self, rolled: Rolled, ops: Sequence[Op], values: Sequence[Ref], loop: LoopRegion
@@ -153,7 +164,7 @@ class Roller(Rebuilder):
             elif node.kind == "table":
                 made.append(b.op("table", loop.variable, index=self.intern(node.row), type=op.type))
             elif node.kind == "rows":
-                length = len(node.row) // rolled.segment.repeats
+                length = len(node.row) // rolled.segments[0].repeats
                 row = b.op("mul", loop.variable, b.const(length, INT))
                 place = b.op("add", row, args[0], type=INT)
                 made.append(b.op("table", place, index=self.intern(node.row), type=op.type))
@@ -179,55 +190,48 @@ class Roller(Rebuilder):
 class Joiner:
     """How the members of a group take in one more operand each.
 
-    `choice[n]` is the argmin that member n, a gather, follows; for others it is n itself.
+    `after` has the members that are no gathers, each with the gathers that follow it.
     """
 
-    roller: Roller
+    builder: Builder
     members: list[Op]
-    choice: list[int]
+    after: dict[int, list[int]]
 
-    def flat(self, state: State, operands: list[Ref], k: int) -> None:
-        """Take in operand number k, outside loops."""
-        self.step(state, operands, self.roller.builder.const(k, INT), k == 0)
-
-    def step(self, state: State, operands: list[Ref], place: Ref, may_be_first: bool) -> None:
-        """Take in one operand of each member; `place` is its number."""
-        b = self.roller.builder
-        better: dict[int, Ref] = {}
-        before = list(state.values)
-        for n, op in enumerate(self.members):
-            old, new = before[n], operands[n]
-            if op.code in ARGS:
-                self._choose(state, n, new, place, may_be_first, better)
-            elif op.code != "gather":
-                state.values[n] = new if old is None else b.op(
-                    PAIRWISE[op.code], old, new, type=op.type
-                )  # fmt: skip
-        for n, op in enumerate(self.members):
-            if op.code == "gather":
-                old, new = before[n], operands[n]
-                won = better.get(self.choice[n])
-                state.values[n] = new if old is None or won is None else b.op(
-                    "select", won, new, old, type=op.type
-                )  # fmt: skip
-
-    def _choose(
-        self, state: State, n: int, new: Ref, place: Ref, may_be_first: bool, better: dict[int, Ref]
+    def take(
+        self, state: State, n: int, operands: dict[int, Ref], place: Ref, may_be_first: bool
     ) -> None:
-        """Keep the best operand and its number. The first is taken even if it is NaN; later ones
-        must be a number, and better than a number."""
-        b = self.roller.builder
+        """Take in one operand of member n and of its gathers; `place` is its number."""
+        b, op = self.builder, self.members[n]
+        old, new = state.values[n], operands[n]
+        if op.code in ARGS:
+            won = self._choose(state, n, new, place, may_be_first)
+            for m in self.after[n]:
+                best = state.values[m]
+                if won is None or best is None:
+                    state.values[m] = operands[m]
+                else:
+                    type = self.members[m].type
+                    state.values[m] = b.op("select", won, operands[m], best, type=type)
+        elif old is None:
+            state.values[n] = new
+        else:
+            state.values[n] = b.op(PAIRWISE[op.code], old, new, type=op.type)
+
+    def _choose(self, state: State, n: int, new: Ref, place: Ref, may_be_first: bool) -> Ref | None:
+        """Keep the best operand and its number; say when it is the new one. The first is taken
+        even if it is NaN; later ones must be a number, and better than a number."""
+        b = self.builder
         old, at = state.values[n], state.places[n]
         if old is None or at is None:
             state.values[n], state.places[n] = new, place
-            return
+            return None
         pair = (old, new) if self.members[n].code == "argmin" else (new, old)
         won = b.op("and", b.op("eq", new, new), b.op("not", b.op("le", *pair)))
         if may_be_first:
             won = b.op("or", won, b.op("eq", place, b.const(0, INT)))
-        better[n] = won
         state.values[n] = b.op("select", won, new, old, type=REAL)
         state.places[n] = b.op("select", won, place, at, type=INT)
+        return won
 
     def types(self) -> list[str]:
         """The types of the states that a loop carries."""
@@ -238,7 +242,7 @@ class Joiner:
 
     def carried(self, state: State) -> list[Ref]:
         """The states that a loop carries; a member without operands yet starts neutral."""
-        b = self.roller.builder
+        b = self.builder
         row: list[Ref] = []
         for op, value, place in zip(self.members, state.values, state.places, strict=True):
             neutral = START.get(op.code, 0.0)
@@ -272,13 +276,27 @@ class Joiner:
         return made
 
 
+def followers(ops: Sequence[Op], group: Group) -> dict[int, list[int]]:
+    """The members (by number in the group) that are no gathers, with the gathers at each."""
+    number = {m: n for n, m in enumerate(group.members)}
+    after: dict[int, list[int]] = {
+        n: [] for n, m in enumerate(group.members) if ops[m].code != "gather"
+    }
+    for n, m in enumerate(group.members):
+        if ops[m].code == "gather":
+            after[number[ops[m].args[0]]].append(n)
+    return after
+
+
 def group_needs(group: Group) -> list[int]:
     """The operations that a group's loops and flat operands read."""
     needs: list[int] = []
-    at = 0
     for rolled in group.rolled:
-        needs += [o[k] for o in group.operands for k in range(at, rolled.segment.start)]
         needs += [n.index for n in rolled.nodes if n.kind == "same"]
-        at = rolled.segment.stop
-    needs += [o[k] for o in group.operands for k in range(at, len(group.operands[0]))]
+    for n, operands in enumerate(group.operands):
+        at = 0
+        for rolled in group.rolled:
+            needs += operands[at : rolled.segments[n].start]
+            at = rolled.segments[n].stop
+        needs += operands[at:]
     return needs
