@@ -19,7 +19,7 @@ def literal(value: float) -> str:
         return "(-NAN)" if math.copysign(1.0, value) < 0 else "NAN"
     if math.isinf(value):
         return "(-INFINITY)" if value < 0 else "INFINITY"
-    text = value.hex()
+    text = float(value).hex()
     return f"({text})" if text.startswith("-") else text
 
 
