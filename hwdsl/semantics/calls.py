@@ -69,9 +69,9 @@ def _called(state: State, env: Env, node: ast.Call) -> Type:
 
 
 def _arguments_alone(state: State, env: Env, node: ast.Call) -> Type:
-    """Check the arguments of a call that leads nowhere."""
+    """Check the arguments of a call that leads nowhere; bare names may be cases of any enum."""
     for argument in node.arguments:
-        infer(state, env, argument.value)
+        infer(state, env, argument.value, POISON)
     return POISON
 
 

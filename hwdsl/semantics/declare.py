@@ -199,8 +199,8 @@ def _table(state: State, scope: ModuleScope, use: ast.Use, raw: RawTable) -> Non
                 use.span,
                 help="head each column with `name` or `name [unit]`",
             )
-        elif column is not None:
-            columns[name] = column
+        else:
+            columns[name] = column or (POISON, ())
     own_value(state, scope, alias.name, TableInfo(alias.name, columns, raw.digest))
 
 
