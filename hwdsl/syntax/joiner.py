@@ -82,7 +82,7 @@ class _Joiner:
                 keep -= 1
             self.give_up(keep, token.start)
             token.kind = BROKEN
-        elif (self.out and self.out[-1].kind in _AFTER) or self.continues(following):
+        elif self.unfinished(following) or self.continues(following):
             return
         token.depth = self.braces
         self.out.append(token)
@@ -127,6 +127,13 @@ class _Joiner:
         """Return the kinds of the token at an index and of the one after it."""
         first = self.tokens[at].kind
         return first, self.tokens[at + 1].kind if first != END else END
+
+    def unfinished(self, following: int) -> bool:
+        """Whether the line before goes on: not where a declaration follows an operator."""
+        before = self.out[-1].kind if self.out else END
+        if before in ("LBRACE", "COMMA"):
+            return True
+        return before in _AFTER and not self.starts_declaration(following)
 
     def continues(self, at: int) -> bool:
         """Whether the line starting with the token at an index continues the one before."""

@@ -173,9 +173,9 @@ class Parser:
         wanted = [k for k in self.tables.states[self.states[-1]] if k.isupper() or k[0] == "_"]
         expected = describe({k for k in [*wanted, END] if self.accepts(k)})
         message, remedy = expected.message(token, self.source)
-        self.diagnostics.error(
-            "syntax-error", message, Span(self.source, token.start, token.end), help=remedy
-        )
+        end = token.start if token.kind == "_NL" else token.end
+        span = Span(self.source, token.start, end)
+        self.diagnostics.error("syntax-error", message, span, help=remedy)
 
     def too_deep(self, start: int, end: int) -> None:
         """Report a tree of too many levels."""

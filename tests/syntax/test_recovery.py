@@ -1,0 +1,226 @@
+"""Wrong text: each error once, by its name, and the rest of the file still read."""
+
+import time
+
+import pytest
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.source import Source
+from hwdsl.syntax import ast, parse, parse_expression
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def run(text: str, edition: str = "edition 2026\n") -> tuple[ast.Module, Diagnostics]:
+    diagnostics = Diagnostics()
+    return parse(Source("t.hw", edition + text), diagnostics), diagnostics
+
+
+def found(text: str) -> list[tuple[str, str]]:
+    _, diagnostics = run(text)
+    return [(d.name, d.span.text if d.span else "") for d in diagnostics.items]
+
+
+def test_two_errors_and_not_a_third() -> None:
+    tree, diagnostics = run(
+        "kind k {\n  a : real = ]\n  b : real = 1\n}\nlet c = 1\nlet d = 2 2\nlet e = 3\n"
+    )
+    assert [(d.name, str(d.span)) for d in diagnostics.items] == [
+        ("syntax-error", "t.hw:3:14"),
+        ("syntax-error", "t.hw:7:11"),
+    ]
+    kind = tree.items[0]
+    assert isinstance(kind, ast.Kind)
+    assert [m.span.text for m in kind.members] == ["b : real = 1"]
+    assert [i.span.text for i in tree.items[1:]] == ["let c = 1", "let e = 3"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fn f(a: real) -> real {\n  let b = 1\n  b +* 2\n}\n",
+        "fn f(a: real) -> real {\n  let b = = 1\n  b\n}\n",
+        "evaluator e {\n  param x : int = = 1\n  output y = 1\n}\n",
+        "let a = iterate k in 1 .. 3 {\n  state u : = 0\n  next u = 1\n}\n",
+        "let a = match b {\n  c = 1\n  d => 2\n}\n",
+        "package p {\n  die d : { a = 1 }\n  memory m : HBM\n}\n",
+        "let a = b with {\n  c 1\n}\n",
+        "enum e { a, 1, b }\n",
+        "claim c {\n  expect\n  expect a == 1\n}\n",
+        "let a = )\n",
+        "use std.\n",
+        "}\n",
+    ],
+)
+def test_one_error_each_and_the_rest_is_read(text: str) -> None:
+    tree, diagnostics = run(f"{text}let last = 1\n")
+    assert [d.name for d in diagnostics.items] == ["syntax-error"]
+    assert tree.items[-1].span.text == "let last = 1"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "place"),
+    [
+        ("let a = 1e3m\n", "bad-number", "1e3m"),
+        ("let a = 4x\n", "bad-number", "4x"),
+        ("let a = 0x10\n", "bad-number", "0x10"),
+        ("let a = 1e999\n", "bad-number", "1e999"),
+        ("let a = 1e-999\n", "bad-number", "1e-999"),
+        ("let a = 1 m^999999999\n", "bad-number", "999999999"),
+        ("let a = b // 2\n", "floor-division", "//"),
+        ("let a = 3 µs\n", "unknown-character", "µ"),
+        ("let a = 3 °C\n", "unknown-character", "°"),
+        ("let a = \x00\n", "unknown-character", "\x00"),
+        ("let a = f(1, 2\nlet b = 3\n", "unclosed-bracket", "("),
+        ("let a = [1, 2\nfn f() -> real = 1\n", "unclosed-bracket", "["),
+        ("kind k {\n  a : real\nkind j {}\n", "unclosed-bracket", "{"),
+        ("kind k {\n  a : real = f(1\n}\n", "unclosed-bracket", "("),
+        ("kind k {\n  a : real\n", "unclosed-bracket", "{"),
+        ('let a = "abc\n', "unterminated-text", '"abc'),
+        ('let a = "\\q"\n', "syntax-error", "\\q"),
+        ("let a = b^(1/0)\ntype t = a^(1/0)\n", "bad-number", "0"),
+        ("unit u = 2 m offset\n", "syntax-error", ""),
+        ('kind k {\n  require r: a else "{b +}"\n}\n', "syntax-error", ""),
+        ('kind k {\n  require r: a else "}"\n}\n', "syntax-error", "}"),
+        ("type t = 2 / a\n", "syntax-error", "2"),
+    ],
+)
+def test_named_errors(text: str, name: str, place: str) -> None:
+    tree, diagnostics = run(f"{text}\nlet last = 1\n")
+    assert [(d.name, d.span.text if d.span else "") for d in diagnostics.items] == [(name, place)]
+    assert diagnostics.items[0].help or name == "syntax-error"
+    if name != "unclosed-bracket" or "let b" in text:
+        assert tree.items[-1].span.text == "let last = 1"
+
+
+def test_suggestions() -> None:
+    _, diagnostics = run("let a = 3 µs\nlet b = 20 °C\nlet c = a // 2\nlet d = 1 + match a { }\n")
+    helps = [d.help or "" for d in diagnostics.items]
+    assert "`us`" in helps[0]
+    assert "`degC`" in helps[1]
+    assert any("floor(a / 2)" in h for h in helps)
+    assert any("parentheses" in h for h in helps)
+
+
+def test_expected_in_plain_words() -> None:
+    _, diagnostics = run("let = 1\nlet a = \nkind k {\n  a : real 3\n}\n")
+    messages = " ".join(d.message for d in diagnostics.items)
+    assert "expected a name, found `=`" in messages
+    assert "expected an expression" in messages
+    assert not any(c in messages for c in ("__", "LBRACE", "_NL", "$"))
+
+
+@pytest.mark.parametrize(
+    ("edition", "names"),
+    [("", ["missing-edition"]), ("edition 1999\n", ["unknown-edition"]), ("edition 2026\n", [])],
+)
+def test_editions(edition: str, names: list[str]) -> None:
+    _, diagnostics = run("let a = 1\n", edition)
+    assert [d.name for d in diagnostics.items] == names
+    assert diagnostics.failed == (names == ["unknown-edition"])
+
+
+N = 20_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "let a = " + "(" * N + "1" + ")" * N,
+        "let a = " + "[" * N,
+        "let a = " + "[" * N + "]" * N,
+        "let a = " + "-" * N + "1",
+        "let a = " + "1 + " * N + "1",
+        "let a = " + "b ^ " * N + "b",
+        "let a = " + "not " * N + "b",
+        "let a = " + "if b then c else " * N + "d",
+        "let a = b" + ".c" * N,
+        "let a = b" + "(1)" * N,
+        "let a = " + "b with { c = " * N + "1" + "}" * N,
+        "a b {\n" * N + "}\n" * N,
+        "a b {\n" * N,
+        "type t = " + "[" * N + "a" + "]" * N,
+        "]\n" * N,
+        "µ\n" * N,
+        '"\n' * N,
+        "let a = (\n" * N,
+        "9" * 1_000_000,
+        "let a = " + "9" * 1_000_000,
+        'let a = "' + "{" * N + '"',
+        "\x00" * N,
+        "\r" * N,
+    ],
+    ids=lambda t: t[:20],
+)
+def test_nothing_is_too_much(text: str) -> None:
+    start = time.perf_counter()
+    tree, diagnostics = run(text + "\nlet last = 1\n")
+    assert time.perf_counter() - start < 5
+    assert len(diagnostics.items) <= 200
+    for item in tree.items:
+        assert height(item) <= 250
+
+
+def height(node: object) -> int:
+    """Return the height of a tree without recursion, so that a tall one fails only the test."""
+    best, waiting = 0, [(node, 1)]
+    while waiting:
+        one, level = waiting.pop()
+        best = max(best, level)
+        parts = one if isinstance(one, tuple) else ()
+        if isinstance(one, ast.Node):
+            parts = tuple(getattr(one, a.name) for a in one.__attrs_attrs__)
+            level += 1
+        waiting.extend((p, level) for p in parts if isinstance(p, ast.Node | tuple))
+    return best
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["-" * 300 + "1", "1" + " + 1" * 300, "[" * 300 + "]" * 300, "if a then b else " * 300 + "c"],
+)
+def test_too_deep(text: str) -> None:
+    assert [n for n, _ in found(f"let a = {text}\nlet b = 1\n")] == ["too-deep"]
+    diagnostics = Diagnostics()
+    assert parse_expression(Source("t", text), diagnostics) is None
+    assert [d.name for d in diagnostics.items] == ["too-deep"]
+
+
+def test_a_long_file_takes_linear_time() -> None:
+    def seconds(lines: int) -> float:
+        text = "".join(f"let a{i} = b * {i} + c({i}, d = 3 GB)\n" for i in range(lines))
+        start = time.perf_counter()
+        tree, diagnostics = run(text)
+        assert len(tree.items) == lines
+        assert diagnostics.items == []
+        return time.perf_counter() - start
+
+    assert seconds(8_000) < 8 * max(seconds(2_000), 0.05)
+
+
+PIECES = [
+    *"()[]{},:=.|^%+-*/<>#\"\n\\",
+    " ", "//", "..", "->", "=>", "==", "\r\n", "##", "#!", "edition 2026", "let", "fn", "kind",
+    "evaluator", "claim", "param", "choice", "output", "require", "match", "iterate", "with", "for",
+    "in", "if", "then", "else", "within", "factor", "unit", "prefix", "offset", "type", "use",
+    "enum", "a", "b", "3 GB/s", "31 %", "1e3m", "1", '"{a}"', "µ", "\x00", "\ufeff", "state", "next",
+    "until", "source", "ref", "and", "not", "table", "calibrated", "from",
+]  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=60), st.sampled_from(["", " "]))
+def test_any_pieces_give_a_tree_or_diagnostics(pieces: list[str], between: str) -> None:
+    tree, diagnostics = run(between.join(pieces))
+    assert isinstance(tree, ast.Module)
+    for d in diagnostics.items:
+        assert d.span is not None
+        assert 0 <= d.span.start <= d.span.end <= len(tree.source.text)
+        assert d.message
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=200))
+def test_any_text_gives_a_tree_or_diagnostics(text: str) -> None:
+    tree, _ = run(text, "")
+    assert isinstance(tree, ast.Module)
+    parse_expression(Source("t", text), Diagnostics())

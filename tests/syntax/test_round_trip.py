@@ -1,0 +1,411 @@
+"""Formatting and serialising trees: nothing is lost, and doing it twice changes nothing."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.source import Source, Span
+from hwdsl.syntax import ast, format_module, parse
+from hwdsl.syntax.compare import shape
+from hwdsl.syntax.serialise import DataError, from_data, to_data
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((Path(__file__).parent / "examples").glob("*.hw"))
+FILES = EXAMPLES + sorted((ROOT / "library").rglob("*.hw"))
+NOWHERE = Span(Source("", ""), 0, 0)
+QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def read(text: str) -> tuple[ast.Module, Diagnostics]:
+    diagnostics = Diagnostics()
+    return parse(Source("t.hw", text), diagnostics), diagnostics
+
+
+def check_round_trip(tree: ast.Module) -> str:
+    text = format_module(tree)
+    again, diagnostics = read(text)
+    assert [d.message for d in diagnostics.items if d.name != "missing-edition"] == [], text
+    assert shape(again) == shape(tree), text
+    assert format_module(again) == text
+    return text
+
+
+# --- trees -------------------------------------------------------------------------------------
+
+NAMES = st.sampled_from(["a", "b", "rate", "hbm_bandwidth", "x1", "source", "unit", "help", "from"])
+KIND_WORDS = st.sampled_from(["die", "memory", "package"])
+UNIT_NAMES = st.sampled_from(["GB", "s", "m", "USD", "Mtoken"])
+DIGITS = st.sampled_from(["0", "1", "3.5", "1_000", "2e-3", "16.7", "1e9"])
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\r\ufeff"), max_size=12)
+
+
+def ident() -> st.SearchStrategy[ast.Ident]:
+    return NAMES.map(lambda n: ast.Ident(NOWHERE, n))
+
+
+def many(of: st.SearchStrategy[Any], low: int = 0, high: int = 3) -> st.SearchStrategy[Any]:
+    return st.lists(of, min_size=low, max_size=high).map(tuple)
+
+
+def node(cls: type, *fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.tuples(*fields).map(lambda values: cls(NOWHERE, *values))
+
+
+PATHS = many(ident(), 1, 3)
+NONE = st.none()
+
+
+@st.composite
+def units(draw: st.DrawFn, low: int = 1) -> ast.UnitExpr:
+    factors = [
+        ast.UnitFactor(NOWHERE, draw(UNIT_NAMES), draw(st.sampled_from([1, 2, -1, -3])))
+        for _ in range(draw(st.integers(low, 3)))
+    ]
+    if factors and draw(st.booleans()):
+        factors[0] = ast.UnitFactor(NOWHERE, "%", factors[0].power)
+    return ast.UnitExpr(NOWHERE, tuple(factors))
+
+
+TYPES: st.SearchStrategy[Any] = st.recursive(
+    node(ast.TypeName, PATHS) | node(ast.TypeOne) | node(ast.TypeRef, PATHS),
+    lambda t: (
+        node(ast.TypeBinary, st.sampled_from("*/"), t, t)
+        | node(ast.TypePower, t, st.integers(-9, 9), st.integers(1, 4))
+        | node(ast.TypeList, t)
+    ),
+    max_leaves=5,
+)
+
+
+def numbers() -> st.SearchStrategy[ast.Number]:
+    return node(ast.Number, DIGITS)
+
+
+def leaves(texts: bool) -> st.SearchStrategy[Any]:
+    found = numbers() | node(ast.Quantity, DIGITS, units()) | node(ast.Name, NAMES)
+    found |= node(ast.Bool, st.booleans())
+    return found | node(ast.Text, TEXTS) if texts else found
+
+
+def larger(e: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    ops = st.sampled_from(["+", "-", "*", "/", "^", "and", "or", ".."])
+    chain = st.integers(2, 3).flatmap(
+        lambda n: node(
+            ast.Compare,
+            many(e, n, n),
+            many(st.sampled_from(["<", "==", ">=", "!="]), n - 1, n - 1),
+        )
+    )
+    generators = many(node(ast.Generator, ident(), e), 1, 2)
+    argument = node(ast.Argument, NONE | ident(), e)
+    reduced = node(ast.Comprehension, e, generators, NONE | e, st.just(False))
+    return (
+        st.builds(lambda op, a, b: ast.Binary(NOWHERE, op, a, b, NOWHERE), ops, e, e)
+        | node(ast.Unary, st.sampled_from(["-", "+", "not"]), e)
+        | chain
+        | node(ast.Attr, e, ident())
+        | node(ast.Index, e, e)
+        | node(ast.Call, e, many(argument))
+        | node(ast.Call, e, many(node(ast.Argument, NONE, reduced), 1, 1))
+        | node(ast.ListLit, many(e))
+        | node(ast.Comprehension, e, generators, NONE | e, st.just(True))
+        | node(ast.Cond, e, e, e)
+    )
+
+
+def blocks(e: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    let = node(ast.Let, ident(), NONE | TYPES, e)
+    pattern = st.one_of(
+        st.builds(lambda p: ast.Pattern(NOWHERE, path=p), PATHS),
+        st.builds(lambda n: ast.Pattern(NOWHERE, number=n), st.sampled_from(["1", "-2", "3.5"])),
+        st.just(ast.Pattern(NOWHERE)),
+    )
+    step = (
+        node(ast.State, ident(), TYPES, e)
+        | node(ast.Next, ident(), NONE | e, e)
+        | node(ast.Until, e)
+        | let
+    )
+    return (
+        node(ast.With, e, many(node(ast.Assign, PATHS, e)))
+        | node(ast.Match, e, many(node(ast.Arm, many(pattern, 1, 2), e), 1))
+        | node(ast.Iterate, ident(), e, many(step, 1))
+    )
+
+
+FLAT: st.SearchStrategy[Any] = st.recursive(leaves(False), larger, max_leaves=6)
+EXPRS: st.SearchStrategy[Any] = st.recursive(
+    leaves(True), lambda e: larger(e) | blocks(e), max_leaves=12
+)
+
+
+@st.composite
+def templates(draw: st.DrawFn) -> ast.Template:
+    parts: list[str | ast.Hole] = []
+    for _ in range(draw(st.integers(0, 3))):
+        if (not parts or not isinstance(parts[-1], str)) and (text := draw(TEXTS)):
+            parts.append(text)
+        parts.append(ast.Hole(NOWHERE, draw(FLAT), draw(NONE | units(0))))
+    return ast.Template(NOWHERE, tuple(parts))
+
+
+DOCS = st.sampled_from(["", "One line.", "Two\nlines.", "A gap\n\n  and an indent."])
+LETS = node(ast.Let, ident(), NONE | TYPES, EXPRS, DOCS)
+RULES = node(ast.Rule, ident(), st.booleans(), EXPRS, NONE | templates(), NONE | templates(), DOCS)
+FNS = node(
+    ast.Fn,
+    ident(),
+    many(ident(), 0, 2),
+    many(node(ast.Parameter, ident(), TYPES, NONE | EXPRS, st.booleans())),
+    TYPES,
+    many(LETS, 0, 2),
+    EXPRS,
+    DOCS,
+)
+SIMPLE = (
+    node(ast.Field, ident(), TYPES, NONE | EXPRS, DOCS)
+    | node(ast.Assign, PATHS, EXPRS)
+    | LETS
+    | RULES
+    | node(ast.SourceNote, TEXTS)
+    | node(ast.Allow, PATHS, TEXTS)
+    | FNS
+)
+
+
+def part(members: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    word = KIND_WORDS.map(lambda n: ast.Ident(NOWHERE, n))
+    return node(ast.Part, word, ident(), NONE | EXPRS, NONE | PATHS, many(members), DOCS)
+
+
+MEMBERS = SIMPLE | part(SIMPLE) | node(ast.Amend, PATHS, many(SIMPLE))
+QUESTIONS = (
+    node(ast.Param, ident(), TYPES, NONE | EXPRS, NONE | EXPRS, DOCS)
+    | node(ast.Choice, ident(), TYPES, EXPRS, NONE | EXPRS, DOCS)
+    | node(ast.Output, ident(), units(0), NONE, EXPRS, DOCS)
+    | node(ast.Output, ident(), NONE, NONE | TYPES, EXPRS, DOCS)
+    | LETS
+    | RULES
+)
+EXPECTS = (
+    node(ast.Expect, EXPRS, NONE, st.just(""), st.sampled_from(["", "calibration", "identity"]))
+    | node(ast.Expect, EXPRS, EXPRS, st.sampled_from(["", "relative", "absolute"]))
+    | node(ast.Expect, EXPRS, numbers(), st.just("factor"))
+)
+ITEMS = (
+    node(ast.Use, PATHS, NONE, NONE | ident(), NONE | many(ident(), 1, 20))
+    | node(ast.Use, st.just(()), TEXTS, NONE | ident(), NONE)
+    | node(ast.Dimension, ident(), DOCS)
+    | node(ast.UnitDecl, ident(), EXPRS, NONE, NONE | EXPRS, many(ident(), 0, 4), DOCS)
+    | node(ast.UnitDecl, ident(), NONE, TYPES, NONE, many(ident(), 0, 4), DOCS)
+    | node(ast.TypeAlias, ident(), TYPES, DOCS)
+    | node(ast.Enum, ident(), many(ident(), 1, 4), DOCS)
+    | node(ast.Kind, ident(), NONE | PATHS, many(MEMBERS), DOCS)
+    | FNS
+    | part(MEMBERS)
+    | node(ast.Evaluator, ident(), many(QUESTIONS), DOCS)
+    | node(ast.Claim, ident(), many(EXPECTS | LETS | node(ast.Assume, TEXTS)), DOCS)
+    | LETS
+    | node(ast.Allow, PATHS, TEXTS)
+    | node(ast.Calibrated, ident(), TYPES, EXPRS, NONE | EXPRS, TEXTS, DOCS)
+    | node(
+        ast.Display,
+        st.sampled_from(["table", "figure"]),
+        ident(),
+        many(node(ast.Assign, many(ident(), 1, 1), EXPRS)),
+        DOCS,
+    )
+)
+
+
+@QUICK
+@given(many(ITEMS, 0, 3), st.sampled_from(["", "About.", "About\nthis."]))
+def test_any_tree_comes_back(items: tuple[Any, ...], doc: str) -> None:
+    tree = ast.Module(Source("", ""), 2026, items, (), doc)
+    check_round_trip(tree)
+
+
+@QUICK
+@given(many(ITEMS, 0, 3))
+def test_any_tree_comes_back_from_data(items: tuple[Any, ...]) -> None:
+    tree = ast.Module(Source("", ""), 2026, items, (ast.Comment(0, "# x", True),), "doc")
+    data = json.loads(json.dumps(to_data(tree)))
+    again = from_data(data, tree.source)
+    assert shape(again) == shape(tree)
+    assert again.comments[0].text == "# x"
+    assert to_data(again) == data
+
+
+# --- files -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_files_round_trip(path: Path) -> None:
+    tree, diagnostics = read(path.read_text("utf-8"))
+    assert diagnostics.items == []
+    text = check_round_trip(tree)
+    again, _ = read(text)
+    assert [c.text for c in again.comments] == [c.text for c in tree.comments]
+    assert all(len(line) <= 100 for line in text.splitlines())
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_spans_come_back_from_data(path: Path) -> None:
+    tree, _ = read(path.read_text("utf-8"))
+    again = from_data(to_data(tree), tree.source)
+    assert [i.span.text for i in again.items] == [i.span.text for i in tree.items]
+
+
+@QUICK
+@given(st.data())
+def test_mutated_files_never_fail(data: st.DataObject) -> None:
+    text = data.draw(st.sampled_from(EXAMPLES)).read_text("utf-8")
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(text)))
+        end = min(len(text), start + data.draw(st.integers(0, 8)))
+        new = data.draw(st.sampled_from(["", "\n", "# c\n", "## d\n", "{", ")", "x", " 3 GB", "}"]))
+        text = text[:start] + new + text[end:]
+    tree, diagnostics = read(text)
+    formatted = format_module(tree)
+    again, more = read(formatted)
+    if not diagnostics.failed:
+        assert not more.failed, formatted
+        assert shape(again) == shape(tree)
+        assert len(again.comments) == len(tree.comments)
+        assert format_module(again) == formatted
+
+
+@QUICK
+@given(st.data())
+def test_comments_anywhere_are_kept(data: st.DataObject) -> None:
+    text = data.draw(st.sampled_from(EXAMPLES)).read_text("utf-8")
+    lines = text.splitlines()
+    for i in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(1, len(lines) - 1))
+        if data.draw(st.booleans()):
+            lines.insert(at, f"   # note {i}")
+        elif '"' not in lines[at] and "#" not in lines[at]:
+            lines[at] += f" # note {i}"
+    tree, diagnostics = read("\n".join(lines))
+    assert diagnostics.items == []
+    formatted = format_module(tree)
+    again, _ = read(formatted)
+    assert sorted(c.text for c in again.comments) == sorted(c.text for c in tree.comments)
+    assert shape(again) == shape(tree), formatted
+    assert format_module(again) == formatted
+
+
+def test_canonical_text() -> None:
+    tree, _ = read(
+        "edition 2026\nuse  a.b:c ,d\nkind k{a:real=1 # one\n\n\n\nlong_name : [ real ]\n"
+        "# a note\nb : x*(y/z)^(1/2) = if c then(1+2)else -(3 m)^2}\nlet x=(a+b)*c^(-d)  # last\n"
+    )
+    assert format_module(tree) == (
+        "edition 2026\n"
+        "use a.b: c, d\n"
+        "\n"
+        "kind k {\n"
+        "    a : real = 1  # one\n"
+        "\n"
+        "    long_name : [real]\n"
+        "    # a note\n"
+        "    b         : x * (y / z)^(1/2) = if c then 1 + 2 else -(3 m)^2\n"
+        "}\n"
+        "\n"
+        "let x = (a + b) * c^-d  # last\n"
+    )
+
+
+def test_long_lines_break_in_brackets() -> None:
+    names = ", ".join(f"argument_{i} = value_{i}" for i in range(8))
+    terms = " + ".join(f"a_rather_long_term_{i}" for i in range(8))
+    tree, _ = read(f"edition 2026\nlet x = f({names})\nlet y = g(max({terms}), 1)\n")
+    text = check_round_trip(tree)
+    assert "\n    argument_3 = value_3,\n" in text
+    assert "\n            + a_rather_long_term_3\n" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+# --- data --------------------------------------------------------------------------------------
+
+
+def example_data() -> tuple[Any, Source]:
+    source = Source("t", "edition 2026\n## D.\nlet a = f(b, c = 1) # x\nkind k { a : real }\n")
+    return json.loads(json.dumps(to_data(parse(source, Diagnostics())))), source
+
+
+def break_version(data: Any) -> None:
+    data["version"] = 0
+
+
+def break_class(data: Any) -> None:
+    data["rows"][0][0] = "Module"
+
+
+def break_place(data: Any) -> None:
+    data["rows"][0][2] = 10_000
+
+
+def break_order(data: Any) -> None:
+    data["rows"].reverse()
+
+
+def break_field(data: Any) -> None:
+    data["rows"][0][3] = 7
+
+
+def break_length(data: Any) -> None:
+    data["rows"][0].append(1)
+
+
+def break_item(data: Any) -> None:
+    data["items"][0] = 0
+
+
+def break_comment(data: Any) -> None:
+    data["comments"][0] = [0, 0, 0]
+
+
+def break_depth(data: Any) -> None:
+    last = data["items"][0]
+    name = data["rows"][0]
+    rows = [*data["rows"], ["Name", 0, 0, "a"]]
+    for _ in range(300):
+        rows.append(["Unary", 0, 0, "-", len(rows) - 1])
+    rows.append(["Let", 0, 0, 0, None, len(rows) - 1, ""])
+    assert name[0] == "Ident"
+    assert last < len(rows)
+    data["rows"], data["items"] = rows, [len(rows) - 1]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [break_version, break_class, break_place, break_order, break_field, break_length, break_item,
+     break_comment, break_depth],
+)  # fmt: skip
+def test_wrong_data_is_refused(change: Any) -> None:
+    data, source = example_data()
+    change(data)
+    with pytest.raises(DataError):
+        from_data(data, source)
+
+
+@QUICK
+@given(st.data())
+def test_damaged_data_gives_a_tree_or_an_error(data: st.DataObject) -> None:
+    tree, source = example_data()
+    row = data.draw(st.sampled_from(tree["rows"]))
+    at = data.draw(st.integers(0, len(row) - 1))
+    row[at] = data.draw(
+        st.none() | st.integers(-3, 40) | st.text(max_size=3) | st.lists(st.integers(-1, 20))
+        | st.booleans() | st.floats()
+    )  # fmt: skip
+    try:
+        again = from_data(tree, source)
+    except DataError:
+        return
+    format_module(again)
