@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 from hwdsl.codegen.ir import INT, Ref
 from hwdsl.elaborate import reducers
@@ -101,7 +102,7 @@ def _points(m: Machine, expr: ast.Call, args: list[Value]) -> tuple[list[float],
             f"{len(xs)} points",
             expr.span,
         )
-    if any(not a < b for a, b in zip(xs, xs[1:], strict=False)):
+    if any(not a < b for a, b in pairwise(xs)):
         raise Failure("table-points", "the points of a table must increase", xs_node.span)
     return xs, ys
 

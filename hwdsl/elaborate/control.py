@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from hwdsl.codegen.ir import INT, Ref
 from hwdsl.elaborate.loops import iterate
@@ -69,7 +70,7 @@ def _match_cases(m: Machine, expr: ast.Match, subject: EnumValue, env: Env) -> V
             here = m.case(selector, cases[0])
             for i in cases[1:]:
                 here = m.op(arm, "or", here, m.case(selector, i))
-            values[arm] = m.masked(here, lambda arm=arm: m.evaluate(arm.value, env))
+            values[arm] = m.masked(here, partial(m.evaluate, arm.value, env))
     return merge(m, selector, [values[arm] for arm in arms], expr.span)
 
 

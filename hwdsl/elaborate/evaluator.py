@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from attrs import define, field
 
@@ -14,6 +15,7 @@ from hwdsl.elaborate.machine import Machine, run_deep
 from hwdsl.elaborate.model import ModelComponent, model_of
 from hwdsl.elaborate.quantities import PURE, coherent_unit
 from hwdsl.elaborate.rules import Waivers, Walk, state_rule, waived
+from hwdsl.elaborate.selection import items_of
 from hwdsl.elaborate.values import (
     Cell,
     Effect,
@@ -67,11 +69,11 @@ def open_evaluator(
                 names[name] = given[name]
             else:
                 names[name] = Cell(
-                    name, node.name.span, lambda node=node: _free_value(m, instance, node, free)
+                    name, node.name.span, partial(_free_value, m, instance, node, free)
                 )
         elif isinstance(node, ast.Let | ast.Output):
             names[node.name.name] = Cell(
-                node.name.name, node.name.span, lambda node=node: m.evaluate(node.value, env)
+                node.name.name, node.name.span, partial(m.evaluate, node.value, env)
             )
     return instance
 
@@ -103,7 +105,7 @@ def rules_of(m: Machine, instance: Instance, report: Callable[[Failure], None]) 
         if isinstance(node, ast.Let | ast.Output):
             name = node.name.name
             try:
-                value, effects = m.collect(lambda name=name: m.read(instance.names[name]))
+                value, effects = m.collect(partial(m.read, instance.names[name]))
                 found.extend(effects)
                 walk.value(value, name, waivers)
             except Failure as failure:
@@ -217,8 +219,6 @@ def _output(
     type_ = declared.element if isinstance(declared, ListType) else declared
     labels: tuple[str, ...] = ()
     if isinstance(declared, ListType):
-        from hwdsl.elaborate.selection import items_of
-
         items = items_of(m, value, node.value.span)
         named = value.labels if isinstance(value, ListValue) else None
         labels = named or tuple(str(i) for i in range(len(items)))
@@ -293,27 +293,22 @@ def broken(m: Machine, effect: Effect) -> Diagnostic:
 
 
 def _rule_info(m: Machine, name: str, group: Sequence[Effect]) -> RuleInfo:
-    def violated(values: Mapping[str, float]) -> tuple[Effect, messages.Numbers]:
-        numbers = messages.at_point(m, values)
-        holds = numbers([e.holds for e in group])
-        return next((e for e, h in zip(group, holds, strict=True) if h != 1.0), group[0]), numbers
-
-    def message(values: Mapping[str, float]) -> str:
+    def message(point: Sequence[float]) -> str:
         def work() -> str:
-            effect, numbers = violated(values)
-            return messages.render(m, effect.text, numbers)
-
-        return run_deep(work)
-
-    def help(values: Mapping[str, float]) -> str:
-        def work() -> str:
-            effect, numbers = violated(values)
-            return "" if effect.help is None else messages.render(m, effect.help, numbers)
+            numbers = messages.at_point(m, point)
+            held = numbers([e.holds for e in group])
+            broken = next((e for e, h in zip(group, held, strict=True) if h != 1.0), group[0])
+            return messages.render(m, broken.text, numbers)
 
         return run_deep(work)
 
     first = group[0]
-    has_help = any(e.help is not None for e in group)
+    help = next((e.help for e in group if e.help is not None), None)
     return RuleInfo(
-        name, first.rule, first.severity, first.span, message, help if has_help else None
+        name,
+        first.rule,
+        first.severity,
+        first.span,
+        message,
+        None if help is None else messages.render(m, help, messages.known_only),
     )

@@ -28,6 +28,7 @@ from hwdsl.elaborate.values import (
 from hwdsl.semantics.symbols import (
     Builtin,
     Case,
+    Checked,
     ComponentInfo,
     EnclosingRecord,
     EnumInfo,
@@ -43,7 +44,6 @@ from hwdsl.semantics.symbols import (
     ValueInfo,
 )
 from hwdsl.semantics.types import Int
-from hwdsl.source import Span
 from hwdsl.syntax import ast
 
 # --- literals ----------------------------------------------------------------------------------
@@ -333,7 +333,7 @@ def _call_method(m: Machine, of: Component, name: str, expr: ast.Call, env: Env)
     )
 
 
-HANDLERS: Mapping[type, Handler] = {  # type: ignore[assignment]
+HANDLERS: Mapping[type, Handler] = {
     ast.Number: _number,
     ast.Quantity: _quantity,
     ast.Text: _text,
@@ -356,17 +356,9 @@ HANDLERS: Mapping[type, Handler] = {  # type: ignore[assignment]
 
 
 def machine(
-    checked: object,
+    checked: Checked,
     overrides: Mapping[str, float] | None = None,
     free: frozenset[str] = frozenset(),
 ) -> Machine:
     """A machine that knows all kinds of expressions."""
-    from hwdsl.semantics.symbols import Checked
-
-    assert isinstance(checked, Checked)
     return Machine(checked, HANDLERS, overrides or {}, free)
-
-
-def span_of(node: ast.Node | Span) -> Span:
-    """The span of a node."""
-    return node if isinstance(node, Span) else node.span

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import field, frozen
 
@@ -54,17 +54,18 @@ class OutputInfo:
 
 @frozen
 class RuleInfo:
-    """A rule with a bit: `name` is its path (`copa.gpm.reticle`), `rule` the kind's (`die.reticle`).
+    """A rule with a bit: `name` is its path (`copa.gpm.reticle`), `rule` that of the kind.
 
-    `message` takes the params' values in base units (an index for enums and components).
+    `message` takes a point: the values of all params, in order, in base units (an index for enums
+    and components).
     """
 
     name: str
     rule: str
     severity: Severity
     span: Span
-    message: Callable[[Mapping[str, float]], str] = field(eq=False, repr=False)
-    help: Callable[[Mapping[str, float]], str] | None = field(eq=False, repr=False)
+    message: Callable[[Sequence[float]], str] = field(eq=False, repr=False)
+    help: str | None
 
 
 @frozen

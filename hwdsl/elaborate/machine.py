@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from attrs import define, evolve, field, frozen
 
@@ -49,7 +49,7 @@ class Origin:
     path: str
 
 
-Handler = Callable[["Machine", ast.Expr, Env], Value]
+Handler = Callable[["Machine", Any, Env], Value]
 
 
 @define(eq=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Sequence
 
 from hwdsl.codegen.interpret import interpret
 from hwdsl.codegen.ir import Ref
@@ -27,6 +28,9 @@ from hwdsl.semantics.types import BoolType, ListType, Real, Type
 from hwdsl.syntax import ast
 from hwdsl.units import Dim, Unit
 
+UNKNOWN = "…"
+"""Stands in a help text for what depends on a param."""
+
 Numbers = Callable[[Sequence[Ref]], list[float]]
 
 
@@ -45,14 +49,13 @@ def render(m: Machine, text: MessageText, numbers: Numbers) -> str:
     return "".join(parts)
 
 
-def at_point(m: Machine, values: Mapping[str, float]) -> Numbers:
-    """The values of numbers where the params have given values."""
+def at_point(m: Machine, point: Sequence[float]) -> Numbers:
+    """The values of numbers at a point: values of all params, in the graph's order."""
 
     def numbers(refs: Sequence[Ref]) -> list[float]:
         names = [f"{i}" for i in range(len(refs))]
         graph = m.builder.finish(list(zip(names, refs, strict=True)))
-        columns = [float(values[p.name]) for p in graph.params]
-        results = interpret(graph, columns)
+        results = interpret(graph, [float(x) for x in point])
         return [float(results.outputs[n]) for n in names]
 
     return numbers
@@ -74,6 +77,8 @@ def _shown(
         return value.enum.cases[int(numbers([value.ref])[0])]
     if isinstance(value, Ref):
         number = numbers([value])[0]
+        if math.isnan(number) and value.known is None:
+            return UNKNOWN if numbers is known_only else "NaN"
         if isinstance(type_, BoolType):
             return "true" if number else "false"
         dim = type_.dim if isinstance(type_, Real) else Dim()
@@ -128,5 +133,5 @@ def literal_unit(m: Machine, node: ast.Node) -> Unit | None:
     if isinstance(node, ast.Binary) and node.op in ("..", "+", "-"):
         return literal_unit(m, node.right) or literal_unit(m, node.left)
     if isinstance(node, ast.ListLit):
-        return next((u for u in map(lambda e: literal_unit(m, e), node.items) if u), None)
+        return next((u for u in (literal_unit(m, e) for e in node.items) if u), None)
     return None

@@ -53,7 +53,7 @@ class ModelComponent:
 
 
 def model_of(m: Machine, of: Component, name: str) -> ModelComponent:
-    """The tree below a component; what fails to evaluate is left out here and reported elsewhere."""
+    """The tree below a component; what fails to evaluate is left out."""
     shown: dict[str, ModelField] = {}
     for kind in reversed(list(of.kind.lineage())):
         for info in kind.members.values():

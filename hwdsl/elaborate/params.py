@@ -167,14 +167,14 @@ def _position(
 ) -> float:
     """A default as a number in base units, or as an index among the alternatives."""
     if isinstance(default, Ref):
-        value = m.need_known(default, "a default", node.span)
-        if alternatives and all(as_ref(a).known != value for a in alternatives):
+        number = m.need_known(default, "a default", node.span)
+        if alternatives and all(as_ref(a).known != number for a in alternatives):
             raise Failure(
                 "outside-range",
                 f"the default of `{node.name.name}` is none of its alternatives",
                 node.default.span if node.default is not None else node.span,
             )
-        return value
+        return number
     for i, value in enumerate(alternatives):
         if value is default or (
             isinstance(value, EnumValue)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from hwdsl.elaborate.machine import Machine, as_component
 from hwdsl.elaborate.selection import merge, merge_components
@@ -162,7 +163,9 @@ def with_block(m: Machine, node: ast.With, env: Env) -> Component:
 
 def construct(m: Machine, kind: KindInfo, call: ast.Call, env: Env) -> Record:
     """`K(field = e, …)`."""
-    entries = {a.name.name: (Entry(a),) for a in call.arguments if a.name is not None}
+    entries: dict[str, tuple[Entry, ...]] = {
+        a.name.name: (Entry(a),) for a in call.arguments if a.name is not None
+    }
     layer = Layer(Block(entries), env, own=False)
     return Record(kind, (layer, *layers_of_kind(m, kind)), kind.name, kind.name, call.span)
 
@@ -187,7 +190,7 @@ def with_lets(m: Machine, env: Env, lets: Sequence[ast.Let]) -> Env:
     inner = env.extend(names)
     for let in lets:
         names[let.name.name] = Cell(
-            let.name.name, let.name.span, lambda e=let.value: m.evaluate(e, inner)
+            let.name.name, let.name.span, partial(m.evaluate, let.value, inner)
         )
     return inner
 
@@ -305,7 +308,7 @@ def _merged_member(m: Machine, of: Merged, name: str, span: Span) -> Value:
 def each(m: Machine, of: Merged, read: Callable[[Component], Value], span: Span) -> Value:
     """Read something of every alternative and select."""
     values = [
-        m.masked(m.case(of.selector, i), lambda a=a: read(a)) for i, a in enumerate(of.alternatives)
+        m.masked(m.case(of.selector, i), partial(read, a)) for i, a in enumerate(of.alternatives)
     ]
     return merge(m, of.selector, values, span)
 

@@ -88,7 +88,7 @@ def _expand(
 ) -> Iterator[Candidate]:
     if at == len(expr.generators):
         kept = _filter(m, expr, env, mask)
-        if kept is None or not kept.known == 0.0:
+        if kept is None or kept.known != 0.0:
             yield Candidate(env, None if kept is None or kept.known is not None else kept, picks)
         return
     generator = expr.generators[at]
@@ -125,10 +125,10 @@ def elements(
         m.need_known(unknown, "the length of this range", node.span)
     count = int(high) - int(low) + 1
     check_size(count, node.span)
-    items = tuple(m.const(int(low) + i, INT) for i in range(max(count, 0)))
-    return items, [
+    ints = tuple(m.const(int(low) + i, INT) for i in range(max(count, 0)))
+    return ints, [
         m.op(node, "and", m.op(node, "le", value.low, i), m.op(node, "le", i, value.high))
-        for i in items
+        for i in ints
     ]
 
 

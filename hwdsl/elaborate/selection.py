@@ -4,6 +4,7 @@ field by field."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from hwdsl.codegen.ir import BOOL, Ref
 from hwdsl.elaborate.machine import MAX_ITEMS, Machine
@@ -136,7 +137,7 @@ def _merge_results(
     def field(name: str) -> Cell:
         def compute() -> Value:
             read = [
-                m.masked(m.case(selector, i), lambda v=v: m.read(v.fields[name]))
+                m.masked(m.case(selector, i), partial(m.read, v.fields[name]))
                 for i, v in enumerate(values)
             ]
             return merge(m, selector, read, span)
