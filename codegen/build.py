@@ -7,7 +7,7 @@ then linked. Cython is imported only when that part has to be made.
 
 from __future__ import annotations
 
-import hashlib
+import importlib
 import importlib.machinery
 import importlib.util
 import os
@@ -24,6 +24,7 @@ from pathlib import Path
 from types import ModuleType
 
 from attrs import define, frozen
+
 from hwdsl.codegen import cache, numerics
 from hwdsl.codegen.emit import MODULE, emit, module_files, templates
 from hwdsl.codegen.ir import Graph
@@ -249,16 +250,15 @@ def _module_half(work: Path, command: Sequence[str], cache_dir: Path | str | Non
 def _cython(work: Path) -> None:
     """Translate the module to C."""
     try:
-        from Cython.Compiler.Errors import CompileError
-        from Cython.Compiler.Main import compile as translate
-        from Cython.Compiler.Options import CompilationOptions
+        errors = importlib.import_module("Cython.Compiler.Errors")
+        main = importlib.import_module("Cython.Compiler.Main")
     except ImportError as error:
         raise BuildError(f"Cython is needed to compile and cannot be imported: {error}") from error
     source = work / f"{MODULE}.pyx"
-    options = CompilationOptions(output_file=str(work / f"{MODULE}.c"), language_level=3)
+    options = main.CompilationOptions(output_file=str(work / f"{MODULE}.c"), language_level=3)
     try:
-        result = translate(str(source), options, full_module_name=MODULE)
-    except CompileError as error:
+        result = main.compile(str(source), options, full_module_name=MODULE)
+    except errors.CompileError as error:
         raise BuildError(f"Cython could not translate {source}: {error}") from error
     if result.num_errors:
         raise BuildError(f"Cython could not translate {source}")
@@ -285,8 +285,3 @@ def _finish(command: Sequence[str], process: subprocess.Popen[str]) -> None:
             f"the C compiler failed with status {process.returncode}:\n"
             f"  {shlex.join(command)}\n{text.strip()}"
         )
-
-
-def digest(path: Path) -> str:
-    """The SHA-256 of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()

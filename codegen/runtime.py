@@ -11,6 +11,7 @@ gets values in the units the description declares.
 from __future__ import annotations
 
 import difflib
+import importlib
 import json
 import math
 import os
@@ -174,15 +175,23 @@ class Spec:
     @staticmethod
     def from_json(text: str) -> Spec:
         """The spec back."""
-        data = json.loads(text)
-        return Spec(
-            data["name"],
-            tuple(Param(**_scaled(p)) for p in data["params"]),
-            tuple(Output(**_scaled(o)) for o in data["outputs"]),
-            tuple(Rule(**r) for r in data["rules"]),
-            {name: Scale(**u) for name, u in data["units"].items()},
-            data["doc"],
-        )
+        return _spec(json.loads(text))
+
+
+def load_specs(text: str) -> list[Spec]:
+    """The specs of a module, in the order of its kernels."""
+    return [_spec(data) for data in json.loads(text)]
+
+
+def _spec(data: Mapping[str, Any]) -> Spec:
+    return Spec(
+        data["name"],
+        tuple(Param(**_scaled(p)) for p in data["params"]),
+        tuple(Output(**_scaled(o)) for o in data["outputs"]),
+        tuple(Rule(**r) for r in data["rules"]),
+        {name: Scale(**u) for name, u in data["units"].items()},
+        data["doc"],
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -725,9 +734,9 @@ class Sweep:
 
     def to_arrow(self) -> Any:
         """A `pyarrow.Table`; units are in the fields' metadata."""
-        import pyarrow as pa
-
-        units = {i.name: i.scale.unit for i in (*self.spec.params, *self.spec.outputs)}
+        pa = importlib.import_module("pyarrow")
+        units = {p.name: p.scale.unit for p in self.spec.params}
+        units.update({o.name: o.scale.unit for o in self.spec.outputs})
         arrays = {n: pa.array(c) for n, c in self.to_numpy().items()}
         fields = [pa.field(n, a.type, metadata={"unit": units.get(n, "")})
                   for n, a in arrays.items()]  # fmt: skip
@@ -735,26 +744,21 @@ class Sweep:
 
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame`, a row per point."""
-        import pandas
-
-        return pandas.DataFrame(self.to_numpy())
+        return importlib.import_module("pandas").DataFrame(self.to_numpy())
 
     def to_polars(self) -> Any:
         """A `polars.DataFrame`, a row per point."""
-        import polars
-
-        return polars.DataFrame(self.to_numpy())
+        return importlib.import_module("polars").DataFrame(self.to_numpy())
 
     def to_xarray(self) -> Any:
         """An `xarray.Dataset` with the grid's axes as coordinates."""
-        import xarray
-
         coordinates = {}
         for p, (values, _, _) in zip(self.spec.params, self.plan.axes, strict=True):
             if p.name in self.dims:
                 coordinates[p.name] = [p.show(v) for v in values.tolist()]
         data = {n: (self.dims, self[n]) for n in self._columns}
-        return xarray.Dataset({**data, "feasible": (self.dims, self.feasible)}, coordinates)
+        dataset = importlib.import_module("xarray").Dataset
+        return dataset({**data, "feasible": (self.dims, self.feasible)}, coordinates)
 
     def __repr__(self) -> str:
         grid = " x ".join(f"{n} {d}" for d, n in self.plan.dims) or "1 point"

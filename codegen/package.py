@@ -1,0 +1,92 @@
+"""Writing compiled evaluators as a module that needs nothing of hwdsl: NumPy is enough.
+
+`write_package` puts into a folder: `NAME.py` (a small loader), `NAME.pyi` (its types),
+`_NAME.<ext>` (the kernels), `_NAME.json` (the specs) and `_hwdsl_runtime.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import keyword
+import shutil
+import sysconfig
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+
+from hwdsl.codegen.build import build
+from hwdsl.codegen.emit import MODULE
+from hwdsl.codegen.ir import Graph
+from hwdsl.codegen.runtime import Spec
+from hwdsl.codegen.stubs import stub
+
+RUNTIME = "_hwdsl_runtime"
+
+_LOADER = '''\
+"""Compiled evaluators: {names}."""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+import sys
+
+_here = pathlib.Path(__file__).parent
+
+
+def _load(name, loader):
+    spec = importlib.util.spec_from_file_location(name, loader.path, loader=loader)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    loader.exec_module(module)
+    return module
+
+
+_runtime = _load(
+    __name__ + "._runtime",
+    importlib.machinery.SourceFileLoader(__name__ + "._runtime", str(_here / {runtime!r})),
+)
+_kernels = _load(
+    __name__ + ".{module}",
+    importlib.machinery.ExtensionFileLoader({module!r}, str(_here / {extension!r})),
+)
+_specs = _runtime.load_specs((_here / {specs!r}).read_text("utf-8"))
+_evaluators = {{
+    spec.name: _runtime.Evaluator(spec, _runtime.CompiledKernel(_kernels, index))
+    for index, spec in enumerate(_specs)
+}}
+globals().update(_evaluators)
+__all__ = list(_evaluators)
+'''
+
+
+def write_package(
+    folder: Path, name: str, graphs: Mapping[str, Graph], specs: Mapping[str, Spec], *,
+    cache_dir: Path | str | None = None,
+) -> list[Path]:  # fmt: skip
+    """Build the graphs and write the module `name`; return the files written.
+
+    `specs` has one for each graph, under the same name. Raises BuildError as `build` does, and
+    ValueError for a name that Python cannot import.
+    """
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise ValueError(f"{name!r} cannot be the name of a Python module")
+    kernels = build(graphs, cache_dir=cache_dir)
+    ordered = [specs[g] for g in graphs]
+    extension = f"_{name}{sysconfig.get_config_var('EXT_SUFFIX') or '.so'}"
+    runtime = (resources.files("hwdsl.codegen") / "runtime.py").read_text("utf-8")
+    texts = {
+        f"{name}.py": _LOADER.format(
+            names=", ".join(graphs), module=MODULE, extension=extension,
+            specs=f"_{name}.json", runtime=f"{RUNTIME}.py",
+        ),
+        f"{name}.pyi": stub(ordered),
+        f"_{name}.json": json.dumps([json.loads(s.to_json()) for s in ordered], indent=1) + "\n",
+        f"{RUNTIME}.py": runtime,
+    }  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, text in texts.items():
+        (folder / file).write_text(text, "utf-8")
+    fresh = folder / f"{extension}.new"  # never write into a file a process has loaded
+    shutil.copyfile(kernels.path, fresh)
+    fresh.replace(folder / extension)
+    return [folder / file for file in (*texts, extension)]

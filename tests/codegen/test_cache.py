@@ -1,0 +1,221 @@
+"""The cache against bad files, other processes, killed builds and full disks."""
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from hwdsl.codegen import build as building
+from hwdsl.codegen import cache
+from hwdsl.codegen.build import BuildError, build, file_name
+from hwdsl.codegen.ir import Builder
+
+
+def square(constant=2.0):
+    b = Builder()
+    x = b.param("x")
+    return b.finish([("y", b.op("add", b.op("mul", x, x), b.const(constant)))])
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory):
+    """A cache with the kernel of `square()` and the module half."""
+    path = tmp_path_factory.mktemp("full")
+    build({"square": square()}, cache_dir=path)
+    return path
+
+
+@pytest.fixture
+def own(full, tmp_path):
+    """A copy of it that may be spoilt."""
+    path = tmp_path / "cache"
+    shutil.copytree(full, path)
+    return path
+
+
+def kernel_entry(path):
+    return next(e for e in cache.entries(path) if not e.key.startswith("part-"))
+
+
+def check(path, constant=2.0):
+    kernels = build({"square": square(constant)}, cache_dir=path)
+    assert kernels["square"].point([3.0]) == ([9.0 + constant], [0])
+    return kernels
+
+
+def forbidden(path):
+    """Whether the cache refuses to give the kernel when compiling is forbidden."""
+    key = cache.key(building.ingredients({"square": square()}))
+    return cache.find(key, path) is None
+
+
+def test_a_sound_entry_is_loaded_without_compiling(own, monkeypatch):
+    monkeypatch.setenv("HWDSL_NO_COMPILE", "1")
+    monkeypatch.setenv("HWDSL_ABORT_ON_CACHE_MISS", "1")
+    check(own)
+
+
+def test_folders_are_the_owners_alone(own):
+    for path in (own, own / "kernels", kernel_entry(own).path):
+        assert path.stat().st_mode & 0o077 == 0 or path == own
+    fresh = own / "new"
+    cache.workspace(fresh)
+    assert fresh.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_corrupt_module_is_rebuilt(own):
+    module = kernel_entry(own).path / file_name()
+    data = bytearray(module.read_bytes())
+    data[len(data) // 2] ^= 1
+    module.write_bytes(data)
+    assert forbidden(own)
+    check(own)
+    assert not forbidden(own)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 0}', '{"format": 1, "files": {}}'])
+def test_a_bad_manifest_is_not_trusted(own, text):
+    (kernel_entry(own).path / cache.MANIFEST).write_text(text)
+    assert forbidden(own)
+    check(own)
+
+
+def test_a_manifest_that_points_elsewhere_is_not_trusted(own):
+    path = kernel_entry(own).path
+    text = (path / cache.MANIFEST).read_text().replace(file_name(), "../../x.so")
+    (path / cache.MANIFEST).write_text(text)
+    assert forbidden(own)
+
+
+@pytest.mark.parametrize("what", ["module", "manifest", "entry", "root"])
+def test_what_others_can_write_is_not_trusted(own, what):
+    path = kernel_entry(own).path
+    target = {"module": path / file_name(), "manifest": path / cache.MANIFEST, "entry": path,
+              "root": path.parent}[what]  # fmt: skip
+    target.chmod(0o777)
+    assert forbidden(own)
+
+
+def test_a_link_is_not_trusted(own, tmp_path):
+    module = kernel_entry(own).path / file_name()
+    shutil.move(module, tmp_path / "elsewhere.so")
+    module.symlink_to(tmp_path / "elsewhere.so")
+    assert forbidden(own)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
+def test_a_strangers_file_is_not_trusted(own):
+    os.chown(kernel_entry(own).path / file_name(), 12345, 12345)
+    assert forbidden(own)
+
+
+def test_a_full_disk_names_the_folder(tmp_path, monkeypatch):
+    def full_disk(*_args, **_kwargs):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(cache.shutil, "copyfile", full_disk)
+    with pytest.raises(BuildError, match="No space left") as caught:
+        build({"square": square(7.0)}, cache_dir=tmp_path)
+    assert str(tmp_path) in str(caught.value)
+    assert "HWDSL_CACHE_DIR" in str(caught.value)
+    assert list(cache.entries(tmp_path)) == []
+
+
+def test_a_cache_that_is_a_file_is_an_error_that_names_it(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BuildError, match="file"):
+        build({"square": square(7.0)}, cache_dir=tmp_path / "file")
+
+
+BUILD = """
+import sys
+from test_cache import square
+from hwdsl.codegen.build import build
+print(build({"square": square(11.0)}, cache_dir=sys.argv[1])["square"].point([3.0]))
+"""
+
+
+def start(path):
+    here = os.path.dirname(__file__)
+    return subprocess.Popen(
+        [sys.executable, "-c", BUILD, str(path)], stdout=subprocess.PIPE, text=True,
+        stderr=subprocess.STDOUT, env={**os.environ, "PYTHONPATH": here}, start_new_session=True,
+    )  # fmt: skip
+
+
+def test_eight_processes_at_once_all_succeed(own):
+    running = [start(own) for _ in range(8)]
+    texts = [process.communicate()[0] for process in running]
+    assert texts == ["([20.0], [0])\n"] * 8
+    assert len(list(cache.entries(own))) == 3
+    assert list((own / "work").iterdir()) == []
+
+
+def test_a_killed_build_leaves_nothing_trusted(own):
+    process = start(own)
+    until = time.monotonic() + 20
+    before = set((own / "work").iterdir())
+    while not set((own / "work").iterdir()) - before and time.monotonic() < until:
+        time.sleep(0.002)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert len(list(cache.entries(own))) == 2
+    check(own, 11.0)
+    for left in (own / "work").iterdir():
+        os.utime(left, (0, 0))
+    cache.sweep_leftovers(own)
+    assert list((own / "work").iterdir()) == []
+
+
+def test_each_input_changes_the_key(monkeypatch):
+    graphs = {"square": square()}
+
+    def key():
+        return cache.key(building.ingredients(graphs))
+
+    keys = [key(), cache.key(building.ingredients({"square": square(3.0)})),
+            cache.key(building.ingredients({"a": square(), "b": square()})),
+            cache.key(building.ingredients(graphs, ["-g"]))]  # fmt: skip
+    for part in building.ingredients(graphs):
+        changed = {**building.ingredients(graphs), part: "other"}
+        keys.append(cache.key(changed))
+    monkeypatch.setenv("CC", "gcc -m64")
+    keys.append(key())
+    assert len(set(keys)) == len(keys)
+
+
+def test_the_key_has_all_it_should():
+    parts = building.ingredients({"square": square()})
+    assert {"graph 0", "flags", "cython", "compiler", "python", "cpu", "numerics"} <= set(parts)
+    assert sum(p.startswith("template ") for p in parts) == 4
+    assert {"source emit.py", "source printer.py", "source shape.py"} <= set(parts)
+
+
+def test_parts_of_a_key_do_not_run_together():
+    assert cache.key({"a": "bc", "d": ""}) != cache.key({"a": "b", "cd": ""})
+    assert cache.key({"a": "1", "b": "2"}) == cache.key({"b": "2", "a": "1"})
+
+
+def test_entries_size_and_clear(own):
+    assert cache.size(own) == sum(e.size for e in cache.entries(own)) > 10_000
+    assert cache.clear(own) == 2
+    assert list(cache.entries(own)) == []
+    check(own)
+
+
+def test_the_folder_comes_from_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("HWDSL_CACHE_DIR", str(tmp_path / "here"))
+    assert cache.folder() == tmp_path / "here"
+    assert cache.folder(tmp_path) == tmp_path
+
+
+def test_loading_twice_gives_one_module(own):
+    first, second = check(own), check(own)
+    assert first["square"].module is second["square"].module
+    assert np.isnan(first["square"].point([np.nan])[0][0])
