@@ -1,0 +1,282 @@
+"""What a user holds: calls and sweeps, in declared units, with errors that help."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from hwdsl.codegen import runtime
+from hwdsl.codegen.build import build
+from hwdsl.codegen.ir import BOOL, INT, Builder
+from hwdsl.codegen.kernel import InterpreterKernel
+from hwdsl.codegen.runtime import Evaluator, Output, Param, Rule, Scale, Spec, parse_quantity
+
+RATE = {"data": 1.0, "time": -1.0}
+UNITS = {
+    "TB": Scale("TB", "1000000000000", 0.0, {"data": 1.0}),
+    "GB": Scale("GB", "1000000000", 0.0, {"data": 1.0}),
+    "s": Scale("s", "1", 0.0, {"time": 1.0}),
+    "ms": Scale("ms", "1/1000", 0.0, {"time": 1.0}),
+    "degC": Scale("degC", "1", 273.15, {"temperature": 1.0}),
+    "%": Scale("%", "1/100"),
+}
+SPEC = Spec(
+    "machine",
+    (
+        Param("width", "real", Scale("TB/s", "1000000000000", 0.0, RATE), 3e12, 1e11, 1e13),
+        Param("chips", "int", default=8.0, low=1.0, high=64.0),
+        Param("memory", "choice", default=0.0, low=0.0, high=2.0, labels=("HBM3", "HBM4", "DDR5"),
+              uniform=True),
+        Param("sparse", "bool", default=0.0, low=0.0, high=1.0),
+        Param("heat", "real", Scale("degC", "1", 273.15, {"temperature": 1.0}), 300.0),
+    ),
+    (
+        Output("time", Scale("ms", "1/1000", 0.0, {"time": 1.0})),
+        Output("cost", Scale("USD")),
+        Output("kind", labels=("HBM3", "HBM4", "DDR5")),
+        Output("heat_out", Scale("degC", "1", 273.15, {"temperature": 1.0})),
+    ),
+    (Rule("fast", "require", "takes too long"), Rule("cheap", "warn", "is dear")),
+    UNITS,
+)  # fmt: skip
+
+
+def graph():
+    b = Builder()
+    width, chips = b.param("width"), b.param("chips", INT)
+    memory, sparse = b.param("memory", INT, uniform=True), b.param("sparse", BOOL)
+    heat = b.param("heat")
+    factor = b.op("table", memory, index=b.table([1.0, 2.0, 0.25]))
+    work = b.op("select", sparse, b.const(3e12), b.const(6e12))
+    time = b.op("div", work, b.op("mul", factor, b.op("mul", width, chips)))
+    cost = b.op("mul", chips, b.op("add", factor, b.const(1.0)))
+    return b.finish(
+        [("time", time), ("cost", cost), ("kind", memory), ("heat", heat)],
+        [("fast", b.op("lt", time, b.const(1.0))), ("cheap", b.op("lt", cost, b.const(100.0)))],
+    )
+
+
+@pytest.fixture(scope="module", params=["compiled", "interpreted"])
+def machine(request, tmp_path_factory):
+    if request.param == "interpreted":
+        return Evaluator(SPEC, InterpreterKernel(graph()))
+    path = tmp_path_factory.mktemp("kernels")
+    return Evaluator(SPEC, build({"machine": graph()}, cache_dir=path)["machine"])
+
+
+def test_a_call_gives_values_in_declared_units(machine):
+    r = machine(width=6, chips=10, memory="HBM4", heat=30)
+    assert r.time == 50.0
+    assert r.cost == 30.0
+    assert r.kind == "HBM4"
+    assert r.heat_out == pytest.approx(30.0)
+    assert r.feasible
+    assert r.violations == []
+    assert r.params["memory"] == "HBM4"
+    assert repr(r) == (
+        "Result(time=50 ms, cost=30 USD, kind=HBM4, heat_out=30 degC, feasible=True)"
+    )
+
+
+def test_texts_are_converted(machine):
+    assert machine(width="6000 GB/s", chips=10).time == 100.0
+    assert machine(width="6e3 GB / s", chips=10).time == 100.0
+    assert machine(width="6", chips="10").time == 100.0
+    assert machine(heat="30 degC").heat_out == pytest.approx(30.0)
+
+
+def test_broken_rules_are_named(machine):
+    r = machine(width=0.1, chips=64)
+    assert (r.feasible, r.violations) == (True, ["cheap"])
+    r = machine(width=0.1, chips=1)
+    assert (r.feasible, r.violations) == (False, ["fast"])
+    r = machine(heat=float("inf"))
+    assert r.feasible
+    assert "violations=['fast']" in repr(machine(width=0.1, chips=1))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"widht": 3}, "machine has no param widht; did you mean width"),
+        ({"width": 30}, "machine.width: 30 is out of range; it is real in 0.1 .. 10 TB/s"),
+        ({"width": "3 TB"}, "machine.width: 3 TB has the wrong dimension; it is real in"),
+        ({"width": "3 QB/s"}, "no unit 'QB'"),
+        ({"width": "fast"}, "does not start with a number"),
+        ({"width": float("nan")}, "machine.width: nan is out of range"),
+        ({"width": [1, 2]}, "give many values to sweep"),
+        ({"chips": 2.5}, "machine.chips: 2.5 is not whole; it is int in 1 .. 64"),
+        ({"chips": True}, "True is not a number"),
+        ({"memory": "HBM9"}, "machine.memory: 'HBM9' is none of them; it is one of HBM3, HBM4"),
+        ({"memory": 1}, "1 is none of them"),
+        ({"sparse": "maybe"}, "'maybe' is neither true nor false"),
+    ],
+)
+def test_what_does_not_fit_is_an_error_that_helps(machine, given, message):
+    with pytest.raises(ValueError, match=r".") as caught:
+        machine(**given)
+    assert message in str(caught.value)
+
+
+def test_unknown_names_of_results(machine):
+    with pytest.raises(AttributeError, match="no output tmie; did you mean time"):
+        _ = machine().tmie
+    with pytest.raises(KeyError, match="no tmie; did you mean time"):
+        _ = machine.sweep(chips=[1])["tmie"]
+
+
+def test_a_needed_value_is_asked_for():
+    spec = Spec("f", (Param("x"),), (Output("y"),))
+    b = Builder()
+    evaluator = Evaluator(spec, InterpreterKernel(b.finish([("y", b.param("x"))])))
+    with pytest.raises(ValueError, match=r"f\.x: a value is needed"):
+        evaluator()
+    with pytest.raises(ValueError, match=r"f\.x: a value is needed"):
+        evaluator.sweep()
+    assert evaluator.sweep(x=np.array([1.0, np.inf])).feasible.tolist() == [True, True]
+    assert evaluator(x=2).y == 2.0
+
+
+def test_a_grid_has_the_last_axis_fastest_and_equals_calls(machine):
+    s = machine.sweep(memory=["HBM3", "DDR5", "HBM4"], width=np.array([1.0, 2.0]),
+                      chips=range(1, 5), sparse=[True, False])  # fmt: skip
+    assert s.shape == (3, 2, 4, 2)
+    assert s.dims == ("memory", "width", "chips", "sparse")
+    for i, memory in enumerate(["HBM3", "DDR5", "HBM4"]):
+        for k in range(4):
+            r = machine(memory=memory, width=2.0, chips=k + 1, sparse=False)
+            assert s["time"][i, 1, k, 1] == r.time
+            assert s["kind"][i, 1, k, 1] == memory
+            assert s.feasible[i, 1, k, 1] == r.feasible
+    assert s["memory"][1, 0, 0, 0] == "DDR5"
+    assert s["chips"][0, 0, 3, 0] == 4
+    assert s.result(5).params["chips"] == 3
+
+
+def test_uniform_params_do_not_mix_whatever_the_order(machine):
+    first = machine.sweep(memory=["HBM4", "HBM3"], chips=[1, 2, 3])
+    last = machine.sweep(chips=[1, 2, 3], memory=["HBM4", "HBM3"])
+    assert np.array_equal(first["time"], last["time"].T)
+    points = [("HBM4", 1), ("HBM3", 2), ("HBM4", 3)]
+    memory, chips = zip(*points, strict=True)
+    columns = machine.sweep(mode="zip", memory=memory, chips=chips)
+    assert columns["time"].tolist() == [machine(memory=m, chips=c).time for m, c in points]
+
+
+def test_zipped_columns_beside_a_grid(machine):
+    s = machine.sweep(zipped={"width": [1, 2], "chips": [4, 5]}, sparse=[False, True], heat=20)
+    assert s.dims == ("point", "sparse")
+    assert s["time"][1, 1] == machine(width=2, chips=5, sparse=True).time
+    with pytest.raises(ValueError, match="different lengths"):
+        machine.sweep(mode="zip", width=[1, 2], chips=[1, 2, 3])
+    with pytest.raises(ValueError, match="mode is grid or zip"):
+        machine.sweep(mode="both")
+
+
+def test_best_and_pareto_keep_to_feasible_points(machine):
+    s = machine.sweep(chips=range(1, 65), width=[0.1, 1.0, 10.0])
+    best = s.best(minimize="cost")
+    feasible = s.feasible
+    assert best.cost == s["cost"][feasible].min()
+    assert s.best("cost").cost == s["cost"][feasible].max()
+    front = s.pareto(minimize=["time", "cost"])
+    points = list(zip(front["time"], front["cost"], strict=True))
+    everything = list(zip(s["time"][feasible], s["cost"][feasible], strict=True))
+
+    def beaten(p):
+        return any(q[0] <= p[0] and q[1] <= p[1] and q != p for q in everything)
+
+    assert sorted(points) == sorted(p for p in everything if not beaten(p))
+    dearest = s["cost"][feasible].max()
+    assert len(s.pareto(maximize="cost")) == np.count_nonzero(s["cost"][feasible] == dearest)
+    nothing = machine.sweep(chips=[1], width=[0.1])
+    with pytest.raises(ValueError, match=r"none of the 1 points is feasible.*fast"):
+        nothing.best("cost")
+    with pytest.raises(ValueError, match="no output costs"):
+        s.best("costs")
+
+
+def test_counts_of_broken_rules(machine):
+    s = machine.sweep(chips=[1, 64], width=[0.1, 10.0])
+    assert s.violations == {"fast": 1, "cheap": 2}
+    assert s.broken("cheap").tolist() == [[False, False], [True, True]]
+    assert "4 points" not in repr(s)
+    assert "3 of 4 feasible" in repr(s)
+
+
+def test_chunks_are_the_sweep_in_parts(machine):
+    axes = {"chips": range(1, 50), "memory": ["HBM3", "DDR5"], "width": np.linspace(1, 9, 11)}
+    whole = machine.sweep(**axes)
+    parts = list(machine.iter_chunks(100, **axes))
+    assert [len(p) for p in parts[:-1]] == [100] * (len(parts) - 1)
+    for name in ("time", "memory", "chips", "width"):
+        joined = np.concatenate([p.column(name) for p in parts])
+        assert np.array_equal(joined, whole.column(name))
+    assert sum(len(p) for p in whole.iter_chunks(77)) == len(whole)
+
+
+def test_many_points_on_threads(machine, monkeypatch):
+    monkeypatch.setattr(runtime, "CHUNK", 1000)
+    seen = []
+    s = machine.sweep(
+        width=np.linspace(1, 9, 101), chips=range(1, 65), memory=["HBM3", "HBM4"],
+        threads=4, progress=lambda done, total: seen.append((done, total)),
+    )  # fmt: skip
+    width, chips = np.linspace(1, 9, 101)[:, None, None], np.arange(1, 65)[None, :, None]
+    factor = np.array([1.0, 2.0])
+    assert np.allclose(s["time"], 6e12 / (width * 1e12 * chips * factor) * 1e3, rtol=1e-14)
+    assert seen[-1] == (len(s), len(s))
+    assert len(seen) > 10
+
+
+def test_an_interrupt_stops_between_chunks(monkeypatch):
+    monkeypatch.setattr(runtime, "CHUNK", 10)
+    ran = []
+
+    class Slow:
+        params, outputs, words = 1, 1, 1
+
+        def run(self, axes, start, stop, outputs, rules):
+            ran.append(start)
+            time.sleep(0.001)
+            outputs[0][:] = 0.0
+            rules[:] = 0
+
+    def interrupt(done, _total):
+        if done >= 50:
+            raise KeyboardInterrupt
+
+    evaluator = Evaluator(Spec("f", (Param("x"),), (Output("y"),)), Slow())
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        evaluator.sweep(x=np.arange(100_000.0), progress=interrupt)
+    assert len(ran) < 200
+    assert threading.active_count() == before
+
+
+def test_columns_leave_as_numpy_and_arrow(machine):
+    pa = pytest.importorskip("pyarrow")
+    s = machine.sweep(chips=[1, 2], memory=["HBM3", "HBM4"])
+    columns = s.to_numpy()
+    assert list(columns) == ["width", "chips", "memory", "sparse", "heat", "time", "cost", "kind",
+                             "heat_out", "feasible"]  # fmt: skip
+    table = s.to_arrow()
+    assert isinstance(table, pa.Table)
+    assert table.column("memory").to_pylist() == ["HBM3", "HBM4"] * 2
+    assert table.schema.field("time").metadata == {b"unit": b"ms"}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("4.8 TB/s", 4.8e12), ("3GB", 3e9), ("1e3 ms", 1.0), ("31 %", 0.31), ("2 s^-1", 2.0),
+     ("1 GB*s^2/ms", 1e12), ("-5", -5.0), ("20 degC", 293.15), ("1 1/s", 1.0)],
+)  # fmt: skip
+def test_quantities_are_read_exactly(text, value):
+    assert parse_quantity(text, UNITS)[0] == value
+
+
+def test_foreign_rounding_is_once():
+    assert Scale("%", "1/100").to_base(7.0) == 0.07
+    assert Scale("ms", "1/1000").to_base(0.3) == 0.0003
+    assert Scale("ms", "1/1000").from_base(0.0003) == pytest.approx(0.3)
