@@ -1,0 +1,223 @@
+"""How fast kernels are, beside C written by hand for the same formulas with the same flags.
+
+    python benchmarks/kernel.py [--quick]
+
+Prints points and graph operations a second on one core and the ratio to the hand-written loop,
+the time of a scalar call, of compiling 200, 2,000 and 20,000 operations, and of a warm load.
+"""
+
+import argparse
+import ctypes
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from hwdsl.codegen import build as building
+from hwdsl.codegen import numerics
+from hwdsl.codegen.build import build
+from hwdsl.codegen.ir import INT, Builder
+from hwdsl.codegen.runtime import Evaluator, Output, Param, Spec
+
+STATIONS = (0.021, 0.017, 0.034, 0.008)
+LAYERS = tuple(1e9 * (1 + i % 7) for i in range(96))
+
+HAND = """
+#include <math.h>
+#include <stdint.h>
+%(numerics)s
+static const double W[96] = {%(layers)s};
+void roofline(const double *bw, const double *fl, int64_t na, int64_t nb, double *out, uint64_t *bits)
+{
+    for (int64_t a = 0; a < na; a++) {
+        const double x = bw[a];
+        for (int64_t b = 0; b < nb; b++) {
+            const double y = fl[b];
+            double total = 0.0;
+%(terms)s
+            out[a * nb + b] = total;
+            bits[a * nb + b] = (uint64_t)!(total < 50.0) | (uint64_t)(total != total) << 1;
+        }
+    }
+}
+void rolled(const double *bw, const double *fl, int64_t na, int64_t nb, double *out, uint64_t *bits)
+{
+    for (int64_t a = 0; a < na; a++) for (int64_t b0 = 0; b0 < nb; b0 += 256) {
+        const int n = nb - b0 < 256 ? (int)(nb - b0) : 256;
+        double total[256] = {0};
+        for (int l = 0; l < 96; l++)
+            for (int i = 0; i < n; i++) total[i] = total[i] + hw_max(W[l] / bw[a], 300.0 * W[l] / fl[b0 + i]);
+        for (int i = 0; i < n; i++) {
+            out[a * nb + b0 + i] = total[i];
+            bits[a * nb + b0 + i] = (uint64_t)(total[i] != total[i]);
+        }
+    }
+}
+void mva(const double *think, const double *clients, int64_t na, int64_t nb, double *out, uint64_t *bits)
+{
+    static const double D[4] = {%(stations)s};
+    for (int64_t a = 0; a < na; a++) for (int64_t b0 = 0; b0 < nb; b0 += 256) {
+        const int n = nb - b0 < 256 ? (int)(nb - b0) : 256;
+        double q[4][256] = {{0}}, x[256] = {0};
+        for (int k = 1; k <= 64; k++) {
+            int any = 0;
+            for (int i = 0; i < n; i++) any |= (double)k <= clients[b0 + i];
+            if (!any) break;
+            for (int i = 0; i < n; i++) {
+                const int go = (double)k <= clients[b0 + i];
+                double r[4], sum = 0.0;
+                for (int s = 0; s < 4; s++) r[s] = D[s] * (1.0 + q[s][i]);
+                sum = r[0] + r[1] + r[2] + r[3];
+                const double now = (double)k / (think[a] + sum);
+                for (int s = 0; s < 4; s++) q[s][i] = go ? now * r[s] : q[s][i];
+                x[i] = go ? now : x[i];
+            }
+        }
+        for (int i = 0; i < n; i++) {
+            out[a * nb + b0 + i] = x[i];
+            bits[a * nb + b0 + i] = (uint64_t)(x[i] != x[i]);
+        }
+    }
+}
+"""
+
+
+def roofline():
+    """Twenty operators, each as slow as its memory or its arithmetic."""
+    b = Builder()
+    x, y = b.param("bw"), b.param("fl")
+    total = b.const(0.0)
+    for k in range(20):
+        memory = b.op("div", b.const(1e9 + k * 1e8), x)
+        compute = b.op("div", b.const(1e11 + k * 3e10), y)
+        total = b.op("add", total, b.op("max", memory, compute))
+    return b.finish([("total", total)], [("fast", b.op("lt", total, b.const(50.0)))]), 62
+
+
+def rolled():
+    """A sum over a table of layers, as a loop."""
+    b = Builder()
+    x, y = b.param("bw"), b.param("fl")
+    loop = b.open_loop(["real"])
+    w = b.op("table", loop.variable, index=b.table(LAYERS))
+    compute = b.op("div", b.op("mul", b.const(300.0), w), y)
+    new = b.op("add", loop.states[0], b.op("max", b.op("div", w, x), compute))
+    total = loop.close(b.const(0, INT), b.const(95, INT), 96, [b.const(0.0)], [new])[0]
+    return b.finish([("total", total)]), 96 * 6
+
+
+def mva():
+    """Exact mean value analysis of a closed queueing network, clients differing by lane."""
+    b = Builder()
+    think, clients = b.param("think"), b.param("clients", INT)
+    loop = b.open_loop(["real"] * 5)
+    waits = [b.op("mul", b.const(d), b.op("add", b.const(1.0), q))
+             for d, q in zip(STATIONS, loop.states[1:], strict=True)]  # fmt: skip
+    now = b.op("div", loop.variable, b.op("add", think, b.op("sum", *waits)))
+    rate = loop.close(b.const(1, INT), clients, 64, [b.const(0.0)] * 5,
+                      [now, *(b.op("mul", now, r) for r in waits)])[0]  # fmt: skip
+    return b.finish([("rate", rate)]), 32 * 17
+
+
+def straight(count):
+    """Straight-line code of a given number of operations."""
+    b = Builder()
+    x, y = b.param("x"), b.param("y")
+    values = [x, y]
+    for i in range(count):
+        other = values[(i * 7) % len(values)]
+        values.append(b.op(("add", "mul", "max", "div")[i % 4], values[-1],
+                           b.op("mul", other, b.const(1.0 + i / count))))  # fmt: skip
+        if len(b.root.ops) >= count:
+            break
+    return b.finish([("last", values[-1])])
+
+
+def timed(action, repeat):
+    """The best of some runs, in seconds."""
+    best = float("inf")
+    for _ in range(repeat):
+        start = time.perf_counter()
+        action()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def by_hand(folder):
+    """The hand-written loops as a library."""
+    terms = "\n".join(
+        f"            total = total + hw_max({(1e9 + k * 1e8).hex()} / x, "
+        f"{(1e11 + k * 3e10).hex()} / y);" for k in range(20)
+    )  # fmt: skip
+    text = HAND % {"numerics": numerics.C_SOURCE, "terms": terms,
+                   "layers": ", ".join(map(str, LAYERS)),
+                   "stations": ", ".join(map(str, STATIONS))}  # fmt: skip
+    (folder / "hand.c").write_text(text)
+    subprocess.run([*building.compiler(), *building.FLAGS, "-fvisibility=default", "-shared", "-o", str(folder / "hand.so"),
+                    str(folder / "hand.c"), "-lm"], check=True)  # fmt: skip
+    return ctypes.CDLL(str(folder / "hand.so"))
+
+
+def throughput(folder, points, repeat):
+    """Kernels against the loops written by hand."""
+    cases = {"roofline": roofline(), "rolled": rolled(), "mva": mva()}
+    kernels = build({n: g for n, (g, _) in cases.items()}, cache_dir=folder)
+    library = by_hand(folder)
+    side = int(points**0.5)
+    for name, (graph, ops) in cases.items():
+        n = side if name == "roofline" else side // 5
+        first = np.linspace(1e12, 9e12, n) if name != "mva" else np.linspace(0.1, 2.0, n)
+        second = np.linspace(1e14, 9e14, n) if name != "mva" else np.arange(n) % 64 + 1.0
+        out, bits = np.zeros(n * n), np.zeros((n * n, graph.words), np.uint64)
+        expected, other = np.zeros(n * n), np.zeros(n * n, np.uint64)
+        axes = [(first, n, n), (second, 1, n)]
+        kernel = timed(lambda: kernels[name].run(axes, 0, n * n, [out], bits), repeat)  # noqa: B023
+        pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (first, second)]
+        results = [a.ctypes.data_as(ctypes.c_void_p) for a in (expected, other)]
+        size = ctypes.c_int64(n)
+        loop = getattr(library, name)
+        hand = timed(lambda: loop(*pointers, size, size, *results), repeat)  # noqa: B023
+        assert np.array_equal(out, expected)
+        print(f"{name:10} {n * n / kernel / 1e6:8.1f} M points/s {n * n * ops / kernel / 1e9:7.2f} G "
+              f"ops/s   by hand {n * n / hand / 1e6:8.1f} M points/s   ratio {hand / kernel:.2f}")  # fmt: skip
+
+
+def calls(folder, repeat):
+    """A scalar call of an evaluator, and of the kernel under it."""
+    kernel = build({"roofline": roofline()[0]}, cache_dir=folder)["roofline"]
+    spec = Spec("roofline", (Param("bw", default=3e12), Param("fl", default=1e15)),
+                (Output("total"),))  # fmt: skip
+    evaluator = Evaluator(spec, kernel)
+    many = range(20_000)
+    whole = timed(lambda: [evaluator(bw=2e12, fl=5e14) for _ in many], repeat) / len(many)
+    inner = timed(lambda: [kernel.point([2e12, 5e14]) for _ in many], repeat) / len(many)
+    print(f"scalar call {whole * 1e6:.2f} us, of which the kernel {inner * 1e6:.2f} us")
+
+
+def compiling(folder, sizes):
+    """Cold compiles, and loading what they made."""
+    for count in sizes:
+        graph = straight(count)
+        cold = timed(lambda: build({"g": graph}, cache_dir=folder / f"cold{count}"), 1)  # noqa: B023
+        again = timed(lambda: build({"g": graph}, cache_dir=folder / f"cold{count}",  # noqa: B023
+                                    flags=["-DAGAIN"]), 1)  # fmt: skip
+        building._LOADED.modules.clear()
+        warm = timed(lambda: building.ingredients({"g": graph}), 3)  # noqa: B023
+        print(f"{count:6} ops: cold {cold:.2f} s, with the module half cached {again:.2f} s, "
+              f"key {warm * 1e3:.1f} ms")  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    quick = parser.parse_args().quick
+    with tempfile.TemporaryDirectory() as folder:
+        throughput(Path(folder), 1_000_000 if quick else 9_000_000, 3 if quick else 7)
+        calls(Path(folder), 3)
+        compiling(Path(folder), (200, 2_000) if quick else (200, 2_000, 20_000))
+
+
+if __name__ == "__main__":
+    main()
