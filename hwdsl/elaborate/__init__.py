@@ -51,17 +51,14 @@ def elaborate(
 
 
 def check_rules(checked: Checked, diagnostics: Diagnostics) -> None:
-    """Decide the rules of the top-level components of the main file.
-
-    A rule that reads a field without a value is left to whoever gives it one.
-    """
+    """Decide the rules of the top-level components of the main file."""
     m = machine(checked)
     symbols = [s for s in checked.main.values.values() if isinstance(s, ComponentInfo)]
     run_deep(lambda: _check_components(m, symbols, diagnostics))
 
 
 def _check_components(m: Machine, symbols: list[ComponentInfo], diagnostics: Diagnostics) -> None:
-    walk = Walk(m, lenient=True)
+    walk = Walk(m)
     top = tuple(i for i in m.checked.main.tree.items if isinstance(i, ast.Allow))
     for symbol in symbols:
         try:

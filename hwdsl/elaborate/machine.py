@@ -215,6 +215,14 @@ class Machine:
         self.effects.extend(self.mask(condition, e) for e in effects)
         return value
 
+    def within_case(self, selector: Selector, index: int, compute: Callable[[], T]) -> T:
+        """Compute; the rules stated on the way matter only if the selector takes that case."""
+        value, effects = self.collect(compute)
+        if effects:
+            here = self.case(selector, index)
+            self.effects.extend(self.mask(here, e) for e in effects)
+        return value
+
     def mask(self, condition: Ref, effect: Effect) -> Effect:
         """The rule, needed only where the condition holds."""
         off = self.op(effect.span, "not", condition)

@@ -131,34 +131,36 @@ def _derive(
     m: Machine,
     base: Component,
     layers: tuple[Layer, ...],
-    name: str,
-    path: str,
-    span: Span,
+    name: str | None,
+    path: str | None,
+    span: Span | None,
     kind: KindInfo | None = None,
 ) -> Component:
-    """`base` with further layers on top."""
+    """`base` with further layers on top; what is None stays as it was."""
     if isinstance(base, Merged):
         alternatives = [_derive(m, a, layers, name, path, span, kind) for a in base.alternatives]
-        return merge_components(m, base.selector, alternatives, span)
+        return merge_components(m, base.selector, alternatives, span or base.span)
     narrow = kind if kind is not None and kind.is_a(base.kind) else base.kind
     if narrow is base.kind:
         below = base.layers
     else:
         own = tuple(layer for layer in base.layers if layer.kind is None)
         below = (*own, *layers_of_kind(m, narrow))
-    return Record(narrow, (*layers, *below), name, path, span)
+    return Record(
+        narrow, (*layers, *below), name or base.name, path or base.path, span or base.span
+    )
 
 
 def amend(m: Machine, base: Component, layers: tuple[Layer, ...]) -> Component:
     """`base` amended: the same name and kind, members late-bound in the result."""
-    return _derive(m, base, layers, base.name, base.path, base.span)
+    return _derive(m, base, layers, None, None, None)
 
 
 def with_block(m: Machine, node: ast.With, env: Env) -> Component:
     """`base with { … }`."""
     base = as_component(m.evaluate(node.base, env))
     layer = Layer(block_of(m, node, node.members), env, own=True)
-    return _derive(m, base, (layer,), base.name, base.path, node.span)
+    return _derive(m, base, (layer,), None, None, node.span)
 
 
 def construct(m: Machine, kind: KindInfo, call: ast.Call, env: Env) -> Record:
@@ -308,7 +310,7 @@ def _merged_member(m: Machine, of: Merged, name: str, span: Span) -> Value:
 def each(m: Machine, of: Merged, read: Callable[[Component], Value], span: Span) -> Value:
     """Read something of every alternative and select."""
     values = [
-        m.masked(m.case(of.selector, i), partial(read, a)) for i, a in enumerate(of.alternatives)
+        m.within_case(of.selector, i, partial(read, a)) for i, a in enumerate(of.alternatives)
     ]
     return merge(m, of.selector, values, span)
 

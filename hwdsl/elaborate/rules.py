@@ -18,7 +18,6 @@ from hwdsl.elaborate.values import (
     ListValue,
     Merged,
     MessageText,
-    MissingValue,
     Record,
     UnequalLengths,
     Value,
@@ -32,13 +31,9 @@ Waivers = tuple[ast.Allow, ...]
 
 @define(eq=False)
 class Walk:
-    """A walk through components: the rules found, and what has been visited.
-
-    `lenient` leaves out rules that read fields without a value.
-    """
+    """A walk through components: the rules found, and what has been visited."""
 
     machine: Machine
-    lenient: bool = False
     found: list[Effect] = field(factory=list)
     visited: set[tuple[int, int]] = field(factory=set)
     kept: list[object] = field(factory=list)
@@ -77,12 +72,21 @@ class Walk:
         self._add(effects, waivers, mask)
         self.value(value, f"{path}.{name}", waivers, mask)
 
-    def _merged(self, of: Merged, path: str, waivers: Waivers, mask: Ref | None) -> None:
+    def _merged(
+        self,
+        of: Merged,
+        path: str,
+        waivers: Waivers,
+        mask: Ref | None,
+        done: Sequence[ast.Rule] = (),
+        known: Sequence[str] = (),
+    ) -> None:
         m = self.machine
-        shared = _shared_rules(m, of)
-        names = _shared_names(m, of)
-        alike: list[ast.Rule] = []
-        for kind, rule in shared:
+        names = [n for n in _shared_names(m, of) if n not in known]
+        alike = list(done)
+        for kind, rule in _shared_rules(m, of):
+            if rule in done:
+                continue
             assert kind.scope is not None
             try:
                 self._rule(kind.name, rule, Env(kind.scope, None, (of,)), of, path, waivers, mask)
@@ -90,31 +94,34 @@ class Walk:
             except UnequalLengths:
                 continue  # Left to the alternatives, one by one.
         for i, alternative in enumerate(of.alternatives):
-            here = m.case(of.selector, i)
-            inner = here if mask is None else m.op(of.span, "and", mask, here)
-            self._alternative(alternative, path, waivers, inner, alike, names)
+            inner = Walk(m, [], set(self.visited), self.kept)
+            inner.alternative(alternative, path, waivers, alike, [*known, *names])
+            if inner.found:
+                here = m.case(of.selector, i)
+                here = here if mask is None else m.op(of.span, "and", mask, here)
+                self.found.extend(m.mask(here, e) for e in inner.found)
         for name in names:
             self._member(of, name, path, waivers, mask)
 
-    def _alternative(
+    def alternative(
         self,
         of: Component,
         path: str,
         waivers: Waivers,
-        mask: Ref,
         done: Sequence[ast.Rule],
         names: Sequence[str],
     ) -> None:
+        """The rules of an alternative that it does not share with the others."""
         if isinstance(of, Merged):
-            self.component(of, path, waivers, mask)
+            self._merged(of, path, waivers, None, done, names)
             return
         waivers = (*waivers, *_waivers_of(of))
         for owner, rule, env in own_rules(self.machine, of):
             if rule not in done:
-                self._rule(owner, rule, env, of, path, waivers, mask)
+                self._rule(owner, rule, env, of, path, waivers, None)
         for name in member_names(self.machine, of):
             if name not in names:
-                self._member(of, name, path, waivers, mask)
+                self._member(of, name, path, waivers, None)
 
     def _rule(
         self,
@@ -129,16 +136,8 @@ class Walk:
         name = f"{owner}.{rule.name.name}"
         if waived(waivers, name, f"{path}.{rule.name.name}"):
             return
-        effects = self._stated(name, rule, env, path)
+        effects = state_rule(self.machine, name, rule, env, path)
         self._add([evolve(e, place=e.place or of.span) for e in effects], waivers, mask)
-
-    def _stated(self, name: str, rule: ast.Rule, env: Env, path: str) -> list[Effect]:
-        try:
-            return state_rule(self.machine, name, rule, env, path)
-        except MissingValue:
-            if not self.lenient:
-                raise
-            return []
 
     def _add(self, effects: Sequence[Effect], waivers: Waivers, mask: Ref | None) -> None:
         for effect in effects:

@@ -137,7 +137,7 @@ def _merge_results(
     def field(name: str) -> Cell:
         def compute() -> Value:
             read = [
-                m.masked(m.case(selector, i), partial(m.read, v.fields[name]))
+                m.within_case(selector, i, partial(m.read, v.fields[name]))
                 for i, v in enumerate(values)
             ]
             return merge(m, selector, read, span)
