@@ -1,0 +1,223 @@
+"""What the library computes: claims hold, a second implementation agrees, measurements are met."""
+
+import csv
+import math
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from hwdsl.codegen.interpret import interpret
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.elaborate import Elaboration, check_rules, elaborate, verify
+from hwdsl.render import render_text
+from hwdsl.semantics import check, load
+from hwdsl.semantics.symbols import Checked, ClaimInfo, EvaluatorInfo
+
+ROOT = Path(__file__).parents[2]
+STUDIES = ROOT / "library" / "studies"
+FILES = sorted((ROOT / "library").rglob("*.hw")) + sorted((ROOT / "docs/examples").glob("*.hw"))
+ASKING = [p for p in FILES if "evaluator " in p.read_text(encoding="utf-8")]
+SCALE = {"": 1.0, "GB/s": 1e9, "GB": 1e9, "s": 1.0}
+WORDS = {"none": 0.0, "selective": 1.0, "full": 2.0, "false": 0.0, "true": 1.0}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def checked(path: Path) -> Checked:
+    diagnostics = Diagnostics()
+    program = check(load(path, diagnostics), diagnostics)
+    assert not diagnostics.items, render_text(diagnostics.items)
+    return program
+
+
+def elaborated(program: Checked, evaluator: EvaluatorInfo) -> Elaboration:
+    diagnostics = Diagnostics()
+    result = elaborate(program, evaluator, diagnostics)
+    assert not diagnostics.items, render_text(diagnostics.items)
+    return result
+
+
+def table(name: str) -> list[dict[str, str]]:
+    with (STUDIES / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def inputs(row: dict[str, str]) -> dict[str, float]:
+    """The numbers of a row by name, in base units."""
+    values = {}
+    for title, cell in row.items():
+        name, _, unit = title.partition("[")
+        if name.strip() == "case":
+            continue
+        number = WORDS[cell] if cell in WORDS else float(cell)
+        values[name.strip()] = number * SCALE[unit.rstrip("]").strip()]
+    return values
+
+
+# --- the same model a second time, in plain Python, for A100 ----------------------------------
+
+
+def product(m: float, n: float, k: float, batch: float, memory: float) -> float:
+    def tiled(rows: int, columns: int) -> float:
+        blocks = batch * math.ceil(m / rows) * math.ceil(n / columns)
+        waves = math.ceil(blocks / 108)
+        engine = waves * (2 * rows * columns * k * 108 / (0.76 * 312e12) + 0.6e-6)
+        traffic = 2 * batch * (m * k + k * n + m * n)
+        return math.hypot(engine, traffic / (0.88 * memory * min(1, 2 * blocks / 108)))
+
+    return 3e-6 + min(tiled(*t) for t in ((256, 128), (128, 128), (128, 64), (64, 64)))
+
+
+def reduction(size: float, local: float, nodes: float, network: float) -> float:
+    time = 0.0
+    if local > 1:
+        hops = 2 * (local - 1)
+        moving = (hops / local + 0.7 / local) * size / (0.88 * 300e9)
+        time += 9e-6 + 0.55e-6 * hops + moving + 2 * math.sqrt(1.05e-6 * hops * moving)
+    if nodes > 1:
+        ports = min(network / 8 * 0.85 * local, 264e9)
+        time += 9e-6 + 15e-6 * 2 * math.log2(nodes) + 2 * (nodes - 1) / nodes * size / ports
+    return time
+
+
+def step_time(v: dict[str, float]) -> float:
+    """Time of one training step; only full and selective recomputation occur in the tables."""
+    layers, width, words = v["n_layers"], v["d_model"], v["vocab"] / v["tensor"]
+    seq, t, stages, copies = v["seq_len"], v["tensor"], v["pipeline"], v["data"]
+    memory, network = v["memory_bandwidth"], v["node_network"]
+    local = min(t, 8)
+
+    def gemm(m: float, n: float, k: float, batch: float = 1) -> float:
+        return product(m, n, k, batch, memory)
+
+    def moved(size: float, share: float = 0.88) -> float:
+        return 3e-6 + size / (share * memory)
+
+    def summed(size: float) -> float:
+        return reduction(size, local, t / local, network)
+
+    rows, heads = v["micro_batch"] * seq, v["micro_batch"] * v["n_heads"] / t
+    whole, scores = 2 * rows * width, 2 * heads * seq * seq
+    shard = whole / t
+    stream = shard if v["sequence_parallel"] else whole
+    weights = [(3 * width / t, width), (width, width / t), (4 * width / t, width)]
+    weights.append((width, 4 * width / t))
+    forward = sum(gemm(rows, n, k) for n, k in weights)
+    backward = sum(gemm(rows, k, n) + gemm(k, n, rows) for n, k in weights)
+    head = v["d_model"] / v["n_heads"]
+    attention = gemm(seq, seq, head, heads) + gemm(seq, head, seq, heads)
+    soft = moved(2 * scores, 0.52) + moved(2.5 * scores)
+    soft_back = moved(3 * scores, 0.52) + moved(2.5 * scores)
+    rest = 2 * moved(2 * stream, 0.58) + 2 * moved(3.5 * stream)
+    rest += moved(8 * shard, 0.77) + moved(2 * shard)
+    rest_back = 2 * moved(4 * stream, 0.58) + 2 * moved(2.5 * stream) + moved(12 * shard, 0.77)
+    rest_back += moved(3 * shard) + moved(7 * shard) + 2 * moved(stream)
+    wait, more = 2 * summed(whole), 2 if t > 1 else 0
+    ahead = forward + attention + soft + rest + wait
+    issue = 35.6e-6 * (27 + more)
+    full = v["recompute"] == WORDS["full"]
+    again = ahead if full else attention + soft
+    behind = backward + 2 * attention + soft_back + rest_back + wait + again
+    issue_back = 21.4e-6 * (44 + more) + (issue if full else 4 * 35.6e-6)
+    logits = gemm(rows, words, width) + gemm(rows, width, words) + gemm(width, words, rows)
+    logits += moved(32 * rows * words) + 3 * summed(4 * rows)
+    table_time = 2 * moved(3 * whole) + 2 * moved(2 * whole)
+    wire = network / 8 * 0.85 if t * stages * copies > 8 else 264e9
+    hop = 2 * v["interleave"] * (15e-6 + shard / wire) if stages > 1 else 0
+    stage = layers / stages * (max(ahead, issue) + max(behind, issue_back)) + hop
+    slowest = stage + logits + (0 if stages > 1 else table_time)
+    through = stages * stage + logits + table_time
+    rounds = v["global_batch"] / (copies * v["micro_batch"])
+    held = layers / stages * (12 * width**2 + 13 * width) / t + (words + seq) * width
+    near = max(1, min(copies, 8 / local))
+    return (
+        rounds * slowest
+        + (through - slowest) / v["interleave"]
+        + reduction(2 * held, near, copies / near, network)
+        + 54 * held / (0.88 * memory)
+    )
+
+
+# --- tests --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_components_keep_their_rules(path: Path) -> None:
+    diagnostics = Diagnostics()
+    check_rules(checked(path), diagnostics)
+    assert not diagnostics.items, render_text(diagnostics.items)
+
+
+@pytest.mark.parametrize("path", ASKING, ids=name_of)
+def test_evaluators_answer_at_their_defaults(path: Path) -> None:
+    program = checked(path)
+    for symbol in program.main.values.values():
+        if isinstance(symbol, EvaluatorInfo):
+            result = elaborated(program, symbol)
+            point = [p.default for p in result.params]
+            answer = interpret(result.graph, [x for x in point if x is not None])
+            assert all(math.isfinite(float(v)) for v in answer.outputs.values())
+            assert not any(int(word) for row in answer.rules for word in row), "infeasible"
+
+
+@pytest.mark.parametrize("path", ASKING, ids=name_of)
+def test_claims_hold(path: Path) -> None:
+    program = checked(path)
+    diagnostics = Diagnostics()
+    claims = [s for s in program.main.values.values() if isinstance(s, ClaimInfo)]
+    verdicts = [v for c in claims for v in verify(program, c, diagnostics)]
+    assert verdicts, "an evaluator without a claim"
+    assert not diagnostics.items, render_text(diagnostics.items)
+    assert not [v.text for v in verdicts if not v.ok]
+
+
+@pytest.fixture(scope="module")
+def training() -> Elaboration:
+    program = checked(STUDIES / "megatron.hw")
+    symbol = program.main.values["gpt_training"]
+    assert isinstance(symbol, EvaluatorInfo)
+    return elaborated(program, symbol)
+
+
+def predicted(training: Elaboration, row: dict[str, str]) -> tuple[float, float]:
+    values = inputs(row)
+    answer = interpret(training.graph, [values[p.name] for p in training.params])
+    assert not any(int(word) for rules in answer.rules for word in rules), row["case"]
+    return float(answer.outputs["iteration"]), float(answer.outputs["constant_fraction"])
+
+
+@pytest.mark.parametrize("name", ["megatron", "vtrain"])
+def test_the_language_and_python_agree(training: Elaboration, name: str) -> None:
+    for row in table(name):
+        time, _ = predicted(training, row)
+        assert time == pytest.approx(step_time(inputs(row)), rel=1e-12), row["case"]
+
+
+@pytest.mark.parametrize(
+    ("name", "middle", "tail"), [("megatron", 0.03, 0.10), ("vtrain", 0.08, 0.18)]
+)
+def test_measurements_are_met(training: Elaboration, name: str, middle: float, tail: float) -> None:
+    """Median and 90th percentile of the error; the constant share must do worse on both."""
+    errors, naive = [], []
+    for row in table(name):
+        measured = float(row["measured [s]"])
+        time, constant = predicted(training, row)
+        errors.append(abs(time / measured - 1))
+        naive.append(abs(constant / measured - 1))
+    last = math.ceil(0.9 * len(errors)) - 1
+    assert median(errors) <= middle
+    assert sorted(errors)[last] <= tail
+    assert median(naive) > median(errors)
+    assert sorted(naive)[last] > sorted(errors)[last]
+
+
+def test_memory_stops_what_does_not_fit(training: Elaboration) -> None:
+    row = next(r for r in table("megatron") if r["case"].startswith("megatron-1T"))
+    values = inputs(row) | {"pipeline": 1.0}
+    answer = interpret(training.graph, [values[p.name] for p in training.params])
+    bits = int(answer.rules[0][0])
+    broken = [rule.name for i, rule in enumerate(training.rules) if bits >> i & 1]
+    assert broken == ["step.fits"]
