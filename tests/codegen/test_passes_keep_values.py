@@ -170,3 +170,15 @@ def test_bools_survive():
     graph = b.finish([("o", b.op("select", x, b.const(1), b.const(2)))], [("r", rule)])
     verify(optimise(graph))
     same_results(graph, optimise(graph), [1.0])
+
+
+def test_quotients_that_a_loop_decides_by_stay_exact():
+    b = Builder()
+    x, y, z = (b.param(n) for n in "xyz")
+    one, two = b.op("div", x, z), b.op("div", y, z)
+    loop = b.open_loop([REAL], [one])
+    turn = b.op("add", loop.states[0], b.op("floor", b.op("mul", two, loop.variable)))
+    stop = b.op("lt", one, loop.states[0])
+    made = loop.close(b.const(0, INT), b.const(9, INT), 10, [z], [turn], stop)
+    graph = b.finish([("out", made[0])])
+    assert reciprocals(graph) == graph

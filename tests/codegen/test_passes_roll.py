@@ -188,3 +188,15 @@ def test_twenty_thousand_operations_are_quick():
 def test_time_grows_with_size():
     small, large = fold_and_share(flat(200, 10)), fold_and_share(flat(1600, 10))
     assert fastest(roll, large) < 24 * fastest(roll, small)
+
+
+def test_a_sum_of_negative_zeros_stays_one():
+    b = Builder()
+    x, y = b.param("x"), b.param("y")
+    rows = []
+    for i in range(40):
+        made = b.op("mul", x, b.const(i + 0.5))
+        for k in range(3):
+            made = b.op("mul", made, b.op("add", y, b.const(i + k + 0.25)))
+        rows.append(made)
+    check(b.finish([("out", b.op("sum", *rows))]), 40, [np.array([-0.0, 0.0]), np.array([1.0, 1])])
