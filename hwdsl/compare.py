@@ -128,8 +128,8 @@ def compare(module: Module, request: Request) -> Comparison:
     outputs = [_output(evaluator, name) for name in names]
     table = read_table(request.data)
     given = _inputs(evaluator, table, request)
-    sweep = evaluator.sweep(mode="zip", **given)
-    other = evaluator.interpreted().sweep(mode="zip", **given)
+    sweep = evaluator.sweep(zipped=given)
+    other = evaluator.interpreted().sweep(zipped=given)
     labels = tuple(str(i) for i in range(1, table.rows + 1))
     return Comparison(
         request,

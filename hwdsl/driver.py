@@ -32,7 +32,7 @@ from hwdsl.source import Source, Span
 if TYPE_CHECKING:
     from hwdsl.codegen.ir import Graph
     from hwdsl.codegen.runtime import Kernel
-    from hwdsl.elaborate import Elaboration
+    from hwdsl.elaborate import Elaboration, Verdict
     from hwdsl.semantics.symbols import Checked, EvaluatorInfo
     from hwdsl.syntax import ast
 
@@ -158,3 +158,15 @@ def differentiate(graph: Graph, output: str, wrt: Sequence[str]) -> Graph:
     from hwdsl.codegen.passes import differentiate, optimise
 
     return optimise(differentiate(graph, output, wrt))
+
+
+def verify(checked: Checked, diagnostics: Diagnostics) -> dict[str, list[Verdict]]:
+    """Evaluate the claims of the file itself: a verdict for each expectation, by claim."""
+    from hwdsl.elaborate import verify
+    from hwdsl.semantics.symbols import ClaimInfo
+
+    return {
+        name: verify(checked, value, diagnostics)
+        for name, value in checked.main.values.items()
+        if isinstance(value, ClaimInfo)
+    }

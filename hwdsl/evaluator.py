@@ -24,7 +24,7 @@ from hwdsl.units import Unit
 
 if TYPE_CHECKING:
     from hwdsl.codegen.ir import Graph
-    from hwdsl.elaborate import Elaboration, ParamInfo
+    from hwdsl.elaborate import Elaboration, OutputInfo, ParamInfo
     from hwdsl.semantics.symbols import Checked, EvaluatorInfo
     from hwdsl.why import Derivation
 
@@ -74,6 +74,16 @@ class Evaluator(runtime.Evaluator):
         """A text as a value in base units, by the language's own units."""
         return values.quantity(text, self._infos[param.name].unit, self.units)
 
+    def base(self, param: runtime.Param, value: Any) -> float:
+        """One value in base units; a choice between numbers takes only those."""
+        base = super().base(param, value)
+        known = self._infos[param.name].values
+        if known and not any(base == v or abs(base - v) <= 1e-12 * abs(v) for v in known):
+            raise ValueError(
+                f"{self.name}.{param.name}: {value} is not one of {', '.join(param.labels)}"
+            )
+        return base
+
     def interpreted(self) -> Evaluator:
         """The same evaluator run by the interpreter."""
         program = driver.Program(
@@ -90,7 +100,7 @@ class Evaluator(runtime.Evaluator):
         A plain `lo` takes the unit of `hi`, so `1..10 TB/s:4` is 1, 4, 7 and 10 TB/s.
         """
         param = self.param(name)
-        if text == "all" and param.kind == "choice":
+        if text == "all" and param.labels and param.kind != "bool":
             return list(param.labels)
         if text == "all" and param.kind == "bool":
             return [False, True]
@@ -176,7 +186,7 @@ class Evaluator(runtime.Evaluator):
 
     def _point(self, given: Mapping[str, object]) -> list[float]:
         """A single point in base units."""
-        plan = self.plan(**given)
+        plan = self.plan(zipped=given)
         if plan.points != 1:
             raise ValueError(f"{self.name}: give single values, not many")
         return [float(column[0]) for column, _, _ in plan.axes]
@@ -186,14 +196,13 @@ class Evaluator(runtime.Evaluator):
         from hwdsl.why import derive
 
         name = self._output(output).name
-        return derive(self.checked, self.elaboration, name, self.units, self._point(given))
+        return derive(self.checked, self.elaboration, name, self.info.scope, self._point(given))
 
     def complaints(self, **given: object) -> list[tuple[str, str, str]]:
         """The rules that a point breaks: name, message, help."""
         point = self._point(given)
-        result = self(**given)
         found = []
-        for name in result.violations:
+        for name in self(**given).violations:
             rule = next((r for r in self.elaboration.rules if r.name == name), None)
             if rule is None:
                 found.append((name, "an output is not a number", ""))
@@ -210,8 +219,7 @@ def spec_of(
         info.name,
         tuple(_param(p, g.uniform) for p, g in zip(elaboration.params, elaboration.graph.params,
                                                    strict=True)),
-        tuple(runtime.Output(o.name, _scale(o.unit), tuple(o.labels or ()), o.doc)
-              for o in elaboration.outputs),
+        tuple(out for o in elaboration.outputs for out in _outputs(o)),
         tuple(runtime.Rule(r.name, "require" if r.severity is Severity.ERROR else "warn")
               for r in elaboration.rules),
         {name: _scale(unit) for name, unit in (units or {}).items()},
@@ -219,12 +227,18 @@ def spec_of(
     )  # fmt: skip
 
 
+def _outputs(info: OutputInfo) -> list[runtime.Output]:
+    """The numbers an output is: one, or for a vector one for each label."""
+    names = [f"{info.name}.{label}" for label in info.labels] or [info.name]
+    return [runtime.Output(name, _scale(info.unit), info.cases, info.doc) for name in names]
+
+
 def _param(info: ParamInfo, uniform: bool) -> runtime.Param:
     kind = "choice" if info.type in ("enum", "component") else info.type
     low = -np.inf if info.low is None else info.low
     high = np.inf if info.high is None else info.high
     return runtime.Param(
-        info.name, kind, _scale(info.unit), info.default, low, high, tuple(info.labels or ()),
+        info.name, kind, _scale(info.unit), info.default, low, high, info.labels,
         info.doc, uniform,
     )  # fmt: skip
 

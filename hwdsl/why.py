@@ -8,18 +8,17 @@ description, and its children are the steps its formula reads.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from attrs import define, field, frozen
 
 from hwdsl.source import Span
-from hwdsl.units import Dim, Unit
+from hwdsl.units import ONE, Dim, Unit
 
 if TYPE_CHECKING:
     from hwdsl.codegen.ir import Graph
     from hwdsl.elaborate import Elaboration
-    from hwdsl.semantics.symbols import Checked
+    from hwdsl.semantics.symbols import Checked, ModuleScope
 
 
 @frozen
@@ -27,8 +26,8 @@ class Derivation:
     """One step: its name, its value in a unit, its formula and where that stands."""
 
     name: str
-    value: float | str
-    unit: str
+    value: float
+    shown: str
     formula: str
     place: str
     steps: tuple[Derivation, ...]
@@ -57,13 +56,6 @@ class Derivation:
         for step in self.steps:
             step._lines(indent + "  ", depth - 1, lines, seen)
 
-    @property
-    def shown(self) -> str:
-        """The value with its unit."""
-        if isinstance(self.value, str):
-            return self.value
-        return f"{self.value:.6g} {self.unit}".rstrip()
-
     def __str__(self) -> str:
         return self.text()
 
@@ -72,24 +64,23 @@ def derive(
     checked: Checked,
     elaboration: Elaboration,
     output: str,
-    units: Mapping[str, Unit],
+    scope: ModuleScope,
     values: list[float],
 ) -> Derivation:
     """Derive an output at a point; `values` are the params in base units."""
     from hwdsl.codegen.interpret import trace
 
     walk = _Walk(
-        elaboration, elaboration.graph, trace(elaboration.graph, values), units, _types(checked)
+        elaboration, elaboration.graph, trace(elaboration.graph, values), scope, _types(checked)
     )
-    root = next(i for n, i in elaboration.graph.outputs if n.split(".")[0] == output)
-    info = next(o for o in elaboration.outputs if o.name == output)
+    root = dict(elaboration.graph.outputs)[output]
+    info = next(o for o in elaboration.outputs if o.name == output.partition(".")[0])
     top = walk.step(root)
-    shown = info.unit.from_base(walk.numbers[root])
-    steps = top.steps if top.name == output else (top,)
-    if top.steps == () and walk.graph.ops[root].code == "const":
-        steps = ()
-    unit = "" if info.unit.name == "1" else info.unit.name
-    return Derivation(output, shown, unit, top.formula, top.place, steps)
+    number = walk.numbers[root]
+    shown = info.cases[int(number)] if info.cases else _in_unit(number, info.unit)
+    named = top.name != output or elaboration.graph.ops[root].code == "param"
+    steps = (top,) if named and top.steps else top.steps
+    return Derivation(output, number, shown, top.formula, top.place, steps)
 
 
 def _types(checked: Checked) -> dict[tuple[str, int, int], Dim]:
@@ -110,7 +101,7 @@ class _Walk:
     elaboration: Elaboration
     graph: Graph
     numbers: list[float]
-    units: Mapping[str, Unit]
+    scope: ModuleScope
     dims: Mapping[tuple[str, int, int], Dim]
     done: dict[int, Derivation] = field(factory=dict)
 
@@ -131,8 +122,9 @@ class _Walk:
         name = origin.path if origin is not None else op.code
         span = origin.span if origin is not None else None
         steps = tuple(self.step(i) for i in self._read(index, name))
-        value, unit = self._scaled(self.numbers[index], span)
-        return Derivation(name or op.code, value, unit, _formula(span), _place(span), steps)
+        number = self.numbers[index]
+        shown = self._shown(number, op.type, span)
+        return Derivation(name or op.code, number, shown, _formula(span), _place(span), steps)
 
     def _read(self, index: int, name: str) -> list[int]:
         """The operations of other names that this step's formula reads, each once, in order."""
@@ -153,19 +145,24 @@ class _Walk:
 
     def _given(self, name: str, number: float) -> Derivation:
         info = next(p for p in self.elaboration.params if p.name == name)
-        if info.labels and info.type in ("enum", "component"):
-            return Derivation(name, info.labels[int(number)], "", "given", "", ())
-        if info.type == "bool":
-            return Derivation(name, "true" if number else "false", "", "given", "", ())
-        unit = "" if info.unit.name == "1" else info.unit.name
-        return Derivation(name, info.unit.from_base(number), unit, "given", "", ())
+        shown = _in_unit(number, info.unit)
+        if info.type in ("enum", "component"):
+            shown = info.labels[int(number)]
+        elif info.type == "bool":
+            shown = "true" if number else "false"
+        return Derivation(name, number, shown, "given", _place(info.span), ())
 
-    def _scaled(self, number: float, span: Span | None) -> tuple[float, str]:
+    def _shown(self, number: float, type_: str, span: Span | None) -> str:
+        from hwdsl.elaborate.quantities import quantity_text
+
+        if type_ == "bool":
+            return "true" if number else "false"
         dim = None if span is None else self.dims.get((span.source.name, span.start, span.end))
-        if dim is None or dim.is_one:
-            return number, ""
-        unit = readable(dim, number, self.units)
-        return (number, str(dim)) if unit is None else (unit.from_base(number), unit.name)
+        return quantity_text(number, dim or ONE, self.scope)
+
+
+def _in_unit(number: float, unit: Unit) -> str:
+    return f"{unit.from_base(number):.6g} {'' if unit.name == '1' else unit.name}".rstrip()
 
 
 def _formula(span: Span | None) -> str:
@@ -177,58 +174,3 @@ def _place(span: Span | None) -> str:
     if span is None:
         return ""
     return f"{span.source.name}:{span.source.position(span.start)[0]}"
-
-
-def readable(dim: Dim, number: float, units: Mapping[str, Unit]) -> Unit | None:
-    """A unit of a dimension in which a value is neither huge nor tiny, or None if there is none.
-
-    Named units come first (`ms`, `W`); else the first base with a positive power is scaled and the
-    others stay in their base units (`TB/s`).
-    """
-    named = [u for u in units.values() if u.dim == dim and not u.offset]
-    if named:
-        return _closest(named, number)
-    bases = {b: _base(b, units) for b, _ in dim.powers}
-    lead = next((b for b, p in dim.powers if p == 1), None)
-    if lead is None or any(u is None for u in bases.values()):
-        return None
-    scaled = [u for u in units.values() if u.dim == Dim.base(lead) and _plain(u, bases[lead])]
-    rest = ""
-    for base, power in sorted(dim.powers, key=lambda item: item[1] < 0):
-        unit = bases[base]
-        if base == lead or unit is None:
-            continue
-        if power.denominator != 1:
-            return None
-        size = "" if abs(power) == 1 else f"^{abs(power)}"
-        rest += f"{'*' if power > 0 else '/'}{unit.name}{size}"
-    best = _closest(scaled, number)
-    return Unit(best.name + rest, dim, best.factor)
-
-
-def _base(base: str, units: Mapping[str, Unit]) -> Unit | None:
-    """The unit of a base dimension that has the factor 1."""
-    return next((u for u in units.values() if u.dim == Dim.base(base) and u.factor == 1), None)
-
-
-def _plain(unit: Unit, base: Unit | None) -> bool:
-    """Whether a unit is the base unit with a decimal prefix."""
-    return base is not None and unit.name.endswith(base.name) and _is_decimal(unit.factor)
-
-
-def _is_decimal(factor: Fraction) -> bool:
-    top, bottom = str(factor.numerator), str(factor.denominator)
-    return top.strip("0") == "1" and bottom.strip("0") == "1"
-
-
-def _closest(candidates: list[Unit], number: float) -> Unit:
-    """The unit in which the value is at least 1 and smallest; decimal multiples before others."""
-
-    def order(unit: Unit) -> tuple[bool, bool, float, int]:
-        value = abs(number) / float(unit.factor)
-        tidy = _is_decimal(unit.factor)
-        return (not tidy, not 1 <= value < 1000, value if value >= 1 else 1e300, len(unit.name))
-
-    if number == 0:
-        return min(candidates, key=lambda u: (u.factor != 1, len(u.name)))
-    return min(candidates, key=order)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hwdsl.cli.base import (
     FINE,
@@ -16,9 +19,10 @@ from hwdsl.cli.base import (
     target_argument,
 )
 from hwdsl.cli.files import replacing
-from hwdsl.cli.tables import Column, TableWriter, writer_for
+from hwdsl.cli.tables import TableWriter, writer_for
 
 if TYPE_CHECKING:
+    from hwdsl.cli.tables import Column
     from hwdsl.codegen.runtime import Plan, Sweep
 
 CHUNK = 1 << 16
@@ -40,13 +44,16 @@ def run(options: argparse.Namespace) -> int:
     """Evaluate the grid chunk by chunk; an interrupted table holds the rows that were done."""
     evaluator = load_evaluator(options.target)
     try:
-        axes = {n: evaluator.axis(n, text) for n, text in assignments(options.axes).items()}
+        axes: dict[str, Any] = {
+            n: evaluator.axis(n, text) for n, text in assignments(options.axes).items()
+        }
         plan = evaluator.plan(**axes)
     except ValueError as error:
         raise Failure(str(error)) from None
     target = Path(options.output)
     spec = evaluator.spec
-    header = [_title(i.name, i.scale.unit) for i in (*spec.params, *spec.outputs)]
+    header = [_title(p.name, p.scale.unit) for p in spec.params]
+    header += [_title(o.name, o.scale.unit) for o in spec.outputs]
     with replacing(target) as temporary:
         writer = writer_for(target, temporary, [*header, "feasible", "violations"])
         done = _write(plan, writer)
@@ -58,21 +65,38 @@ def run(options: argparse.Namespace) -> int:
 def _write(plan: Plan, writer: TableWriter) -> int:
     """Write all rows, or those up to an interrupt; return how many."""
     done = 0
-    try:
+    with _interrupts() as interrupted:
         for part in plan.iter_chunks(CHUNK):
             writer.write(_columns(part))
             done += len(part)
             if sys.stderr.isatty():
                 print(f"\r{done} of {plan.points}", end="", file=sys.stderr, flush=True)
-    except KeyboardInterrupt:
-        print("\ninterrupted", file=sys.stderr)
+            if interrupted:
+                break
     if sys.stderr.isatty():
         print("\r", end="", file=sys.stderr)
     return done
 
 
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """Collect the first interrupt instead of being torn out of a chunk; the second one does."""
+    seen: list[int] = []
+
+    def note(number: int, frame: object) -> None:
+        seen.append(number)
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _columns(part: Sweep) -> list[Column]:
-    names = [i.name for i in (*part.spec.params, *part.spec.outputs)]
+    names = [*(p.name for p in part.spec.params), *(o.name for o in part.spec.outputs)]
     columns: list[Column] = [part.column(name) for name in names]
     broken = {rule: part.broken(rule).ravel().tolist() for rule in part.violations}
     texts = [" ".join(rule for rule, bits in broken.items() if bits[i]) for i in range(len(part))]

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from hwdsl.cli.base import Failure
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-    Column = NDArray[np.float64] | NDArray[np.bool_] | Sequence[str]
+    Column = NDArray[Any] | Sequence[str]
 
 
 class TableWriter(Protocol):
@@ -36,7 +35,7 @@ class CsvWriter:
 
     def write(self, columns: Sequence[Column]) -> None:
         """Append rows."""
-        lists = [c if isinstance(c, list | tuple) else c.tolist() for c in columns]  # type: ignore[union-attr]
+        lists = [c if isinstance(c, Sequence) else c.tolist() for c in columns]
         self._rows.writerows(zip(*lists, strict=True))
 
     def close(self) -> None:

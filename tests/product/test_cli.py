@@ -1,0 +1,241 @@
+"""The command line: exit codes, files written at once, no traceback whatever is given."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hwdsl.cli.main import main
+
+GOOD = """edition 2026
+
+evaluator area_of {
+    ## Width.
+    param  width  : length = 2 m in 1 m .. 10 m
+    param  count  : int    = 3   in 1 .. 8
+    choice square : bool in [true, false]
+
+    let height = if square then width else 2 * width
+
+    ## All of it.
+    output area in m^2 = count * width * height
+
+    require small: count * width * height <= 100 m^2
+        else "{count * width * height in m^2} is too much"
+        help "make it smaller"
+}
+"""
+
+
+@pytest.fixture
+def good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("good.hw").write_text(GOOD)
+    return "good.hw"
+
+
+def test_check_says_by_its_code_whether_there_are_errors(
+    good: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("bad.hw").write_text("edition 2026\n\nlet x = 1 m + 1 s\n")
+    assert main(["check", good]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["check", good, "bad.hw"]) == 1
+    assert "error[unit-mismatch]" in capsys.readouterr().out
+    assert main(["check", "bad.hw", "--format", "json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["name"], found["labels"][0]["line"]) == ("unit-mismatch", 3)
+    assert main(["check", "bad.hw", "--format", "sarif"]) == 1
+    log = json.loads(capsys.readouterr().out)
+    assert log["runs"][0]["results"][0]["ruleId"] == "unit-mismatch"
+
+
+def test_fmt_rewrites_and_with_check_only_tells(
+    good: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["fmt", good])
+    canonical = Path(good).read_text()
+    Path(good).write_text(canonical.replace("  ", "   "))
+    messy = Path(good).read_text()
+    assert main(["fmt", "--check", good]) == 1
+    assert Path(good).read_text() == messy
+    assert main(["fmt", good]) == 0
+    assert Path(good).read_text() == canonical
+    assert main(["fmt", "--check", good]) == 0
+
+
+def test_fmt_leaves_a_file_that_does_not_parse(good: str) -> None:
+    Path("bad.hw").write_text("edition 2026\nlet = =\n")
+    assert main(["fmt", "bad.hw"]) == 1
+    assert Path("bad.hw").read_text() == "edition 2026\nlet = =\n"
+
+
+def test_run_prints_outputs_with_units(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", good, "width=300 cm"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["area", "27", "m^2"] in lines
+    assert ["width", "3", "m"] in lines
+
+
+def test_run_of_an_infeasible_point_shows_the_rule(
+    good: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", f"{good}:area_of", "width=9", "square=false"]) == 1
+    out = capsys.readouterr().out
+    assert "not feasible" in out
+    assert "486 m^2 is too much" in out
+    assert "help: make it smaller" in out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "good.hw", "width=3 kg"],
+        ["run", "good.hw", "width=30"],
+        ["run", "good.hw", "widht=3"],
+        ["run", "good.hw", "width"],
+        ["run", "good.hw", "count=1.5"],
+        ["run", "good.hw", "square=maybe"],
+        ["run", "good.hw:other"],
+        ["why", "good.hw:area_of", "volume"],
+        ["sweep", "good.hw", "width=1..2", "-o", "x.csv"],
+        ["sweep", "good.hw", "width=1..2 kg:3", "-o", "x.csv"],
+        ["sweep", "good.hw", "width=1..2:3", "-o", "x.txt"],
+        ["sweep", "good.hw", "-o", "no/such/folder/x.csv"],
+        ["explain", "no-such-thing"],
+        ["new", "good.hw"],
+        ["nonsense"],
+        ["compare", "good.hw"],
+        [],
+    ],
+)
+def test_a_wrong_call_is_2_and_leaves_no_file(
+    good: str, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert "Traceback" not in capsys.readouterr().err
+    assert os.listdir() == ["good.hw"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", b"\x00\xff\xfe", b"edition 2026\n" + b"(" * 3000, b"edition 2026\n\xc3\xa9\x1b[31m",
+        b"edition 2026\nlet a = b\nlet b = a\n", b"edition 2026\nkind k : k {\n}\n",
+        b"edition 2026\nlet x = " + b"1 + " * 5000 + b"1\n", b"edition 2026\nevaluator e {\n",
+        b"edition 2026\nuse nothing\nuse 'x'\n", b"\xef\xbb\xbfedition 2026\n",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("command", ["check", "fmt", "run", "compile"])
+def test_no_file_makes_a_traceback(
+    good: str, data: bytes, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("odd.hw").write_bytes(data)
+    assert main([command, "odd.hw"]) in (0, 1)
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["missing.hw", ".", "a\x00b.hw"])
+def test_files_that_cannot_be_read(
+    good: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", name]) == 1
+    assert "unreadable-file" in capsys.readouterr().out
+
+
+def test_a_bug_is_reported_as_one(
+    good: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from hwdsl import driver
+
+    def broken(*_: object) -> None:
+        raise AssertionError("this cannot be")
+
+    monkeypatch.setattr(driver, "check", broken)
+    assert main(["check", good]) == 70
+    text = capsys.readouterr().err
+    assert "bug of hwdsl" in text
+    assert "this cannot be" in text
+    assert "Traceback" not in text
+
+
+def test_a_reader_that_leaves_is_no_error(good: str) -> None:
+    command = [sys.executable, "-m", "hwdsl", "explain"]
+    answer = subprocess.run(
+        f"{' '.join(command)} | true", shell=True, capture_output=True, text=True, check=False
+    )
+    assert answer.stderr == ""
+
+
+def test_sweep_writes_every_point(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", good, "width=1..3 m:3", "square=all", "-o", "out.csv"]) == 0
+    with open("out.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 6
+    assert {r["area [m^2]"] for r in rows} == {"3.0", "6.0", "12.0", "24.0", "27.0", "54.0"}
+    assert {r["square"] for r in rows} == {"True", "False"}
+    assert sorted(os.listdir()) == ["good.hw", "out.csv"]
+
+
+def test_sweep_to_parquet_holds_the_same(good: str) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for name in ("out.csv", "out.parquet"):
+        assert main(["sweep", good, "width=1..10:4", "count=1,8", "-o", name]) == 0
+    table = parquet.read_table("out.parquet")
+    with open("out.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [str(v) for v in table.column("area [m^2]").to_pylist()] == [
+        r["area [m^2]"] for r in rows
+    ]
+    assert {r["violations"] for r in rows} == {"", "small"}
+
+
+def test_an_interrupted_sweep_keeps_what_is_done(good: str) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hwdsl", "sweep", good, "width=1..10:9000000", "-o", "big.csv"],
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        parts = [p for p in Path().iterdir() if p.name.startswith(".big.csv.")]
+        if parts and parts[0].stat().st_size > 1_000_000:
+            break
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    lines = Path("big.csv").read_text().splitlines()
+    assert 1_000 < len(lines) < 9_000_000
+    assert f"wrote {len(lines) - 1} of 9000000 rows" in err
+
+
+def test_why_names_the_steps(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", f"{good}:area_of", "area", "width=3 m", "square=false"]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[0].startswith("area = 54 m^2")
+    assert "width = 3 m" in out
+    assert "good.hw:" in out
+
+
+def test_new_writes_a_file_that_checks_and_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "chip.hw"]) == 0
+    assert main(["check", "--warnings", "chip.hw"]) == 0
+    assert main(["fmt", "--check", "chip.hw"]) == 0
+    assert main(["run", "chip.hw", "batch=32"]) == 0
+
+
+def test_explain_cache_doctor(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "unit-mismatch"]) == 0
+    assert "## Fixed" in capsys.readouterr().out
+    assert main(["cache"]) == 0
+    assert main(["doctor"]) == 0
+    assert "numpy" in capsys.readouterr().out

@@ -1,0 +1,88 @@
+"""Every block of README and docs is checked or run, in order, in a folder of its own."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hwdsl import driver
+from hwdsl.cli.main import main
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.render import render_text
+from hwdsl.source import Source
+from hwdsl.syntax import format_module
+
+ROOT = Path(__file__).parents[2]
+SETUP = ("python3.11 -m venv", ".venv/bin/pip install")
+PAGES = ["README.md", "docs/tutorial.md", "docs/language.md"]
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """The fenced blocks of a page: (language, text)."""
+    found, language, lines = [], None, []
+    for line in (ROOT / page).read_text(encoding="utf-8").splitlines():
+        if line.startswith("```"):
+            if language is None:
+                language, lines = line[3:], []
+            else:
+                found.append((language, "\n".join(lines) + "\n"))
+                language = None
+        elif language is not None:
+            lines.append(line)
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_descriptions_are_right_and_formatted(page: str, tmp_path: Path) -> None:
+    for language, text in blocks(page):
+        if language == "hw":
+            path = tmp_path / "block.hw"
+            path.write_text(text)
+            diagnostics = Diagnostics()
+            checked = driver.check(path, diagnostics)
+            assert checked is not None
+            driver.lower(checked, diagnostics)
+            assert not diagnostics.items, render_text(diagnostics.items)
+            tree = driver.parse(Source("block", text), Diagnostics())
+            assert format_module(tree) == text
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+def test_commands_and_code_run(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "library" / "studies", tmp_path / "library" / "studies")
+    python = ""
+    for language, text in blocks(page):
+        if language == "hw":
+            (tmp_path / "decode.hw").write_text(text)
+        elif language == "console":
+            for line in text.splitlines():
+                command = line.removeprefix("$ ").removeprefix(".venv/bin/")
+                if not line.removeprefix("$ ").startswith(SETUP):
+                    program, *words = shlex.split(command)
+                    assert program == "hwdsl"
+                    assert main(words) == 0, capsys.readouterr().err
+        elif language == "python":
+            python += text
+    answer = subprocess.run(
+        [sys.executable, "-c", python], cwd=tmp_path, env=os.environ, capture_output=True, text=True
+    )
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_readme_shows_what_the_main_job_prints(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(["compare", "library/studies/megatron.hw"]) == 0
+    printed = capsys.readouterr().out
+    shown = [text for language, text in blocks("README.md") if language == "text"]
+    assert shown
+    for line in "".join(shown).splitlines():
+        assert line in printed.splitlines()
