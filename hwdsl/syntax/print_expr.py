@@ -201,9 +201,9 @@ class ExpressionPrinter:
     def _broken(self, node: ast.Expr, column: int, indent: int) -> str:
         """Write an expression that does not fit on its line."""
         match node:
-            case ast.Call(function=function, arguments=arguments) if arguments:
+            case ast.Call(function=function, arguments=arguments):
                 head = self.expr(function, column, indent, POSTFIX)
-                return f"{head}({self._broken_list(arguments, indent)})"
+                return f"{head}({self._broken_list(arguments, indent) if arguments else ''})"
             case ast.ListLit(items=items) if items:
                 return f"[{self._broken_list(items, indent)}]"
             case ast.Comprehension():

@@ -250,7 +250,8 @@ def test_files_round_trip(path: Path) -> None:
     text = check_round_trip(tree)
     again, _ = read(text)
     assert [c.text for c in again.comments] == [c.text for c in tree.comments]
-    assert all(len(line) <= 100 for line in text.splitlines())
+    # Texts and comments are not broken.
+    assert not [n for n in text.splitlines() if len(n) > 100 and '"' not in n and "#" not in n]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
