@@ -197,6 +197,6 @@ def test_a_sum_of_negative_zeros_stays_one():
     for i in range(40):
         made = b.op("mul", x, b.const(i + 0.5))
         for k in range(3):
-            made = b.op("mul", made, b.op("add", y, b.const(i + k + 0.25)))
+            made = b.op("mul", made, b.op("add", y, b.const(3 * i + k + 0.25)))
         rows.append(made)
     check(b.finish([("out", b.op("sum", *rows))]), 60, [np.array([-0.0, 0.0]), np.array([1.0, 1])])
