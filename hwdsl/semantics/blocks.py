@@ -64,7 +64,7 @@ def check_block(state: State, env: Env, record: RecordType, members: Sequence[as
             check_rule(state, inner, member)
         elif isinstance(member, ast.Field | ast.Fn):
             state.error(
-                "misplaced",
+                "misplaced-member",
                 f"`{member.name.name}` declares a member, which only a kind can",
                 member.span,
                 help="write `name = value` to give a field a value, or move this into the kind",

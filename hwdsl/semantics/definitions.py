@@ -165,7 +165,7 @@ def _check_component(state: State, info: ComponentInfo) -> None:
     type_ = state.component_type(info, info.decl.span)
     if info.decl.count is not None:
         state.error(
-            "misplaced",
+            "misplaced-member",
             "a component at top level is one; parts have counts",
             info.decl.count.span,
             help="leave out the count",

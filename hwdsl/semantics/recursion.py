@@ -47,7 +47,7 @@ def _report(state: State, circle: list[Symbol], span: Span) -> None:
         if not isinstance(s, TableInfo) and s.decl is not None
     ]
     state.error(
-        "recursion",
+        "call-cycle",
         "definitions need each other: " + " -> ".join([*names, names[0]]),
         span,
         f"this leads back to `{names[0]}`",

@@ -191,7 +191,7 @@ class State:
         while self.pending:
             self.force(next(iter(self.pending)))
 
-    def cycle(self, key: object, span: Span, name: str = "recursion") -> Type:
+    def cycle(self, key: object, span: Span, name: str = "field-cycle") -> Type:
         """Report that the definition of `key` needs itself, with the chain."""
         start = next(i for i, (k, _, _) in enumerate(self.active) if k is key)
         chain = self.active[start:]

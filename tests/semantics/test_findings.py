@@ -186,12 +186,12 @@ CASES = {
         """,
     "recursion": """
         fn f(x: real) -> real = g(x)
-        fn g(x: real) -> real = f(x)                     # error: recursion
+        fn g(x: real) -> real = f(x)                     # error: call-cycle
         kind shelf { memory a : HBM, memory b : HBM }
         fn h(x: real) -> real = g(x)
         let a = b
-        let b = a                                        # error: recursion
-        kind node { node inner }                         # error: recursion
+        let b = a                                        # error: field-cycle
+        kind node { node inner }                         # error: call-cycle
         """,
     "amending": """
         chip B : A { total = 3 GB/s }                    # error: let-amended
@@ -204,7 +204,7 @@ CASES = {
         let v = A with { colour = 1 }                    # error: unknown-field
         let u = w.hbm.drain + v.hbm.drain
         chip H : A { name = "x" }                        # error: reserved-name
-        chip I : A { extra : real = 1 }                  # error: misplaced
+        chip I : A { extra : real = 1 }                  # error: misplaced-member
         chip J : HBM { }                                 # error: type-mismatch
         """,
     "references": """
