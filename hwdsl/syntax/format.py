@@ -321,6 +321,8 @@ class _Formatter(ExpressionPrinter):
         flat = self.one_line(node, start, members)
         if flat is not None and indent + len(head) + 1 + len(flat) <= WIDTH:
             return f"{head} {flat}"
+        if indent < 0:  # asked for one line only
+            return "\n"
         return f"{head} {self.block(node, members, indent)}"
 
     def part(self, node: ast.Part, indent: int) -> str | list[str]:

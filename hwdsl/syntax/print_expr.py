@@ -174,6 +174,8 @@ class ExpressionPrinter:
         text = self.flat(node, level)
         if text is not None and column + len(text) <= WIDTH:
             return text
+        if column < 0:  # asked for one line only: see `_Formatter.one_line`
+            return "\n"
         own = self._flat_level(node)
         if own < level:
             inner = self._broken(node, indent + STEP, indent + STEP)

@@ -34,14 +34,14 @@ def parse(source: Source, diagnostics: Diagnostics) -> ast.Module:
 
 def parse_expression(source: Source, diagnostics: Diagnostics) -> ast.Expr | None:
     """Return the tree of a single expression, or None after reporting why there is none."""
-    parsed = _parse_stretch(source, diagnostics, "lone", 0, len(source.text))
-    return None if parsed is None or diagnostics.failed else parsed.value
+    value: ast.Expr | None = _parse_whole(source, diagnostics, "lone")
+    return value
 
 
 def parse_unit(source: Source, diagnostics: Diagnostics) -> ast.UnitExpr | None:
     """Return the tree of a unit as it stands after `in`, such as `USD/Mtoken` or `%`."""
-    parsed = _parse_stretch(source, diagnostics, "lone_unit", 0, len(source.text))
-    return None if parsed is None or diagnostics.failed else parsed.value
+    value: ast.UnitExpr | None = _parse_whole(source, diagnostics, "lone_unit")
+    return value
 
 
 def read_source(
@@ -77,6 +77,15 @@ def _action_names() -> tuple[str, ...]:
     """Return the rules that need a method: those that do more than pass one child up."""
     made = {r.action for r in load().rules if not (r.expand_one and len(r.plan) == 1)}
     return tuple(sorted(made - {""}))
+
+
+def _parse_whole(source: Source, diagnostics: Diagnostics, start: str) -> Any:
+    """Parse all of a text from a start symbol; None if that gave an error."""
+    own = Diagnostics()
+    parsed = _parse_stretch(source, own, start, 0, len(source.text))
+    for item in own.items:
+        diagnostics.add(item)
+    return None if parsed is None or own.failed else parsed.value
 
 
 def _parse_stretch(

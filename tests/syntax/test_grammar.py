@@ -5,8 +5,9 @@ import subprocess
 import sys
 
 import pytest
-from hwdsl.syntax import tables
 from lark.exceptions import GrammarError
+
+from hwdsl.syntax import tables
 
 
 @pytest.fixture(scope="module")

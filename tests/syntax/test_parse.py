@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.source import Source
 from hwdsl.syntax import ast, parse, parse_expression, parse_unit, read_source

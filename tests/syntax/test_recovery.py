@@ -3,11 +3,12 @@
 import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.source import Source
 from hwdsl.syntax import ast, parse, parse_expression
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 
 def run(text: str, edition: str = "edition 2026\n") -> tuple[ast.Module, Diagnostics]:
@@ -202,8 +203,8 @@ PIECES = [
     " ", "//", "..", "->", "=>", "==", "\r\n", "##", "#!", "edition 2026", "let", "fn", "kind",
     "evaluator", "claim", "param", "choice", "output", "require", "match", "iterate", "with", "for",
     "in", "if", "then", "else", "within", "factor", "unit", "prefix", "offset", "type", "use",
-    "enum", "a", "b", "3 GB/s", "31 %", "1e3m", "1", '"{a}"', "µ", "\x00", "\ufeff", "state", "next",
-    "until", "source", "ref", "and", "not", "table", "calibrated", "from",
+    "enum", "a", "b", "3 GB/s", "31 %", "1e3m", "1", '"{a}"', "µ", "\x00", "\ufeff", "state",
+    "next", "until", "source", "ref", "and", "not", "table", "calibrated", "from",
 ]  # fmt: skip
 
 

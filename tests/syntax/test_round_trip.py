@@ -1,17 +1,19 @@
 """Formatting and serialising trees: nothing is lost, and doing it twice changes nothing."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.source import Source, Span
 from hwdsl.syntax import ast, format_module, parse
 from hwdsl.syntax.compare import shape
 from hwdsl.syntax.serialise import DataError, from_data, to_data
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((Path(__file__).parent / "examples").glob("*.hw"))
@@ -329,6 +331,34 @@ def test_long_lines_break_in_brackets() -> None:
     assert "\n    argument_3 = value_3,\n" in text
     assert "\n            + a_rather_long_term_3\n" in text
     assert max(map(len, text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-" * 190 + "b",
+        "not " * 190 + "b",
+        "b + " * 190 + "b",
+        "b ^ " * 190 + "b",
+        "b" + ".c" * 190,
+        "b" + "(c)" * 90,
+        "f(" * 90 + "b" + ")" * 90,
+        "[" * 190 + "]" * 190,
+        "if b then c else " * 190 + "d",
+        "b with { c = " * 60 + "1" + " }" * 60,
+        "b with { c = " * 60 + "d with {\n e = 1\n}" + " }" * 60,
+        "b with {\nc = " * 60 + "1" + "\n}" * 60,
+        "match b { c => " * 90 + "1" + " }" * 90,
+    ],
+    ids=lambda t: t[:8],
+)
+def test_the_deepest_trees_are_written_quickly(text: str) -> None:
+    tree, diagnostics = read(f"edition 2026\nlet a = {text}\n")
+    assert diagnostics.items == []
+    start = time.perf_counter()
+    check_round_trip(tree)
+    assert shape(from_data(to_data(tree), tree.source)) == shape(tree)
+    assert time.perf_counter() - start < 2
 
 
 # --- data --------------------------------------------------------------------------------------
