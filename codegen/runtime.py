@@ -36,9 +36,17 @@ UNDEFINED = "undefined"
 class Kernel(Protocol):
     """What runs a graph. At point p a param is `values[(p // stride) % count]` of its axis."""
 
-    params: int
-    outputs: int
-    words: int
+    @property
+    def params(self) -> int:
+        """How many params."""
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs."""
+
+    @property
+    def words(self) -> int:
+        """How many words of rule bits a point has."""
 
     def run(
         self, axes: Sequence[Axis], start: int, stop: int, outputs: Sequence[Floats | None],

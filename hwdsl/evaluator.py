@@ -28,7 +28,16 @@ if TYPE_CHECKING:
     from hwdsl.semantics.symbols import Checked, EvaluatorInfo
     from hwdsl.why import Derivation
 
-__all__ = ["DescriptionError", "Evaluator", "Module", "Result", "Sweep", "load", "spec_of"]
+__all__ = [
+    "DescriptionError",
+    "Evaluator",
+    "Module",
+    "Result",
+    "Sweep",
+    "load",
+    "spec_of",
+    "specs_of",
+]
 
 
 class DescriptionError(ValueError):
@@ -209,6 +218,14 @@ class Evaluator(runtime.Evaluator):
             else:
                 found.append((name, rule.message(point), rule.help or ""))
         return found
+
+
+def specs_of(program: driver.Program) -> dict[str, runtime.Spec]:
+    """What the runtime is told of each evaluator where the language is not there to help."""
+    return {
+        name: spec_of(info, program.elaborations[name], info.scope.visible_units)
+        for name, info in driver.evaluators(program.checked).items()
+    }
 
 
 def spec_of(

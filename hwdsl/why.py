@@ -8,6 +8,8 @@ description, and its children are the steps its formula reads.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import define, field, frozen
@@ -78,9 +80,7 @@ def derive(
     top = walk.step(root)
     number = walk.numbers[root]
     shown = info.cases[int(number)] if info.cases else _in_unit(number, info.unit)
-    named = top.name != output or elaboration.graph.ops[root].code == "param"
-    steps = (top,) if named and top.steps else top.steps
-    return Derivation(output, number, shown, top.formula, top.place, steps)
+    return Derivation(output, number, shown, top.formula, top.place, top.steps)
 
 
 def _types(checked: Checked) -> dict[tuple[str, int, int], Dim]:
@@ -173,4 +173,7 @@ def _formula(span: Span | None) -> str:
 def _place(span: Span | None) -> str:
     if span is None:
         return ""
-    return f"{span.source.name}:{span.source.position(span.start)[0]}"
+    path = Path(span.source.name)
+    library = Path(str(files("hwdsl.library")))
+    name = path.relative_to(library) if path.is_relative_to(library) else path
+    return f"{name}:{span.source.position(span.start)[0]}"

@@ -1,4 +1,4 @@
-"""`hwdsl compile FILE [-o FOLDER]`: build the kernels, and write the generated sources if asked."""
+"""`hwdsl compile FILE [-o FOLDER]`: build the kernels, or write a module that needs only NumPy."""
 
 import argparse
 import sys
@@ -10,13 +10,18 @@ from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, Failure, file_argument, repo
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     file_argument(parser)
-    parser.add_argument("-o", "--output", metavar="FOLDER", help="write the generated module here")
+    parser.add_argument(
+        "-o", "--output", metavar="FOLDER", help="write a module that imports without hwdsl"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Compile all evaluators of a file; without a compiler that is an error here."""
     from hwdsl import driver
+    from hwdsl.codegen.build import BuildError, build
+    from hwdsl.codegen.package import write_package
     from hwdsl.diagnostics import Diagnostics
+    from hwdsl.evaluator import specs_of
 
     diagnostics = Diagnostics()
     path = Path(options.file)
@@ -26,8 +31,18 @@ def run(options: argparse.Namespace) -> int:
         return WRONG_DESCRIPTION
     if not program.graphs:
         raise Failure(f"{path} has no evaluator", WRONG_DESCRIPTION)
-    _, notice = driver.kernels(program.graphs)
-    if notice:
-        raise Failure(notice, WRONG_DESCRIPTION)
-    print(f"built {', '.join(program.graphs)}")
+    try:
+        if options.output is None:
+            build(program.graphs)
+            print(f"built {', '.join(program.graphs)}")
+        else:
+            folder = Path(options.output)
+            for file in write_package(folder, path.stem, program.graphs, specs_of(program)):
+                print(f"wrote {file}")
+    except BuildError as error:
+        raise Failure(str(error), WRONG_DESCRIPTION) from None
+    except ValueError as error:  # the file's name is no module's
+        raise Failure(str(error)) from None
+    except OSError as error:
+        raise Failure(f"cannot write to {options.output}: {error.strerror}") from None
     return FINE

@@ -86,3 +86,11 @@ def test_readme_shows_what_the_main_job_prints(
     assert shown
     for line in "".join(shown).splitlines():
         assert line in printed.splitlines()
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| `")]
+    assert len(rows) == 2
+    for title, count, *shares in rows:
+        table = printed[printed.index(f"{title.split('`')[1]}: ") :]
+        lines = table[table.index(f"absolute error of {count} rows") :].splitlines()[1:3]
+        printed_shares = [line.split("%")[i].split()[-1] for line in lines for i in (0, 2)]
+        assert [share.strip(" |%") for share in shares] == printed_shares

@@ -1,0 +1,275 @@
+"""What a user holds in Python: values in, values out, derivatives, derivations, imports."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hwdsl
+from hwdsl.cli.main import main
+from hwdsl.measured import read_table
+
+TEXT = """edition 2026
+#! A stream through a link.
+
+enum mode { slow, quick }
+
+kind link {
+    rate : bandwidth
+}
+
+link narrow {
+    rate = 100 GB/s
+}
+
+link wide : narrow {
+    rate = 400 GB/s
+}
+
+## How long it takes.
+evaluator stream {
+    ## What is sent.
+    param  size  : data = 8 GB in 1 GB .. 1 TB
+    param  share : real = 50 % in 1 % .. 100 %
+    param  hops  : int  = 2 in 1 .. 4
+    choice way   : mode in [slow, quick] = quick
+    choice over  : link in [narrow, wide]
+    choice lanes : int in [1, 2, 8]
+
+    let rate = over.rate * share * lanes
+    let step = size / rate
+
+    output latency in ms = hops * step * (match way {
+        slow  => 2
+        quick => 1
+    })
+    output rates in GB/s = rate
+
+    require soon: hops * step <= 1 s
+        else "{hops * step in ms} is too long"
+    warn thin: lanes > 1
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def stream(tmp_path_factory: pytest.TempPathFactory) -> hwdsl.Evaluator:
+    path = tmp_path_factory.mktemp("stream") / "stream.hw"
+    path.write_text(TEXT)
+    module = hwdsl.load(path)
+    assert module.doc == "A stream through a link."
+    assert not module.diagnostics.items
+    return module.stream
+
+
+def test_defaults_and_units(stream: hwdsl.Evaluator) -> None:
+    result = stream()
+    assert result.latency == pytest.approx(320.0)  # 2 * 8 GB / (100 GB/s * 50 %)
+    assert result.rates == pytest.approx(50.0)
+    assert result.feasible
+    assert [name.rpartition(".")[2] for name in result.violations] == ["thin"]
+
+
+@pytest.mark.parametrize(
+    ("given", "same"),
+    [
+        ({"size": "16 GB"}, {"size": 16}),
+        ({"size": "0.016 TB"}, {"size": 16}),
+        ({"size": "128 Gb"}, {"size": 16}),
+        ({"share": "25"}, {"share": 25}),
+        ({"share": "25 %"}, {"share": 25}),
+        ({"way": "slow"}, {"way": "slow", "hops": "2"}),
+        ({"lanes": "8"}, {"lanes": 8}),
+    ],
+)
+def test_texts_and_numbers_mean_the_same(
+    stream: hwdsl.Evaluator, given: dict[str, object], same: dict[str, object]
+) -> None:
+    assert stream(**given).latency == stream(**same).latency
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"size": "3 s"}, ["size", "data"]),
+        ({"size": "3 GBps"}, ["size", "GBps"]),
+        ({"size": "much"}, ["size", "much"]),
+        ({"size": 1e9}, ["size", "out of range", "GB"]),
+        ({"sise": 3}, ["sise", "size"]),
+        ({"hops": 1.5}, ["hops", "whole"]),
+        ({"way": "odd"}, ["way", "slow, quick"]),
+        ({"over": 7}, ["over", "narrow, wide"]),
+        ({"lanes": 3}, ["lanes", "1, 2, 8"]),
+        ({"size": None}, ["size"]),
+        ({"size": "1e999 GB"}, ["size"]),
+        ({"size": math.nan}, ["size"]),
+    ],
+)
+def test_what_does_not_fit_is_a_value_error_that_says_why(
+    stream: hwdsl.Evaluator, given: dict[str, object], words: list[str]
+) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the words are checked below
+        stream(**given)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_broken_rule_has_a_message_with_numbers(stream: hwdsl.Evaluator) -> None:
+    result = stream(size="100 GB")
+    assert not result.feasible
+    complaints = {n.rpartition(".")[2]: m for n, m, _ in stream.complaints(size="100 GB")}
+    assert "4,000 ms is too long" in complaints["soon"]
+
+
+def test_a_sweep_is_the_calls(stream: hwdsl.Evaluator) -> None:
+    sweep = stream.sweep(size=[1, 2, 4], way=["slow", "quick"], over=["narrow", "wide"])
+    assert sweep.shape == (3, 2, 2)
+    for i, size in enumerate([1, 2, 4]):
+        for j, way in enumerate(["slow", "quick"]):
+            for k, over in enumerate(["narrow", "wide"]):
+                one = stream(size=size, way=way, over=over)
+                assert sweep["latency"][i, j, k] == one.latency
+
+
+def test_kernel_and_interpreter_agree(stream: hwdsl.Evaluator) -> None:
+    axes = {"size": np.linspace(1, 900, 57), "share": [1, 33, 100], "lanes": [1, 8]}
+    ours, theirs = stream.sweep(**axes), stream.interpreted().sweep(**axes)
+    for name in ("latency", "rates"):
+        assert np.array_equal(ours[name], theirs[name])
+    assert np.array_equal(ours.words, theirs.words)
+
+
+def test_gradient_is_the_slope(stream: hwdsl.Evaluator) -> None:
+    slopes = stream.gradient("latency", size=16)["latency"]
+    assert set(slopes) == {"size", "share"}
+    step = 1e-3
+    for name, at in (("size", 16.0), ("share", 50.0)):
+        low, high = (stream(**{"size": 16, name: at + s}).latency for s in (-step, step))
+        assert slopes[name] == pytest.approx((high - low) / (2 * step), rel=1e-6)
+
+
+def test_elasticity_of_a_product_of_powers(stream: hwdsl.Evaluator) -> None:
+    assert stream.elasticity("latency") == pytest.approx({"size": 1.0, "share": -1.0})
+    with pytest.raises(ValueError, match="no real"):
+        stream.gradient("latency", wrt="hops")
+    with pytest.raises(ValueError, match="latency"):
+        stream.elasticity("latancy")
+
+
+def test_why_shows_numbers_units_and_lines(stream: hwdsl.Evaluator) -> None:
+    derivation = stream.why("latency", size="16 GB")
+    text = str(derivation)
+    assert text.splitlines()[0].startswith("latency = 640 ms")
+    steps = {line.strip().partition(" = ")[0]: line for line in text.splitlines()}
+    assert "320 ms" in steps["step"]
+    assert "size / rate" in steps["step"]
+    line = TEXT.splitlines().index("    let step = size / rate") + 1
+    assert f"stream.hw:{line}" in steps["step"]
+    assert "size = 16 GB" in steps["size"]
+    assert "50 GB/s" in steps["rate"]
+
+
+def test_a_wrong_file_shows_its_diagnostics(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.hw"
+    path.write_text("edition 2026\n\nlet x = 1 m + 1 s\n")
+    with pytest.raises(hwdsl.DescriptionError, match="unit-mismatch"):
+        hwdsl.load(path)
+
+
+def test_a_missing_evaluator_is_an_attribute_error(tmp_path: Path) -> None:
+    path = tmp_path / "stream.hw"
+    path.write_text(TEXT)
+    with pytest.raises(AttributeError, match="did you mean `stream`"):
+        _ = hwdsl.load(path, compiled=False).steam
+
+
+def test_without_a_compiler_it_is_interpreted_and_said_once(tmp_path: Path) -> None:
+    (tmp_path / "stream.hw").write_text(TEXT)
+    code = (
+        "import hwdsl\n"
+        "for _ in range(2): e = hwdsl.load('stream.hw').stream\n"
+        "assert not e.compiled\nprint(e().latency)"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={"CC": "/no/such/compiler", "HWDSL_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert float(answer.stdout) == pytest.approx(320.0)
+    assert answer.stderr.count("interpreted") == 1
+
+
+def test_hw_files_can_be_imported(tmp_path: Path) -> None:
+    (tmp_path / "stream_file.hw").write_text(TEXT)
+    (tmp_path / "wrong_file.hw").write_text("edition 2026\nlet x = 1 m + 1 s\n")
+    code = (
+        "import hwdsl.hook, stream_file\n"
+        "assert stream_file.stream(hops=1).latency > 0\n"
+        "assert stream_file.__doc__.startswith('A stream')\n"
+        "try:\n    import wrong_file\n"
+        "except ImportError as error: assert 'unit-mismatch' in str(error)\n"
+        "else: raise SystemExit('imported a wrong file')\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True)
+
+
+def test_a_compiled_module_needs_no_hwdsl(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stream: hwdsl.Evaluator
+) -> None:
+    if not stream.compiled:
+        pytest.skip("nothing is compiled here")
+    monkeypatch.chdir(tmp_path)
+    Path("stream.hw").write_text(TEXT)
+    assert main(["compile", "stream.hw", "-o", "built"]) == 0
+    code = (
+        "import sys; sys.path.insert(0, 'built'); import stream\n"
+        "print(repr(stream.stream(size='16 GB', way='slow').latency))\n"
+        "assert not any(m.split('.')[0] in ('hwdsl', 'attr', 'lark') for m in sys.modules)\n"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert float(answer.stdout) == stream(size="16 GB", way="slow").latency
+
+
+def test_compare_counts_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("stream.hw").write_text(TEXT)
+    Path("seen.csv").write_text(
+        "# by hand\nnote,size [GB],way,seen [s]\nfirst,8,quick,0.4\nsecond,0.016 T,slow,1.28\n"
+    )
+    words = ["compare", "stream.hw", "--data", "seen.csv", "--measured", "seen"]
+    assert main([*words, "--output", "latency", "--label", "note"]) == 1
+    assert "size" in capsys.readouterr().err
+    Path("seen.csv").write_text(
+        "# by hand\nnote,size [GB],way,seen [s]\nfirst,8,quick,0.4\nsecond,16,slow,1.28\n"
+    )
+    assert main([*words, "--output", "latency", "--label", "note"]) == 0
+    out = capsys.readouterr().out
+    rows = {line.split()[0]: line.split() for line in out.splitlines() if line}
+    assert rows["first"][1:] == ["400", "320", "-20.0", "%"]
+    assert rows["second"][1:] == ["1280", "1280", "+0.0", "%"]
+    assert rows["latency"] == ["latency", "10.0", "%", "10.0", "%", "18.0", "%"]
+    assert "agree to the last bit" in out
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a\n", "a,b\n1\n", "a,a\n1,2\n", "a [m\n1\n", ",\n1,2\n", "a\n\x00\n"]
+)
+def test_tables_that_are_none(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    if text == "a\n\x00\n":
+        assert read_table(path).rows == 1
+        return
+    with pytest.raises(ValueError, match=r"t\.csv"):
+        read_table(path)
