@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from hwdsl.elaborate import Verdict
 
 
+_HEADER = ["", "status", "published", "reproduced", "within", "expectation", ""]
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     file_argument(parser, many=True)
@@ -33,8 +36,7 @@ def run(options: argparse.Namespace) -> int:
             continue
         for claim, verdicts in driver.verify(checked, diagnostics).items():
             print(f"{name}: {claim}")
-            print(table([["  " + c if i == 0 else c for i, c in enumerate(_row(v))]
-                         for v in verdicts], right=[2, 3]))  # fmt: skip
+            print(table([_HEADER, *map(_row, verdicts)], right=[2, 3]))
             for verdict in verdicts:
                 if not verdict.status:
                     counts["reproduced" if verdict.ok else "missed"] += 1
@@ -47,15 +49,25 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _row(verdict: Verdict) -> list[str]:
-    """Verdict, status, published, reproduced, tolerance, text."""
+    """A line of the table, as `_HEADER` names it."""
     return [
-        "ok" if verdict.ok else "MISS",
+        "  ok" if verdict.ok else "  MISS",
         verdict.status or "claim",
         _shown(verdict, verdict.expected),
         _shown(verdict, verdict.got),
+        _tolerance(verdict),
         " ".join(verdict.text.split()),
         verdict.note,
     ]
+
+
+def _tolerance(verdict: Verdict) -> str:
+    if verdict.tolerance is None:
+        return ""
+    if verdict.mode == "absolute":
+        return _shown(verdict, verdict.tolerance)
+    size = number(verdict.tolerance)
+    return f"factor {size}" if verdict.mode == "factor" else f"{number(100 * verdict.tolerance)} %"
 
 
 def _shown(verdict: Verdict, value: float | None) -> str:

@@ -239,3 +239,26 @@ def test_explain_cache_doctor(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cache"]) == 0
     assert main(["doctor"]) == 0
     assert "numpy" in capsys.readouterr().out
+
+
+def test_verify_prints_published_beside_reproduced(
+    good: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    claim = """
+claim published {
+    source "by hand"
+    expect area_of(width = 3 m).area == %s m^2 within 2 %% relative
+    identity expect area_of().area == 12 m^2 within 1e-9 relative
+}
+"""
+    Path("claims.hw").write_text(GOOD + claim % 27)
+    assert main(["verify", "claims.hw"]) == 0
+    out = capsys.readouterr().out
+    assert "claims: 1 reproduced, 0 missed" in out
+    assert "27 m^2" in out
+    Path("claims.hw").write_text(GOOD + claim % 30)
+    assert main(["verify", "claims.hw"]) == 1
+    out = capsys.readouterr().out
+    assert "claims: 0 reproduced, 1 missed" in out
+    missed = next(line for line in out.splitlines() if "MISS" in line)
+    assert missed.split()[:7] == ["MISS", "claim", "30", "m^2", "27", "m^2", "2"]
