@@ -34,7 +34,7 @@ from hwdsl.codegen.text import canonical
 FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O3", "-march=native",
          "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")  # fmt: skip
 MODULE_FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O1", "-w")
-SOURCES = ("emit.py", "printer.py", "shape.py", "build.py", "ir.py")
+SOURCES = ("emit.py", "printer.py", "shape.py", "memo.py", "build.py", "ir.py")
 NO_COMPILE, ABORT_ON_MISS = "HWDSL_NO_COMPILE", "HWDSL_ABORT_ON_CACHE_MISS"
 
 

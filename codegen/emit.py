@@ -19,11 +19,13 @@ from functools import cache
 from importlib import resources
 
 from attrs import define, field, frozen
+from jinja2 import DictLoader, Environment, StrictUndefined
+
 from hwdsl.codegen import numerics
 from hwdsl.codegen.ir import Graph, Op
+from hwdsl.codegen.memo import Group, groups
 from hwdsl.codegen.printer import literal, statements, weight
 from hwdsl.codegen.shape import LoopShape, Shape, graph_shape, hoisted
-from jinja2 import DictLoader, Environment, StrictUndefined
 
 TILE = 256
 WHOLE = 1500
@@ -180,37 +182,39 @@ class LoopSinks(Sinks):
     rounds: str
     held: str
     any: str
+    counted: bool
 
     def write(self, block: Block, names: Mapping[int, str]) -> None:
         """Store all states at once; loads came before."""
         assert self.op.body is not None
+        if not self.shape.control:
+            return self._lanes(block, names, self.op.body.next)
         for place, scalar, n in zip(
             self.carries, self.shape.carries, self.op.body.next, strict=True
         ):
-            if scalar:
-                block.head.append(f"{place} = {names[n]};")
-            elif self.shape.control:
-                block.lanes.append(f"{place} = {names[n]};")
-            else:
-                block.lanes.append(f"{place} = {self.alive} != 0.0 ? {names[n]} : {place};")
-        if self.shape.control:
-            block.head.append(f"{self.rounds} = {self.round} + 1.0;")
-            if self.until is not None:
-                block.head.append(f"{self.held} = {names[self.until]};")
-            return
-        self._lanes(block, names)
+            (block.head if scalar else block.lanes).append(f"{place} = {names[n]};")
+        block.head.append(f"{self.rounds} = {self.round} + 1.0;")
+        if self.until is not None:
+            block.head.append(f"{self.held} = {names[self.until]};")
+        return None
 
-    def _lanes(self, block: Block, names: Mapping[int, str]) -> None:
+    def _lanes(self, block: Block, names: Mapping[int, str], next: Sequence[int]) -> None:
+        """Keep what stopped lanes hold. All is loaded before anything is stored, so that no
+        load depends on a condition and the lanes vectorise."""
         block.head.append(f"const double next_round = {self.round} + 1.0;")
         block.head.append("int64_t any = 0;")
-        go = f"({self.alive} != 0.0) & ({self.lo} + next_round <= {self.hi})"
+        new = [(place, names[n]) for place, n in zip(self.carries, next, strict=True)]
+        if self.counted:
+            new.append((self.rounds, "next_round"))
+        go = f"(on != 0.0) & ({self.lo} + next_round <= {self.hi})"
         if self.until is not None:
             go += f" & ({names[self.until]} == 0.0)"
-            block.lanes.append(
-                f"{self.held} = {self.alive} != 0.0 ? {names[self.until]} : {self.held};"
-            )
-        block.lanes.append(f"{self.rounds} = {self.alive} != 0.0 ? next_round : {self.rounds};")
-        block.lanes.append(f"{{ const int go = {go}; {self.alive} = go ? 1.0 : 0.0; any |= go; }}")
+            new.append((self.held, names[self.until]))
+        block.lanes.append(f"const double on = {self.alive};")
+        block.lanes += [f"const double old{k} = {p};" for k, (p, _) in enumerate(new)]
+        block.lanes.append(f"const int64_t go = {go};")
+        block.lanes += [f"{p} = on != 0.0 ? {v} : old{k};" for k, (p, v) in enumerate(new)]
+        block.lanes += [f"{self.alive} = go ? 1.0 : 0.0;", "any |= go;"]
         block.tail.append(f"{self.any} = any ? 1.0 : 0.0;")
 
 
@@ -237,14 +241,28 @@ class KernelWriter:
         params = [(i, op) for i, op in enumerate(g.ops) if op.code == "param" and shape.live[i]]
         place = {i: self.storage.place(g.params[op.index].uniform) for i, op in params}
         scratch = slot(self.storage.row()) if g.outputs else 0
-        steps = shape.steps()
-        late = [i for i in steps if not early[i]]
         sinks = GraphSinks(tuple(op for _, op in (*g.outputs, *g.rules)), g)
-        wanted = {a for i in late for a in g.ops[i].args} | set(sinks.values)
-        first = Region(self, shape, [i for i in steps if early[i]], place, 0, keep=wanted)
-        prologue = first.text("        ", None)
-        body = Region(self, shape, late, place, 0).text("        ", sinks)
-        return self._render(params, place, scratch, prologue, body)
+        memos, late = groups(shape, early, [p.uniform for p in g.params], sinks.values)
+        tiled = {*late, *(i for memo in memos for i in memo.steps)}
+        wanted = {a for i in tiled for a in g.ops[i].args} | set(sinks.values)
+        once = [i for i in shape.steps() if early[i]]
+        prologue = Region(self, shape, once, place, 0, keep=wanted).text("        ", None)
+        body = [self._memo(shape, memo, place) for memo in memos]
+        body.append(Region(self, shape, late, place, 0).text("        ", sinks))
+        return self._render(params, place, scratch, prologue, "\n".join(body))
+
+    def _memo(self, shape: Shape, memo: Group, place: dict[int, str]) -> str:
+        """Code that runs when a param of the group has changed; adds where its values stand."""
+        # A row another group writes must not hold what this one keeps: both do not always run.
+        others, self.storage.spare = self.storage.spare, []
+        region = Region(self, shape, list(memo.steps), dict(place), 0, keep=set(memo.keep))
+        text = region.text("            ", None)
+        self.storage.spare = sorted(others + self.storage.spare)
+        place.update({i: region.place[i] for i in sorted(memo.keep)})
+        changed = " | ".join(
+            f"fresh[{i}]" for i in range(memo.mask.bit_length()) if memo.mask >> i & 1
+        )
+        return f"        if ({changed}) {{\n{text}\n        }}"
 
     def _render(
         self, params: Sequence[tuple[int, Op]], place: Mapping[int, str], scratch: int,
@@ -333,6 +351,7 @@ class Region:
     def _find_crossing(self, sinks: Sinks | None) -> None:
         ops = self.shape.ops
         made = {i: k for k, steps in enumerate(self.segments) for i in steps}
+        self.keep = {ops[i].args[0] if ops[i].code == "proj" else i for i in self.keep}
         self.crossing = {i for i in self.keep if i in made}
         last = dict(made)
         for k, steps in enumerate(self.segments):
@@ -396,6 +415,8 @@ class Region:
             "" if shape.control else storage.row(), storage.place(shape.control),
             "0x1p+0" if op.body.until is None else storage.place(shape.control),
             "" if shape.control else storage.cell(),
+            any(self.shape.live[k] and self.shape.ops[k].index == n
+                for k in self.projections.get(i, ())),
         )  # fmt: skip
         inputs = [f"{lo} + {sinks.round}", *carries, *rest[n:]]
         text = self._rounds(op, sinks, rest[:n], inputs, indent)

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from attrs import field, frozen
+from numpy.typing import NDArray
+
 from hwdsl.codegen.interpret import interpret
 from hwdsl.codegen.ir import Graph
 from hwdsl.codegen.runtime import Axis, CompiledKernel, Kernel
-from numpy.typing import NDArray
 
 __all__ = ["Axis", "CompiledKernel", "InterpreterKernel", "Kernel"]
 

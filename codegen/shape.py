@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attrs import define, frozen
+
 from hwdsl.codegen.ir import Graph, Op
 
 

@@ -259,3 +259,41 @@ def test_the_text_does_not_depend_on_the_hash_seed():
         )  # fmt: skip
         found.add(done.stdout)
     assert len(found) == 1
+
+
+def slow_axes():
+    """Dear values of one param, of two, and a loop of one; all may be kept between tiles."""
+    b = Builder()
+    x, y, z, n = b.param("x"), b.param("y"), b.param("z"), b.param("n", INT)
+    one = [b.op("div", b.const(float(k)), x) for k in range(1, 9)]
+    two = [b.op("exp", b.op("sin", b.op("mul", o, y))) for o in one]
+    loop = b.open_loop(["real"])
+    root = b.op("sqrt", b.op("abs", b.op("add", loop.states[0], loop.variable)))
+    looped = loop.close(b.const(0, INT), n, 9, [b.op("log", n)], [root])
+    total = b.op("sum", *one, *two, b.op("mul", z, looped[0]), looped[1])
+    return b.finish([("total", total), ("one", one[3]), ("loop", looped[0])],
+                    [("small", b.op("lt", total, b.const(9.0)))])  # fmt: skip
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (2, 0, 3, 1)])
+def test_values_kept_between_tiles_are_the_right_ones(slow_kernel, order):
+    graph, kernel = slow_kernel
+    values = [np.linspace(1, 3, 5), np.linspace(-2, 2, 3), np.linspace(0, 1, 600),
+              np.arange(-1.0, 9.0)]  # fmt: skip
+    strides, stride = [0] * 4, 1
+    for k in order:
+        strides[k] = stride
+        stride *= len(values[k])
+    axes = [(v, s, len(v)) for v, s in zip(values, strides, strict=True)]
+    assert_same(kernel, graph, axes, 0, 20_000)
+    assert_same(kernel, graph, axes, 12_345, 17_000)
+    axes[0] = (values[0][:1].copy(), 1, 1)
+    assert_same(kernel, graph, axes, 77, 9_000)
+
+
+@pytest.fixture(scope="module")
+def slow_kernel(cache_dir):
+    graph = slow_axes()
+    text = emit({"slow": graph})["kernel_0.h"]
+    assert text.count("if (fresh[") >= 3
+    return graph, build({"slow": graph}, cache_dir=cache_dir, flags=STRICT)["slow"]
