@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import attrs
-from attrs import frozen
+from attrs import evolve, frozen
 
 from hwdsl.codegen.ir import Ref
-from hwdsl.diagnostics import Diagnostics
+from hwdsl.diagnostics import Diagnostics, Severity
 from hwdsl.elaborate.machine import Machine
-from hwdsl.elaborate.messages import literal_unit
+from hwdsl.elaborate.messages import known_only, literal_unit, render
 from hwdsl.elaborate.quantities import PURE, coherent_unit
 from hwdsl.elaborate.records import with_lets
 from hwdsl.elaborate.values import Cell, EnumValue, Env, Failure, ResultValue, Value
@@ -53,12 +53,26 @@ def verify_claim(m: Machine, claim: ClaimInfo, diagnostics: Diagnostics) -> list
             assumed = True
         elif isinstance(member, ast.Expect):
             try:
-                verdicts.append(_expect(m, member, env, lets, assumed))
+                verdicts.append(_judged(m, member, env, lets, assumed))
             except Failure as failure:
                 diagnostics.add(failure.diagnostic)
                 m.depth = 0
                 verdicts.append(_failed(member, failure.diagnostic.message, assumed))
     return verdicts
+
+
+def _judged(m: Machine, node: ast.Expect, env: Env, lets: list[ast.Let], assumed: bool) -> Verdict:
+    """The verdict; an implied rule (`whole`, a loop that must settle) that is broken is against."""
+    verdict, effects = m.collect(lambda: _expect(m, node, env, lets, assumed))
+    broken = [
+        render(m, e.text, known_only)
+        for e in effects
+        if e.severity is Severity.ERROR and e.holds.known != 1.0
+    ]
+    if not broken:
+        return verdict
+    note = "; ".join(filter(None, [verdict.note, *broken]))
+    return evolve(verdict, ok=False, note=note)
 
 
 def _failed(node: ast.Expect, note: str, assumed: bool) -> Verdict:

@@ -132,7 +132,7 @@ def result_of(m: Machine, instance: Instance) -> ResultValue:
         effects = rules_of(m, instance, fail)
         hard = [e.holds for e in effects if e.severity is Severity.ERROR]
         for name in info.outputs:
-            value = m.read(instance.names[name])
+            value, _ = m.collect(partial(m.read, instance.names[name]))
             hard.extend(m.op(info.decl, "eq", ref, ref) for ref in _numbers(value))
         return m.all_of(hard, info.decl)
 
@@ -286,9 +286,9 @@ def broken(m: Machine, effect: Effect) -> Diagnostic:
     """The diagnostic of a rule known to be broken."""
     text = messages.render(m, effect.text, messages.known_only)
     help = None if effect.help is None else messages.render(m, effect.help, messages.known_only)
-    labels = [Label(effect.span, f"rule of `{effect.path}`" if effect.path else "")]
+    labels = [Label(effect.span, f"rule of `{effect.owner}`" if effect.owner else "")]
     if effect.place is not None:
-        labels.insert(0, Label(effect.place, effect.path))
+        labels.insert(0, Label(effect.place, effect.owner))
     return Diagnostic(effect.rule, effect.severity, text, tuple(labels), help)
 
 

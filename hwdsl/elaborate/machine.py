@@ -37,6 +37,7 @@ T = TypeVar("T")
 MAX_DEPTH = 4_000
 MAX_OPS = 1_000_000
 MAX_ITEMS = 100_000
+MAX_STEPS = 10_000_000
 _STACK = 256 * 1024 * 1024
 _RECURSION = 100_000
 
@@ -65,6 +66,7 @@ class Machine:
     running: list[Cell] = field(factory=list)
     loops: list[LoopRegion] = field(factory=list)
     depth: int = 0
+    steps: int = 0
     origins: dict[int, Origin] = field(factory=dict)
     literals: dict[ast.Node, Ref] = field(factory=dict)
     ranges: dict[int, tuple[float, float]] = field(factory=dict)
@@ -82,6 +84,14 @@ class Machine:
     def evaluate(self, expr: ast.Expr, env: Env) -> Value:
         """The value of an expression."""
         self.depth += 1
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise Failure(
+                "too-large",
+                f"evaluating this takes more than {MAX_STEPS:,} steps",
+                expr.span,
+                "use shorter lists or fewer rounds",
+            )
         if self.depth > MAX_DEPTH:
             self.depth = 0
             raise Failure(
@@ -167,13 +177,13 @@ class Machine:
         if ref.region is self.builder.root and ref.index not in self.origins:
             span = node if isinstance(node, Span) else node.span
             self.origins[ref.index] = Origin(span, self.path)
-            if ref.index > MAX_OPS:
-                raise Failure(
-                    "too-large",
-                    f"this evaluator needs more than {MAX_OPS:,} operations",
-                    span,
-                    "use shorter lists, or `iterate`, whose rounds are not written out",
-                )
+        if ref.index > MAX_OPS:
+            raise Failure(
+                "too-large",
+                f"this evaluator needs more than {MAX_OPS:,} operations",
+                node if isinstance(node, Span) else node.span,
+                "use shorter lists, or `iterate`, whose rounds are not written out",
+            )
         return ref
 
     def const(self, value: float, type: str = REAL) -> Ref:

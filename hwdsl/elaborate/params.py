@@ -84,7 +84,7 @@ def _describe(
             written.span if written is not None else node.span,
         )
     unit = _unit(m, node, type_, written, env)
-    labels = _labels(m, written, alternatives, unit)
+    labels = () if type_ == BoolType() else _labels(m, written, alternatives, unit)
     start = None if default is None else _position(m, node, default, alternatives)
     _check_default(node, start, low, high)
     dim = type_.dim if isinstance(type_, Real) else ONE

@@ -71,8 +71,9 @@ def _splits(dim: Dim, units: list[Unit]) -> Iterator[tuple[Unit, Dim]]:
                 yield unit, rest
 
 
-def _plainness(unit: Unit) -> tuple[int, int, str]:
-    return -len(unit.dim.powers), len(unit.name), unit.name
+def _plainness(unit: Unit) -> int:
+    """The richest dimension first; among equals the first declared, so `FLOP` before `OP`."""
+    return -len(unit.dim.powers)
 
 
 def _coherent(dim: Dim, units: list[Unit]) -> Unit | None:

@@ -137,7 +137,10 @@ class Walk:
         if waived(waivers, name, f"{path}.{rule.name.name}"):
             return
         effects = state_rule(self.machine, name, rule, env, path)
-        self._add([evolve(e, place=e.place or of.span) for e in effects], waivers, mask)
+        placed = [
+            e if e.place is not None else evolve(e, place=of.span, owner=of.path) for e in effects
+        ]
+        self._add(placed, waivers, mask)
 
     def _add(self, effects: Sequence[Effect], waivers: Waivers, mask: Ref | None) -> None:
         for effect in effects:

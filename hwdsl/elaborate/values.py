@@ -128,7 +128,8 @@ class Cell:
 class Effect:
     """A rule stated: `holds` is a bool of the graph.
 
-    `rule` names it (`die.reticle`), `path` says which record's it is. `text` makes the message.
+    `rule` names it (`die.reticle`), `path` says how its record is reached, `owner` what that is
+    called where it is written, at `place`. `text` makes the message.
     """
 
     rule: str
@@ -139,6 +140,7 @@ class Effect:
     text: MessageText
     help: MessageText | None = None
     place: Span | None = None
+    owner: str = ""
 
 
 @frozen(eq=False)
