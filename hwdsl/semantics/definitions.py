@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from hwdsl.semantics.blocks import check_block, check_rule, let_type
-from hwdsl.semantics.evaluators import check_bounds, check_claim, check_evaluator
+from hwdsl.semantics.evaluators import check_bounds, check_claim, check_display, check_evaluator
 from hwdsl.semantics.expressions import require
 from hwdsl.semantics.missing import check_missing
 from hwdsl.semantics.relations import POISON, dimension
@@ -44,7 +44,7 @@ def put_off_bodies(state: State, scope: ModuleScope) -> None:
 def kind_env(kind: KindInfo, owner: Symbol | None = None) -> Env:
     """The environment of a kind's members."""
     assert kind.scope is not None
-    return Env(kind.scope, owner, records=(RecordType(kind),), lets=({},))
+    return Env(kind.scope, owner, records=(RecordType(kind),))
 
 
 def _put_off_let(state: State, kind: KindInfo, info: MemberInfo, node: ast.Let) -> None:
@@ -91,6 +91,9 @@ def check_bodies(state: State, scope: ModuleScope) -> None:
             check_claim(state, symbol)
         elif isinstance(symbol, ValueInfo | EvaluatorInfo):
             state.force(symbol)
+    for item in scope.tree.items:
+        if isinstance(item, ast.Display):
+            check_display(state, scope, item)
 
 
 def _check_kind(state: State, kind: KindInfo) -> None:

@@ -51,9 +51,7 @@ def has_member(record: RecordType, name: str) -> bool:
 
 def levels(env: Env, name: str) -> list[int]:
     """The enclosing records that have a member of that name, the innermost first."""
-    found = [
-        i for i, record in enumerate(env.records) if has_member(record, name) or name in env.lets[i]
-    ]
+    found = [i for i, record in enumerate(env.records) if has_member(record, name)]
     return found[:1] if name in IMPLICIT else found
 
 
@@ -111,7 +109,11 @@ def _variable_or_member(state: State, env: Env, node: ast.Name, name: str) -> Ty
                 help=f"rename the variable, or write `self.{name}` for the member",
             )
         state.resolve(node, Local(name))
-        return variable.type
+        if variable.let is None:
+            return variable.type
+        return (
+            variable.let.type if state.force(variable.let) else state.cycle(variable.let, node.span)
+        )
     found = levels(env, name)
     if not found:
         return None
@@ -124,9 +126,6 @@ def _variable_or_member(state: State, env: Env, node: ast.Name, name: str) -> Ty
             help=f"write `self.{name}` or `outer.{name}`",
         )
     state.resolve(node, MemberOf(name, found[0]))
-    let = env.lets[found[0]].get(name)
-    if let is not None:
-        return let.type if state.force(let) else state.cycle(let, node.span)
     return read_member(state, env.records[found[0]], name, node.span)
 
 
@@ -153,8 +152,6 @@ def _unknown(state: State, env: Env, node: ast.Name, expected: Type | None) -> T
         known.extend(member_names(record))
     if isinstance(expected, EnumType):
         known.extend(expected.enum.cases)
-    for lets in env.lets:
-        known.extend(lets)
     if node.name in env.scope.visible_units and not _close(node.name, known):
         return state.error(
             "unknown-name",
@@ -225,6 +222,8 @@ def _enum_path(state: State, env: Env, node: ast.Attr) -> Type | None:
         return None
     if isinstance(base, ast.Name):
         variable = env.locals.get(base.name)
+        if variable is not None and variable.let is not None:
+            return None
         if variable is not None and kind_of(variable.type) is not None:
             return None
         for level in levels(env, base.name)[:1]:

@@ -51,6 +51,14 @@ class Extra:
     used_units: set[str] = field(factory=set)
 
 
+@define(eq=False)
+class BlockLet:
+    """A `let` of a component's block, a variable of all that block, typed when first read."""
+
+    decl: ast.Let
+    type: Type = POISON
+
+
 @frozen
 class Variable:
     """A local variable: its type, where it is declared, inside how many record blocks."""
@@ -58,14 +66,7 @@ class Variable:
     type: Type
     span: Span
     depth: int
-
-
-@define(eq=False)
-class BlockLet:
-    """A `let` of a component's block: a member of that component that only the block knows."""
-
-    decl: ast.Let
-    type: Type = POISON
+    let: BlockLet | None = None
 
 
 @frozen(eq=False)
@@ -80,7 +81,6 @@ class Env:
     owner: Symbol | None = None
     locals: Mapping[str, Variable] = field(factory=dict)
     records: tuple[RecordType, ...] = ()
-    lets: tuple[Mapping[str, BlockLet], ...] = ()
     dim_vars: Mapping[str, Dim] = field(factory=dict)
     assigning: str | None = None
 
@@ -91,8 +91,13 @@ class Env:
 
     def enter(self, record: RecordType, lets: Mapping[str, BlockLet]) -> Env:
         """This environment inside the block of a record; `lets` are the block's own."""
+        depth = len(self.records) + 1
+        own = {n: Variable(POISON, let.decl.name.span, depth, let) for n, let in lets.items()}
         return evolve(
-            self, records=(record, *self.records), lets=(lets, *self.lets), assigning=None
+            self,
+            locals={**self.locals, **own},
+            records=(record, *self.records),
+            assigning=None,
         )
 
     def assign(self, name: str | None) -> Env:

@@ -252,6 +252,12 @@ CASES = {
             capacity = half * 1 s
             let capacity = 1 GB                          # error: duplicate-name
         }
+        memory N : HBM {
+            capacity = late * 1 s
+            let late = bandwidth / 2
+            let round_ = again                           # error: unknown-name
+            let about = about + 1                        # error: field-cycle
+        }
         """,
     "rules": """
         kind k {
@@ -294,6 +300,16 @@ CASES = {
         }
         calibrated eta : real = 0.8 in 0 .. 1 from "x"
         calibrated rho : data = 0.8 in 0 GB .. 1 from "x" # error: unit-mismatch,unit-mismatch
+        """,
+    "tables": """
+        evaluator e {
+            param a : data = 1 GB
+            output b in GB = a
+        }
+        table t { of = e, output = b, data = "x.csv" }
+        table u { of = f }                               # error: unknown-name
+        table v { of = e, output = c }                   # error: unknown-name
+        figure w { x = a }                               # error: missing-argument
         """,
     "units": """
         dimension luck
