@@ -69,6 +69,8 @@ def _chain(name: str, function: str, args: Sequence[str]) -> list[str]:
 
 def _arg(name: str, better: str, args: Sequence[str]) -> list[str]:
     """The first best; a number is better than NaN."""
+    if len(args) == 1:
+        return [f"(void){args[0]};", f"const double {name} = 0.0;"]
     lines = [f"double {name} = 0.0, {name}_b = {args[0]};"]
     for k, a in enumerate(args[1:], 1):
         wins = f"({a} {better} {name}_b) | (({name}_b != {name}_b) & ({a} == {a}))"
@@ -79,7 +81,7 @@ def _arg(name: str, better: str, args: Sequence[str]) -> list[str]:
 
 def _gather(name: str, index: str, values: Sequence[str]) -> list[str]:
     """One of some values, as selections: they vectorise, and no index can lead outside."""
-    lines = [f"double {name} = {values[0]};"]
+    lines = [f"(void){index};", f"double {name} = {values[0]};"]
     return lines + [
         f"{name} = {index} >= {literal(k)} ? {v} : {name};" for k, v in enumerate(values[1:], 1)
     ]
@@ -88,8 +90,10 @@ def _gather(name: str, index: str, values: Sequence[str]) -> list[str]:
 def _bucket(name: str, value: str, table: str, size: int) -> list[str]:
     """How many entries are at most the value: counted, or by a search of fixed length."""
     if size <= SCAN:
+        if not size:
+            return [f"(void){value};", f"const double {name} = 0.0;"]
         terms = [f"({table}[{k}] <= {value})" for k in range(size)]
-        return [f"const double {name} = (double)({' + '.join(terms) or '0'});"]
+        return [f"const double {name} = (double)({' + '.join(terms)});"]
     lines = [f"int32_t {name}_p = 0;"]
     step = 1 << (size.bit_length() - 1)
     while step:

@@ -297,3 +297,13 @@ def slow_kernel(cache_dir):
     text = emit({"slow": graph})["kernel_0.h"]
     assert text.count("if (fresh[") >= 3
     return graph, build({"slow": graph}, cache_dir=cache_dir, flags=STRICT)["slow"]
+
+
+def test_reductions_of_one_value_and_empty_tables_compile(cache_dir):
+    b = Builder()
+    x = b.param("x")
+    i = b.op("floor", x)
+    empty = b.op("bucket", x, index=b.table([]))
+    graph = b.finish([("a", b.op("argmin", x)), ("g", b.op("gather", i, x)), ("e", empty)])
+    kernel = build({"g": graph}, cache_dir=cache_dir, flags=STRICT)["g"]
+    assert kernel.point([2.5]) == ([0.0, 2.5, 0.0], [0])
