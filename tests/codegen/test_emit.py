@@ -10,12 +10,14 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from strategies import columns_for, equal, graphs
 
+from hwdsl.codegen import emit as emitting
 from hwdsl.codegen.build import build
-from hwdsl.codegen.emit import PIECE, TILE, WHOLE, emit
+from hwdsl.codegen.emit import TILE, emit
 from hwdsl.codegen.ir import BOOL, INT, Builder
 from hwdsl.codegen.kernel import InterpreterKernel
 
 STRICT = ("-Wall", "-Wextra", "-Werror")
+WHOLE, PIECE = 150, 40
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +128,7 @@ def chain(length, loops=False):
         code = ("add", "mul", "sub", "max")[i % 4]
         far = values[(i * 7) % len(values)]
         values.append(b.op(code, values[-1], b.op("mul", far, b.const(0.25 + i / length))))
-        if loops and i % 400 == 200:
+        if loops and i % 40 == 20:
             loop = b.open_loop(["real"])
             values.append(loop.close(b.const(1, INT), b.const(3, INT), 3, [values[-1]],
                           [b.op("add", loop.states[0], b.op("mul", u, values[5]))])[0])  # fmt: skip
@@ -140,7 +142,7 @@ def large_body():
     x, n = b.param("x"), b.param("n", INT)
     loop = b.open_loop(["real"])
     v = loop.states[0]
-    for i in range(WHOLE + PIECE):
+    for i in range(2 * WHOLE):
         v = b.op(("add", "mul")[i % 2], v, b.op("add", loop.variable, b.const(0.5 + i / 1e3))
                  if i % 50 == 0 else b.const(0.5 + i / 1e4))  # fmt: skip
         if i % 100 == 0:
@@ -177,8 +179,14 @@ CHOSEN = {"ragged": ragged, "scalar": scalar_loop, "chain": lambda: chain(3 * WH
 
 @pytest.fixture(scope="module")
 def chosen(cache_dir):
+    """All of them in one module, cut into pieces as if they were ten times as large."""
     graphs = {name: make() for name, make in CHOSEN.items()}
-    return graphs, build(graphs, cache_dir=cache_dir, flags=STRICT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(emitting, "WHOLE", WHOLE)
+        patch.setattr(emitting, "PIECE", PIECE)
+        files = emit(graphs)
+        assert all(f"k{i}_p3(" in files[f"kernel_{i}.h"] for i in (2, 3, 4))
+        return graphs, build(graphs, cache_dir=cache_dir, flags=STRICT)
 
 
 @pytest.mark.parametrize("name", CHOSEN)
