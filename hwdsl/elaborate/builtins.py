@@ -10,7 +10,7 @@ from hwdsl.codegen.ir import INT, Ref
 from hwdsl.elaborate import reducers
 from hwdsl.elaborate.machine import Machine, as_ref
 from hwdsl.elaborate.selection import items_of, pick_value
-from hwdsl.elaborate.values import Env, Failure, ListValue, Value
+from hwdsl.elaborate.values import Env, Failure, ListValue, RangeValue, Value
 from hwdsl.semantics.types import Int
 from hwdsl.source import Span
 from hwdsl.syntax import ast
@@ -82,7 +82,11 @@ def _log_base(base: float) -> Callable[[Machine, ast.Call, list[Value], Env], Va
 
 
 def _len(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
-    return m.const(len(items_of(m, args[0], expr.span)), INT)
+    over = args[0]
+    if isinstance(over, RangeValue):
+        steps = m.op(expr, "sub", over.high, over.low)
+        return m.op(expr, "max", m.op(expr, "add", steps, m.const(1, INT)), m.const(0, INT))
+    return m.const(len(items_of(m, over, expr.span)), INT)
 
 
 # --- tables ------------------------------------------------------------------------------------

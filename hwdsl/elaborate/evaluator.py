@@ -220,6 +220,8 @@ def _output(
     labels: tuple[str, ...] = ()
     if isinstance(declared, ListType):
         items = items_of(m, value, node.value.span)
+        if not items:
+            raise Failure("empty-list", f"`{name}` is an empty list", node.value.span)
         named = value.labels if isinstance(value, ListValue) else None
         labels = named or tuple(str(i) for i in range(len(items)))
         refs = [

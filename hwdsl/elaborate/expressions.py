@@ -128,8 +128,10 @@ def _module_value(m: Machine, symbol: ValueInfo) -> Value | Cell:
         if symbol.name in m.overrides:
             return m.const(m.overrides[symbol.name])
         if symbol.name in m.free:
-            m.free_params.append((symbol.name, decl, env))
-            return m.builder.param(symbol.name)
+            taken = any(p.name == symbol.name for p in m.builder.params)
+            name = f"{symbol.scope.name}.{symbol.name}" if taken else symbol.name
+            m.free_params.append((name, decl, env))
+            return m.builder.param(name)
     return Cell(symbol.name, decl.name.span, lambda: m.evaluate(decl.value, env))
 
 
