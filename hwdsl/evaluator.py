@@ -103,7 +103,7 @@ class Evaluator(runtime.Evaluator):
 
     # --- sweeps as written --------------------------------------------------------------------
 
-    def axis(self, name: str, text: str) -> list[Any]:
+    def axis(self, name: str, text: str) -> list[Any] | runtime.Floats:
         """Values written for a sweep: `lo..hi:n`, `a,b,c`, `all` cases of a choice, or one value.
 
         A plain `lo` takes the unit of `hi`, so `1..10 TB/s:4` is 1, 4, 7 and 10 TB/s.
@@ -127,13 +127,12 @@ class Evaluator(runtime.Evaluator):
             raise ValueError(
                 f"{name}={text}: {written.name} measures {written.dim}, not {unit.dim}"
             )
-        first = values.quantity(low, written, self.units)
-        last = values.quantity(high, unit, self.units)
+        first = unit.from_base(values.quantity(low, written, self.units))
+        last = unit.from_base(values.quantity(high, unit, self.units))
         column = np.linspace(first, last, int(count))
         if param.kind == "int" and (column != np.round(column)).any():
             raise ValueError(f"{name}={text}: {count} steps do not fall on whole numbers")
-        shown: list[Any] = [param.show(v) for v in column.tolist()]
-        return shown
+        return column
 
     # --- derivatives and derivations ------------------------------------------------------------
 
