@@ -10,6 +10,7 @@ from hwdsl.semantics.declare import declare_module, link_kinds
 from hwdsl.semantics.definitions import check_bodies, put_off_bodies
 from hwdsl.semantics.expressions import HANDLERS
 from hwdsl.semantics.loops import iterate_type
+from hwdsl.semantics.matching import match_type
 from hwdsl.semantics.modules import Modules
 from hwdsl.semantics.recursion import check_recursion
 from hwdsl.semantics.scopes import open_scope
@@ -20,6 +21,7 @@ from hwdsl.syntax import ast
 
 HANDLERS[ast.Call] = call_type
 HANDLERS[ast.Iterate] = iterate_type
+HANDLERS[ast.Match] = match_type
 
 UNREAD = ("syntax-error", "unclosed-bracket", "too-deep")
 """Findings of the parser after which a file may lack some of what it declares."""
