@@ -13,10 +13,12 @@ import numpy as np
 from attrs import frozen
 
 from hwdsl import values
-from hwdsl.codegen.runtime import Floats, Output, Sweep
+from hwdsl.codegen.runtime import Floats, Output, Plan, Sweep
 from hwdsl.evaluator import Evaluator, Module
 from hwdsl.measured import Column, Measured, read_table
 from hwdsl.syntax import ast
+
+MILLION = 1_000_000
 
 
 @frozen
@@ -68,6 +70,8 @@ class Comparison:
     compiled: bool
     interpreter_differs: int
     swept_differs: int
+    repeated: int
+    repeated_differs: int
 
     @property
     def errors(self) -> Errors:
@@ -142,6 +146,7 @@ def compare(module: Module, request: Request) -> Comparison:
         evaluator.compiled,
         _differences(sweep, {o.name: other.column(o.name) for o in evaluator.spec.outputs}),
         _differences(sweep, _by_rows(evaluator, given, table.rows)),
+        *_repeated(evaluator, given, sweep),
     )
 
 
@@ -191,13 +196,34 @@ def _by_rows(
     return {o.name: np.array([r[o.name] for r in results]) for o in evaluator.spec.outputs}
 
 
+def _repeated(
+    evaluator: Evaluator, given: Mapping[str, Sequence[str]], sweep: Sweep
+) -> tuple[int, int]:
+    """Sweep the rows over and over, to a million points; return how many, and how many differ.
+
+    Every row so meets every place in a tile and every thread. Left out where nothing is compiled.
+    """
+    if not evaluator.compiled:
+        return 0, 0
+    once = evaluator.plan(zipped=dict(given))
+    times = -(-MILLION // len(sweep))
+    axes, dims = once.axes, (("repeat", times), *once.dims)
+    many = Plan(evaluator, axes, times * len(sweep), dims).run()
+    differ = sum(
+        _unequal(sweep.column(o.name), many.column(o.name).reshape(times, -1))
+        for o in evaluator.spec.outputs
+    )
+    return times * len(sweep), differ
+
+
 def _differences(sweep: Sweep, others: Mapping[str, Floats]) -> int:
+    """How many values of all outputs differ."""
+    return sum(_unequal(sweep.column(name), column) for name, column in others.items())
+
+
+def _unequal(ours: Floats, theirs: Floats) -> int:
     """How many values differ (all NaN are the same)."""
-    count = 0
-    for name, column in others.items():
-        ours = sweep.column(name)
-        same = ours == column
-        if ours.dtype.kind == "f":
-            same |= np.isnan(ours) & np.isnan(column)
-        count += int(np.count_nonzero(~same))
-    return count
+    same = ours == theirs
+    if ours.dtype.kind == "f":
+        same |= np.isnan(ours) & np.isnan(theirs)
+    return int(np.count_nonzero(~same))

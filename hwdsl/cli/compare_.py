@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
         for request in _requests(module, name, options):
             comparison = compare(module, request)
             print(_text(comparison), end="\n\n")
-            if comparison.interpreter_differs or comparison.swept_differs:
+            if _disagreements(comparison):
                 code = BUG
     except ValueError as error:
         raise Failure(str(error), WRONG_DESCRIPTION) from None
@@ -110,13 +110,20 @@ def _shares(errors: Errors) -> list[str]:
 
 
 def _agreement(comparison: Comparison) -> str:
-    if comparison.interpreter_differs or comparison.swept_differs:
+    if _disagreements(comparison):
         return (
             f"bug: {comparison.interpreter_differs} values differ between kernel and interpreter, "
-            f"{comparison.swept_differs} between columns and single points"
+            f"{comparison.swept_differs} between columns and single points, "
+            f"{comparison.repeated_differs} among {comparison.repeated:,} swept points"
         )
     ways = "interpreter, columns and single points"
+    if comparison.repeated:
+        ways = f"interpreter, columns, single points and a sweep of {comparison.repeated:,}"
     return f"{'compiled kernel, ' if comparison.compiled else ''}{ways} agree to the last bit"
+
+
+def _disagreements(comparison: Comparison) -> int:
+    return comparison.interpreter_differs + comparison.swept_differs + comparison.repeated_differs
 
 
 def _number(value: float) -> str:
