@@ -220,7 +220,7 @@ def _rolled(m: Machine, loop: Loop) -> ResultValue:
             loop.expr.range.span,
             "give the param a range, or write `min(e, 1000)` for the last round",
         )
-    bound = int(high) - int(low) + 1
+    bound = max(int(high) - int(low) + 1, 0)
     if bound > MAX_ROUNDS:
         raise Failure(
             "too-large",

@@ -403,3 +403,30 @@ def test_twenty_thousand_operations_in_about_a_second() -> None:
     assert len(e.graph.ops) > 20_000
     assert taken < 8.0  # about 1 s on an idle machine
     assert interpret(e.graph, point(e, {})).outputs["z"] > 0
+
+
+def test_a_loop_that_never_runs() -> None:
+    text = """
+    evaluator e {
+        param n : int = -3 in -9 .. 0
+        let r = iterate k in 1 .. n {
+            state s : real = 7
+            next s = s + 1
+        }
+        output s : real = r.s
+        output none : real = sum(k * 1.5 for k in 1 .. n)
+        output rounds : int = r.rounds
+    }"""
+    assert run(text) == {"s": 7.0, "none": 0.0, "rounds": 0.0}
+
+
+def test_what_takes_too_many_steps_is_refused() -> None:
+    calls = "\n".join(
+        f"fn f{i}(x: int) -> int = f{i - 1}(2 * x) + f{i - 1}(2 * x + 1)" for i in range(1, 26)
+    )
+    text = f"fn f0(x: int) -> int = x\n{calls}\nevaluator e {{ output y : int = f25(1) }}"
+    start = time.perf_counter()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hwdsl.elaborate.machine.MAX_STEPS", 20_000)
+        assert [n for n, _ in failures(text)] == ["too-large"]
+    assert time.perf_counter() - start < 10
