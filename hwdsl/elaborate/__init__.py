@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.elaborate.claims import Verdict, verify_claim
 from hwdsl.elaborate.evaluator import broken, elaborate_evaluator
-from hwdsl.elaborate.expressions import machine
+from hwdsl.elaborate.expressions import new_machine
 from hwdsl.elaborate.infos import Elaboration, OutputInfo, ParamInfo, RuleInfo
 from hwdsl.elaborate.machine import Machine, Origin, run_deep
 from hwdsl.elaborate.model import ModelComponent, ModelField, model_of
@@ -46,13 +46,13 @@ def elaborate(
     index for enums and components). `free` names coefficients that become params. Findings go to
     `diagnostics`; if that has failed, the result lacks what is wrong.
     """
-    m = machine(checked, overrides, frozenset(free))
+    m = new_machine(checked, overrides, frozenset(free))
     return run_deep(lambda: elaborate_evaluator(m, evaluator, diagnostics))
 
 
 def check_rules(checked: Checked, diagnostics: Diagnostics) -> None:
     """Decide the rules of the top-level components of the main file."""
-    m = machine(checked)
+    m = new_machine(checked)
     symbols = [s for s in checked.main.values.values() if isinstance(s, ComponentInfo)]
     run_deep(lambda: _check_components(m, symbols, diagnostics))
 
@@ -75,7 +75,7 @@ def elaborate_constants(
     checked: Checked, symbol: ComponentInfo, diagnostics: Diagnostics
 ) -> ModelComponent | None:
     """A top-level component with everything known, as a tree to walk."""
-    m = machine(checked)
+    m = new_machine(checked)
 
     def work() -> ModelComponent | None:
         try:
@@ -89,5 +89,5 @@ def elaborate_constants(
 
 def verify(checked: Checked, claim: ClaimInfo, diagnostics: Diagnostics) -> list[Verdict]:
     """Evaluate a claim: one verdict for each expectation."""
-    m = machine(checked)
+    m = new_machine(checked)
     return run_deep(lambda: verify_claim(m, claim, diagnostics))

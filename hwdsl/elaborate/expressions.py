@@ -357,7 +357,7 @@ HANDLERS: Mapping[type, Handler] = {
 """How each kind of expression is evaluated."""
 
 
-def machine(
+def new_machine(
     checked: Checked,
     overrides: Mapping[str, float] | None = None,
     free: frozenset[str] = frozenset(),
