@@ -106,7 +106,7 @@ def test_two_written_modules_live_side_by_side(tmp_path, cache_dir):
                       cache_dir=cache_dir)  # fmt: skip
     program = "import one, two; print(one.roofline(chips=1).time == two.roofline(chips=1).time)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
-                          cwd=tmp_path)  # fmt: skip
+                          cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)})  # fmt: skip
     assert (done.stdout, done.stderr) == ("True\n", "")
 
 

@@ -66,7 +66,7 @@ def test_canonical_sees_bodies_and_tables():
     assert canonical(looping()) == canonical(looping())
 
 
-def test_canonical_is_the_same_in_another_run():
+def test_canonical_is_the_same_in_another_run(tmp_path):
     code = (
         "from hwdsl.codegen.ir import Builder; from hwdsl.codegen.text import canonical;"
         "b = Builder(); x = b.param('x');"
@@ -76,7 +76,7 @@ def test_canonical_is_the_same_in_another_run():
     runs = {
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, check=True, text=True,
-            env={"PYTHONHASHSEED": seed},
+            env={"PYTHONHASHSEED": seed}, cwd=tmp_path,
         ).stdout
         for seed in ("1", "2")
     }  # fmt: skip

@@ -1,6 +1,7 @@
 """What a user holds in Python: values in, values out, derivatives, derivations, imports."""
 
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -216,7 +217,8 @@ def test_hw_files_can_be_imported(tmp_path: Path) -> None:
         "except ImportError as error: assert 'unit-mismatch' in str(error)\n"
         "else: raise SystemExit('imported a wrong file')\n"
     )
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True)
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, check=True)
 
 
 def test_a_compiled_module_needs_no_hwdsl(

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from lark.exceptions import GrammarError
@@ -20,11 +21,12 @@ def test_shipped_tables_are_fresh(generated: str) -> None:
     assert shipped == generated, "run `python -m hwdsl.syntax.tables`"
 
 
-def test_tables_do_not_depend_on_hash_seeds(generated: str) -> None:
+def test_tables_do_not_depend_on_hash_seeds(tmp_path: Path, generated: str) -> None:
     code = "from hwdsl.syntax import tables; import sys; tables.write(sys.stdout)"
     run = subprocess.run(
         [sys.executable, "-c", code],
         env={"PYTHONHASHSEED": "7"},
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         check=True,
