@@ -105,8 +105,9 @@ def test_two_written_modules_live_side_by_side(tmp_path, cache_dir):
         write_package(tmp_path, name, {"roofline": roofline()}, {"roofline": SPEC},
                       cache_dir=cache_dir)  # fmt: skip
     program = "import one, two; print(one.roofline(chips=1).time == two.roofline(chips=1).time)"
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
-                          cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)})  # fmt: skip
+                          cwd=tmp_path, env=env)  # fmt: skip
     assert (done.stdout, done.stderr) == ("True\n", "")
 
 
