@@ -1,11 +1,16 @@
-"""These tests are of compiling itself, in caches of their own: nothing may forbid it to them.
+"""Helper modules of this folder are importable by its tests, and compiling is allowed to them.
 
-All other tests share one cache, and the suite's second run finds everything in it.
+They test compiling itself, in caches of their own. All other tests share one cache, and the suite's
+second run finds everything in it.
 """
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="module", autouse=True)
