@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from hwdsl.codegen import build as building
-from hwdsl.codegen import numerics
 from hwdsl.codegen.build import build
 from hwdsl.codegen.ir import INT, Builder
+from hwdsl.codegen.numerics.c import C_SOURCE
 from hwdsl.codegen.passes import optimise
 from hwdsl.codegen.runtime import Evaluator, Output, Param, Spec
 
@@ -152,7 +152,7 @@ def by_hand(folder):
         f"            total = total + hw_max({(1e9 + k * 1e8).hex()} / x, "
         f"{(1e11 + k * 3e10).hex()} / y);" for k in range(20)
     )  # fmt: skip
-    text = HAND % {"numerics": numerics.C_SOURCE, "terms": terms,
+    text = HAND % {"numerics": C_SOURCE, "terms": terms,
                    "layers": ", ".join(map(str, LAYERS)),
                    "stations": ", ".join(map(str, STATIONS))}  # fmt: skip
     (folder / "hand.c").write_text(text)

@@ -25,9 +25,10 @@ from types import ModuleType
 
 from attrs import define, frozen
 
-from hwdsl.codegen import cache, numerics
+from hwdsl.codegen import cache
 from hwdsl.codegen.emit import MODULE, emit, module_files, templates
 from hwdsl.codegen.ir import Graph
+from hwdsl.codegen.numerics.c import C_SOURCE
 from hwdsl.codegen.runtime import CompiledKernel
 from hwdsl.codegen.text import canonical
 
@@ -132,7 +133,7 @@ def _sources() -> dict[str, str]:
     here = resources.files("hwdsl.codegen")
     texts = {f"source {n}": (here / n).read_text("utf-8") for n in SOURCES}
     texts.update({f"template {n}": t for n, t in templates().items()})
-    texts["numerics"] = numerics.C_SOURCE
+    texts["numerics"] = C_SOURCE
     return texts
 
 

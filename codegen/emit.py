@@ -21,9 +21,9 @@ from importlib import resources
 from attrs import define, field, frozen
 from jinja2 import DictLoader, Environment, StrictUndefined
 
-from hwdsl.codegen import numerics
 from hwdsl.codegen.ir import Graph, Op
 from hwdsl.codegen.memo import Group, groups
+from hwdsl.codegen.numerics.c import C_SOURCE
 from hwdsl.codegen.printer import literal, statements, weight
 from hwdsl.codegen.shape import LoopShape, Shape, graph_shape, hoisted
 
@@ -70,7 +70,7 @@ def emit(graphs: Mapping[str, Graph]) -> dict[str, str]:
     files["kernels.c"] = (
         _environment()
         .get_template("kernels.c.j2")
-        .render(tile=TILE, numerics=numerics.C_SOURCE, kernels=len(graphs), shapes=shapes)
+        .render(tile=TILE, numerics=C_SOURCE, kernels=len(graphs), shapes=shapes)
     )
     return files
 

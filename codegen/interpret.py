@@ -16,8 +16,9 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 
-from hwdsl.codegen import numerics
 from hwdsl.codegen.ir import NARY, Body, Graph, Op, fold
+from hwdsl.codegen.numerics import better
+from hwdsl.codegen.numerics.arrays import ARRAY
 
 __all__ = ["BLOCK", "Results", "interpret", "run_loop", "trace"]
 
@@ -175,7 +176,7 @@ class _Run:
             return _gather(args[0], args[1:])
         if op.code in NARY:
             return _reduce(op.code, args)
-        return numerics.ARRAY[op.code](*args)
+        return ARRAY[op.code](*args)
 
     def row(self, index: int) -> Array:
         """A table as an array."""
@@ -274,14 +275,14 @@ def _gather(i: Value, rows: Sequence[Value]) -> Value:
 
 def _reduce(code: str, args: Sequence[Value]) -> Value:
     if code in _STEPS:
-        step: Callable[..., Array] = numerics.ARRAY[_STEPS[code]]
+        step: Callable[..., Array] = ARRAY[_STEPS[code]]
         total = args[0]
         for x in args[1:]:
             total = step(total, x)
         return total
     best, found = args[0], np.zeros(1)
     for i, x in enumerate(args[1:], 1):
-        nearer = numerics.better(code, np.asarray(x), np.asarray(best))
+        nearer = better(code, np.asarray(x), np.asarray(best))
         best = np.where(nearer, x, best)
         found = np.where(nearer, float(i), found)
     return found

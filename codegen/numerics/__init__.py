@@ -1,9 +1,8 @@
 """The elementwise operations of the graph, the same to the last bit in NumPy, Python and C.
 
-`ARRAY` has them for NumPy arrays, `scalar` for one value, `C_SOURCE` as C functions
-`hw_<code>`. C must be compiled with `-ffp-contract=off` and without `-ffast-math`;
-`-fno-math-errno -fno-trapping-math` let it vectorise. NaNs are equal in being NaN: their sign and
-payload are not defined.
+`scalar` has them for one value, `arrays.ARRAY` for NumPy arrays, `c.C_SOURCE` as C functions
+`hw_<code>`; those two are modules of their own, so that what only folds constants imports neither
+NumPy nor makes C. NaNs are equal in being NaN: their sign and payload are not defined.
 """
 
 from __future__ import annotations
@@ -13,19 +12,12 @@ from functools import reduce
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hwdsl.codegen.numerics import basic, explog, trig
-from hwdsl.codegen.numerics.machine import ARRAYS, SCALARS, Term, Writer, c_literal
+from hwdsl.codegen.numerics.machine import SCALARS
 
-__all__ = ["ARITY", "ARRAY", "C_FLAGS", "C_SOURCE", "better", "c_literal", "scalar"]
+__all__ = ["ARITY", "FORMULAS", "better", "scalar"]
 
-Array = NDArray[np.float64]
 Formula = Callable[..., Any]
-
-C_FLAGS = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
-"""The compiler options under which `C_SOURCE` equals `ARRAY` and vectorises."""
 
 _UNARY: dict[str, Formula] = {
     "neg": basic.neg, "abs": basic.abs_, "sqrt": basic.sqrt, "exp": explog.exp,
@@ -39,7 +31,8 @@ _BINARY: dict[str, Formula] = {
     "lt": basic.lt, "le": basic.le, "eq": basic.eq, "ne": basic.ne, "and": basic.and_,
     "or": basic.or_,
 }  # fmt: skip
-_FORMULAS: dict[str, Formula] = {**_UNARY, **_BINARY, "select": basic.select}
+FORMULAS: Mapping[str, Formula] = MappingProxyType({**_UNARY, **_BINARY, "select": basic.select})
+"""The elementwise codes as formulas of a machine and the operands."""
 _STEPS = {"sum": basic.add, "prod": basic.mul, "nmin": basic.min_, "nmax": basic.max_}
 
 ARITY: Mapping[str, int] = MappingProxyType(
@@ -57,25 +50,9 @@ def better(code: str, x: Any, best: Any) -> Any:
     return nearer | ((best != best) & (x == x))
 
 
-def _on_arrays(formula: Formula) -> Callable[..., Array]:
-    def run(*args: Any) -> Array:
-        arrays = [np.atleast_1d(np.asarray(a, np.float64)) for a in args]
-        with np.errstate(all="ignore"):
-            result: Array = np.asarray(formula(ARRAYS, *arrays), np.float64)
-        return result if any(np.ndim(a) for a in args) else result.reshape(())
-
-    return run
-
-
-ARRAY: Mapping[str, Callable[..., Array]] = MappingProxyType(
-    {code: _on_arrays(formula) for code, formula in _FORMULAS.items()}
-)
-"""The elementwise codes on arrays, which broadcast; numbers are taken as well."""
-
-
 def scalar(code: str, args: Sequence[float]) -> float:
     """One elementwise or n-ary operation on numbers; never raises on a value."""
-    formula = _FORMULAS.get(code)
+    formula = FORMULAS.get(code)
     if formula is not None:
         return float(formula(SCALARS, *args))
     if code in ("argmin", "argmax"):
@@ -86,35 +63,3 @@ def scalar(code: str, args: Sequence[float]) -> float:
         return float(found)
     step = _STEPS[code]
     return float(reduce(lambda a, b: step(SCALARS, a, b), args))
-
-
-_C_HEAD = """\
-#include <stdint.h>
-#include <string.h>
-
-static inline uint64_t hw__bits(double x) { uint64_t w; memcpy(&w, &x, sizeof w); return w; }
-static inline double hw__real(uint64_t w) { double x; memcpy(&x, &w, sizeof x); return x; }
-"""
-
-
-def _function(code: str, formula: Formula, rows: dict[str, Sequence[float]]) -> str:
-    writer = Writer(rows=rows)
-    names = "xab"[:1] if ARITY[code] == 1 else "abc"[: ARITY[code]]
-    result = formula(writer, *(Term(writer, name) for name in names))
-    operands = ", ".join(f"double {name}" for name in names)
-    body = "\n".join([*writer.lines, f"    return {result.text};"])
-    return f"static inline double hw_{code}({operands})\n{{\n{body}\n}}\n"
-
-
-def _c_source() -> str:
-    rows: dict[str, Sequence[float]] = {}
-    functions = [_function(code, formula, rows) for code, formula in _FORMULAS.items()]
-    tables = [
-        f"static const double hw__{name}[{len(row)}] = {{{', '.join(map(c_literal, row))}}};\n"
-        for name, row in rows.items()
-    ]
-    return "\n".join([_C_HEAD, *tables, *functions])
-
-
-C_SOURCE: str = _c_source()
-"""C definitions of `static inline double hw_<code>(double, …)` for every elementwise code."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from hwdsl.codegen.interpret import interpret
 from hwdsl.codegen.ir import Ref
 from hwdsl.elaborate import records
 from hwdsl.elaborate.machine import Machine
@@ -55,6 +54,9 @@ def at_point(m: Machine, point: Sequence[float]) -> Numbers:
     def numbers(refs: Sequence[Ref]) -> list[float]:
         names = [f"{i}" for i in range(len(refs))]
         graph = m.builder.finish(list(zip(names, refs, strict=True)))
+        # Only a message that is printed needs numbers, and NumPy with them.
+        from hwdsl.codegen.interpret import interpret
+
         results = interpret(graph, [float(x) for x in point])
         return [float(results.outputs[n]) for n in names]
 

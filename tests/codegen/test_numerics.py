@@ -16,6 +16,8 @@ from strategies import SPECIAL, bits, doubles, equal
 
 from hwdsl.codegen import numerics
 from hwdsl.codegen.ir import BINARY, NARY, UNARY
+from hwdsl.codegen.numerics.arrays import ARRAY
+from hwdsl.codegen.numerics.c import C_FLAGS, C_SOURCE
 
 ELEMENTWISE = sorted(UNARY | BINARY | {"select"})
 RANDOM = np.random.default_rng(7)
@@ -31,7 +33,7 @@ def compiled(tmp_path_factory):
     if gcc is None:
         pytest.skip("no gcc here to compile the C with")
     folder = tmp_path_factory.mktemp("numerics")
-    text = [numerics.C_SOURCE]
+    text = [C_SOURCE]
     for code, arity in numerics.ARITY.items():
         arrays = ", ".join(f"const double *a{i}" for i in range(arity))
         values = ", ".join(f"a{i}[k]" for i in range(arity))
@@ -40,7 +42,7 @@ def compiled(tmp_path_factory):
             f"{{ for (long k = 0; k < n; k++) r[k] = hw_{code}({values}); }}"
         )
     (folder / "n.c").write_text("\n".join(text))
-    flags = ["-std=c11", "-O3", "-march=native", "-Wall", "-Werror", *numerics.C_FLAGS]
+    flags = ["-std=c11", "-O3", "-march=native", "-Wall", "-Werror", *C_FLAGS]
     subprocess.run(
         [gcc, *flags, "-shared", "-fPIC", "-o", folder / "n.so", folder / "n.c"], check=True
     )
@@ -72,15 +74,15 @@ def samples(code):
 
 
 def test_every_elementwise_code_is_there():
-    assert sorted(numerics.ARRAY) == ELEMENTWISE == sorted(numerics.ARITY)
+    assert sorted(ARRAY) == ELEMENTWISE == sorted(numerics.ARITY)
     for code in ELEMENTWISE:
-        assert f"static inline double hw_{code}(" in numerics.C_SOURCE
+        assert f"static inline double hw_{code}(" in C_SOURCE
 
 
 @pytest.mark.parametrize("code", ELEMENTWISE)
 def test_c_equals_numpy_equals_python(code, compiled):
     columns = samples(code)
-    arrays = numerics.ARRAY[code](*columns)
+    arrays = ARRAY[code](*columns)
     native = run_c(compiled, code, columns)
     both_nan = np.isnan(arrays) & np.isnan(native)
     wrong = (arrays.view(np.uint64) != native.view(np.uint64)) & ~both_nan
@@ -97,8 +99,8 @@ def test_scalar_is_the_array_function_and_never_raises(code, values):
     args = values[: numerics.ARITY[code]]
     value = numerics.scalar(code, args)
     assert isinstance(value, float)
-    assert equal(value, numerics.ARRAY[code](*args))
-    assert equal(value, numerics.ARRAY[code](*(np.array([a, a]) for a in args))[1])
+    assert equal(value, ARRAY[code](*args))
+    assert equal(value, ARRAY[code](*(np.array([a, a]) for a in args))[1])
 
 
 def reference(code, x, y=0.0):
@@ -145,7 +147,7 @@ RANGES = {
 @pytest.mark.parametrize("code", sorted(RANGES))
 def test_within_one_unit_in_the_last_place(code):
     for xs in RANGES[code]:
-        for x, y in zip(xs, numerics.ARRAY[code](xs), strict=True):
+        for x, y in zip(xs, ARRAY[code](xs), strict=True):
             assert off_by(float(y), reference(code, float(x))) < 0.85, (code, float(x))
 
 
@@ -159,7 +161,7 @@ def test_within_one_unit_in_the_last_place(code):
     ],
 )
 def test_pow_within_one_unit_in_the_last_place(bases, exponents):
-    for a, b, y in zip(bases, exponents, numerics.ARRAY["pow"](bases, exponents), strict=True):
+    for a, b, y in zip(bases, exponents, ARRAY["pow"](bases, exponents), strict=True):
         assert off_by(float(y), reference("pow", float(a), float(b))) < 0.7, (a, b)
 
 

@@ -1,0 +1,192 @@
+"""The elementwise operations of the graph as C.
+
+C must be compiled with `-ffp-contract=off` and without `-ffast-math`;
+`-fno-math-errno -fno-trapping-math` let it vectorise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import define, field
+
+from hwdsl.codegen.numerics import ARITY, FORMULAS, Formula
+
+C_FLAGS = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
+"""The compiler options under which `C_SOURCE` equals `ARRAY` and vectorises."""
+
+
+@define(eq=False)
+class Term:
+    """An operand in C: a name, a literal or a comparison in brackets."""
+
+    writer: Writer
+    text: str
+
+    def __add__(self, other: Any) -> Term:
+        return self.writer.number(f"{self.text} + {c_text(other)}")
+
+    def __radd__(self, other: Any) -> Term:
+        return self.writer.number(f"{c_text(other)} + {self.text}")
+
+    def __sub__(self, other: Any) -> Term:
+        return self.writer.number(f"{self.text} - {c_text(other)}")
+
+    def __rsub__(self, other: Any) -> Term:
+        return self.writer.number(f"{c_text(other)} - {self.text}")
+
+    def __mul__(self, other: Any) -> Term:
+        return self.writer.number(f"{self.text} * {c_text(other)}")
+
+    def __rmul__(self, other: Any) -> Term:
+        return self.writer.number(f"{c_text(other)} * {self.text}")
+
+    def __neg__(self) -> Term:
+        return self.writer.number(f"-{self.text}")
+
+    def __abs__(self) -> Term:
+        return self.writer.number(f"__builtin_fabs({self.text})")
+
+    def __lt__(self, other: Any) -> Term:
+        return Term(self.writer, f"({self.text} < {c_text(other)})")
+
+    def __le__(self, other: Any) -> Term:
+        return Term(self.writer, f"({self.text} <= {c_text(other)})")
+
+    def __gt__(self, other: Any) -> Term:
+        return Term(self.writer, f"({self.text} > {c_text(other)})")
+
+    def __ge__(self, other: Any) -> Term:
+        return Term(self.writer, f"({self.text} >= {c_text(other)})")
+
+    def __eq__(self, other: Any) -> Any:
+        return Term(self.writer, f"({self.text} == {c_text(other)})")
+
+    def __ne__(self, other: Any) -> Any:
+        return Term(self.writer, f"({self.text} != {c_text(other)})")
+
+    def __or__(self, other: Term) -> Term:
+        return Term(self.writer, f"({self.text} | {other.text})")
+
+    def __and__(self, other: Term) -> Term:
+        return Term(self.writer, f"({self.text} & {other.text})")
+
+
+def c_text(operand: Any) -> str:
+    """An operand of a formula as C: a term's text or a literal."""
+    if isinstance(operand, Term):
+        return operand.text
+    return c_literal(float(operand))
+
+
+def c_literal(value: float) -> str:
+    """A number as a C expression, exactly."""
+    if value != value:
+        return '__builtin_nan("")'
+    if math.isinf(value):
+        return "__builtin_inf()" if value > 0 else "(-__builtin_inf())"
+    return value.hex() if math.copysign(1.0, value) > 0 else f"({value.hex()})"
+
+
+@define(eq=False)
+class Writer:
+    """Writes the C statements of one function while its formula runs."""
+
+    lines: list[str] = field(factory=list)
+    rows: dict[str, Sequence[float]] = field(factory=dict)
+
+    def number(self, text: str) -> Term:
+        """Name the value of a C expression of type double."""
+        return self._name("double", text)
+
+    def word(self, text: str) -> Term:
+        """Name the value of a C expression of type uint64_t."""
+        return self._name("uint64_t", text)
+
+    def _name(self, type: str, text: str) -> Term:
+        name = f"t{len(self.lines)}"
+        self.lines.append(f"    const {type} {name} = {text};")
+        return Term(self, name)
+
+    def div(self, a: Any, b: Any) -> Term:  # noqa: D102
+        return self.number(f"{c_text(a)} / {c_text(b)}")
+
+    def sqrt(self, a: Any) -> Term:  # noqa: D102
+        return self.number(f"__builtin_sqrt({c_text(a)})")
+
+    def floor(self, a: Any) -> Term:  # noqa: D102
+        return self.number(f"__builtin_floor({c_text(a)})")
+
+    def ceil(self, a: Any) -> Term:  # noqa: D102
+        return self.number(f"__builtin_ceil({c_text(a)})")
+
+    def rint(self, a: Any) -> Term:  # noqa: D102
+        return self.number(f"__builtin_rint({c_text(a)})")
+
+    def where(self, c: Term, a: Any, b: Any) -> Term:  # noqa: D102
+        return self.number(f"{c.text} ? {c_text(a)} : {c_text(b)}")
+
+    def bits(self, a: Any) -> Term:  # noqa: D102
+        return self.word(f"hw__bits({c_text(a)})")
+
+    def real(self, w: Term) -> Term:  # noqa: D102
+        return self.number(f"hw__real({w.text})")
+
+    def mask(self, w: Term, constant: int) -> Term:  # noqa: D102
+        return self.word(f"{w.text} & UINT64_C({constant})")
+
+    def merge(self, w: Term, constant: int) -> Term:  # noqa: D102
+        return self.word(f"{w.text} | UINT64_C({constant})")
+
+    def flip(self, w: Term, v: Term) -> Term:  # noqa: D102
+        return self.word(f"{w.text} ^ {v.text}")
+
+    def left(self, w: Term, count: int) -> Term:  # noqa: D102
+        return self.word(f"{w.text} << {count}")
+
+    def right(self, w: Term, count: int) -> Term:  # noqa: D102
+        return self.word(f"{w.text} >> {count}")
+
+    def plus(self, w: Term, constant: int) -> Term:  # noqa: D102
+        return self.word(f"{w.text} + UINT64_C({constant})")
+
+    def same(self, w: Term, constant: int) -> Term:  # noqa: D102
+        return Term(self, f"({w.text} == UINT64_C({constant}))")
+
+    def take(self, name: str, values: Sequence[float], w: Term) -> Term:  # noqa: D102
+        self.rows[name] = values
+        return self.number(f"hw__{name}[{w.text}]")
+
+
+_C_HEAD = """\
+#include <stdint.h>
+#include <string.h>
+
+static inline uint64_t hw__bits(double x) { uint64_t w; memcpy(&w, &x, sizeof w); return w; }
+static inline double hw__real(uint64_t w) { double x; memcpy(&x, &w, sizeof x); return x; }
+"""
+
+
+def _function(code: str, formula: Formula, rows: dict[str, Sequence[float]]) -> str:
+    writer = Writer(rows=rows)
+    names = "xab"[:1] if ARITY[code] == 1 else "abc"[: ARITY[code]]
+    result = formula(writer, *(Term(writer, name) for name in names))
+    operands = ", ".join(f"double {name}" for name in names)
+    body = "\n".join([*writer.lines, f"    return {result.text};"])
+    return f"static inline double hw_{code}({operands})\n{{\n{body}\n}}\n"
+
+
+def _c_source() -> str:
+    rows: dict[str, Sequence[float]] = {}
+    functions = [_function(code, formula, rows) for code, formula in FORMULAS.items()]
+    tables = [
+        f"static const double hw__{name}[{len(row)}] = {{{', '.join(map(c_literal, row))}}};\n"
+        for name, row in rows.items()
+    ]
+    return "\n".join([_C_HEAD, *tables, *functions])
+
+
+C_SOURCE: str = _c_source()
+"""C definitions of `static inline double hw_<code>(double, …)` for every elementwise code."""
