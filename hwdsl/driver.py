@@ -97,16 +97,24 @@ def evaluators(checked: Checked) -> dict[str, EvaluatorInfo]:
     return {name: value for name, value in values if isinstance(value, EvaluatorInfo)}
 
 
-def lower(checked: Checked, diagnostics: Diagnostics, only: str | None = None) -> Program:
-    """Elaborate and optimise the evaluators of a checked file, or the one named `only`."""
-    from hwdsl.codegen.passes import optimise
+def elaborate(
+    checked: Checked, diagnostics: Diagnostics, only: str | None = None
+) -> dict[str, Elaboration]:
+    """Elaborate the evaluators of a checked file, or the one named `only`."""
     from hwdsl.elaborate import elaborate
 
-    elaborations = {
+    return {
         name: elaborate(checked, info, diagnostics)
         for name, info in evaluators(checked).items()
         if only is None or name == only
     }
+
+
+def lower(checked: Checked, diagnostics: Diagnostics, only: str | None = None) -> Program:
+    """Elaborate and optimise the evaluators of a checked file, or the one named `only`."""
+    from hwdsl.codegen.passes import optimise
+
+    elaborations = elaborate(checked, diagnostics, only)
     graphs: dict[str, Graph] = {}
     if not diagnostics.failed:
         graphs = {name: optimise(e.graph) for name, e in elaborations.items()}

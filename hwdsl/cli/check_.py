@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
         found = Diagnostics()
         checked = driver.check(Path(name), found)
         if checked is not None and not found.failed:
-            driver.lower(checked, found)
+            driver.elaborate(checked, found)  # optimising has nothing to say to the user
         for item in found.items:
             diagnostics.add(item)
     if options.format == "json":
