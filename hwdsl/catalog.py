@@ -65,6 +65,7 @@ CATALOG: Mapping[str, str] = {
     "unknown-prefix": "a unit names a prefix that does not exist",
     "unknown-type": "no type has this name",
     "unknown-unit": "no unit has this name",
+    "unknown-value": "a field is read whose value nobody knows",
     "unreachable-arm": "an arm of a `match` is never reached",
     "unreadable-file": "a file cannot be read",
     "unterminated-text": "a text has no closing quote on its line",

@@ -30,6 +30,8 @@ def call(m: Machine, name: str, expr: ast.Call, env: Env) -> Value:
         quotient = _int_quotient(m, name, arguments[0], env)
         if quotient is not None:
             return quotient
+    if name == "known":
+        return m.truth(m.has_value(lambda: m.evaluate(arguments[0], env)))
     if name in _UNARY:
         return m.op(expr, name, m.number(arguments[0], env))
     if name in ("mean", "geomean"):

@@ -104,8 +104,11 @@ def rules_of(m: Machine, instance: Instance, report: Callable[[Failure], None]) 
     for node in instance.info.decl.members:
         if isinstance(node, ast.Let | ast.Output):
             name = node.name.name
+            read = partial(m.read, instance.names[name])
             try:
-                value, effects = m.collect(partial(m.read, instance.names[name]))
+                if isinstance(node, ast.Let) and not m.has_value(read):
+                    continue  # Who reads it is told that it is not known.
+                value, effects = m.collect(read)
                 found.extend(effects)
                 walk.value(value, name, waivers)
             except Failure as failure:

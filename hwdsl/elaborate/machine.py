@@ -27,6 +27,7 @@ from hwdsl.elaborate.values import (
     NotKnown,
     Record,
     Selector,
+    UnknownValue,
     Value,
 )
 from hwdsl.semantics.symbols import Checked, KindInfo, Symbol
@@ -218,6 +219,16 @@ class Machine:
             return compute(), _distinct(self.effects)
         finally:
             self.effects = saved
+
+    def has_value(self, compute: Callable[[], object]) -> bool:
+        """Whether something can be computed without reading a field that is `unknown`."""
+        depth = self.depth
+        try:
+            self.collect(compute)
+        except UnknownValue:
+            self.depth = depth
+            return False
+        return True
 
     def masked(self, condition: Ref, compute: Callable[[], T]) -> T:
         """Compute; the rules stated on the way need to hold only where `condition` does."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from hwdsl.codegen.ir import Ref
 from hwdsl.elaborate import records
@@ -39,6 +40,9 @@ def render(m: Machine, text: MessageText, numbers: Numbers) -> str:
     for part in text.template.parts:
         if isinstance(part, str):
             parts.append(part)
+            continue
+        if not m.has_value(partial(m.evaluate, part.value, text.env)):
+            parts.append("unknown")
             continue
         value = m.evaluate(part.value, text.env)
         unit = m.checked.units.get(part.unit) if part.unit is not None else None

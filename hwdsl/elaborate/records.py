@@ -21,6 +21,7 @@ from hwdsl.elaborate.values import (
     Record,
     TextValue,
     UnequalLengths,
+    UnknownValue,
     Value,
 )
 from hwdsl.semantics.symbols import ComponentInfo, Global, KindInfo, MemberInfo
@@ -267,13 +268,15 @@ def _compute(m: Machine, of: Component, name: str, span: Span) -> Value:
         if name == "count":
             return m.const(1, "int")
         raise missing(of, name, span)
-    value = _define(m, found, found.env, of, name)
+    value = _define(m, found, found.env, of, name, span)
     return amend(m, as_component(value), found.amendments) if found.amendments else value
 
 
-def _define(m: Machine, found: Definition, env: Env, of: Component, name: str) -> Value:
+def _define(m: Machine, found: Definition, env: Env, of: Component, name: str, span: Span) -> Value:
     if isinstance(found.node, ast.Part):
         return build_part(m, found.node, env, of.path)
+    if isinstance(found.node, ast.Unknown):
+        raise _unknown(of, name, found.node, span)
     value = m.evaluate(found.node, env)
     if isinstance(value, Record) and value.path == value.kind.name and found.layer.kind is None:
         value.path = f"{of.path}.{name}"
@@ -293,12 +296,24 @@ def missing(of: Component, name: str, span: Span) -> MissingValue:
     )
 
 
+def _unknown(of: Component, name: str, node: ast.Unknown, span: Span) -> UnknownValue:
+    """The failure of reading a field whose value nobody knows."""
+    root, *steps = [*of.path.split("."), name]
+    return UnknownValue(
+        "unknown-value",
+        f"`{of.path}.{name}` is not known: {node.reason}",
+        span,
+        f"give it a value: `{root} with {{ {'.'.join(steps)} = … }}`",
+        [(node.span, "unknown, as this says"), (of.span, f"this is `{of.path}`")],
+    )
+
+
 def _merged_member(m: Machine, of: Merged, name: str, span: Span) -> Value:
     found = shared_definition(m, of, name)
-    if found is not None and found.layer.kind is not None:
+    if found is not None and not isinstance(found.node, ast.Unknown):
         env = Env(found.env.scope, None, (of,))
         try:
-            value, effects = m.collect(lambda: _define(m, found, env, of, name))
+            value, effects = m.collect(lambda: _define(m, found, env, of, name, span))
         except UnequalLengths:
             pass  # The alternatives have different parts: each is evaluated by itself.
         else:
@@ -309,9 +324,12 @@ def _merged_member(m: Machine, of: Merged, name: str, span: Span) -> Value:
 
 def each(m: Machine, of: Merged, read: Callable[[Component], Value], span: Span) -> Value:
     """Read something of every alternative and select."""
-    values = [
-        m.within_case(of.selector, i, partial(read, a)) for i, a in enumerate(of.alternatives)
-    ]
+    try:
+        values = [
+            m.within_case(of.selector, i, partial(read, a)) for i, a in enumerate(of.alternatives)
+        ]
+    except UnknownValue as failure:
+        raise failure.chosen_by(m.depends_on([of.selector.ref])) from None
     return merge(m, of.selector, values, span)
 
 

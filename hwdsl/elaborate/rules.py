@@ -20,6 +20,7 @@ from hwdsl.elaborate.values import (
     MessageText,
     Record,
     UnequalLengths,
+    UnknownValue,
     Value,
 )
 from hwdsl.semantics.symbols import KindInfo
@@ -68,7 +69,10 @@ class Walk:
         self, of: Component, name: str, path: str, waivers: Waivers, mask: Ref | None
     ) -> None:
         m = self.machine
-        value, effects = m.collect(lambda: records.member(m, of, name, of.span))
+        try:
+            value, effects = m.collect(lambda: records.member(m, of, name, of.span))
+        except UnknownValue:
+            return  # Nobody has asked for it.
         self._add(effects, waivers, mask)
         self.value(value, f"{path}.{name}", waivers, mask)
 
@@ -214,7 +218,8 @@ def member_names(m: Machine, of: Component) -> list[str]:
     for kind in reversed(list(of.kind.lineage())):
         for info in kind.members.values():
             fits = info.role == "field" and _holds_components(info.type)
-            if fits and records.find(m, of, info.name) is not None:
+            found = records.find(m, of, info.name) if fits else None
+            if found is not None and not isinstance(found.node, ast.Unknown):
                 names[info.name] = None
     return list(names)
 

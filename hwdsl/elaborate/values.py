@@ -45,6 +45,18 @@ class MissingValue(Failure):
     """A field without default that was given no value is read."""
 
 
+class UnknownValue(Failure):
+    """A field whose value is `unknown` is read."""
+
+    def chosen_by(self, params: Sequence[str]) -> UnknownValue:
+        """The same failure, of a component that is an alternative of a choice."""
+        found = self.diagnostic
+        names = ", ".join(f"`{p}`" for p in params)
+        first, *others = [(label.span, label.text) for label in found.labels]
+        help = f"{found.help}, or leave the component out of {names}" if names else found.help
+        return UnknownValue(found.name, found.message, first[0], help, others)
+
+
 @frozen(eq=False)
 class TextValue:
     """A text; several options stand under an unknown choice, told apart by `selector`."""
@@ -218,9 +230,9 @@ class Layer:
 
 @frozen(eq=False)
 class Definition:
-    """Where a member of a record gets its value: an expression or part, then amendments."""
+    """Where a member gets its value: an expression, a part or `unknown`, then amendments."""
 
-    node: ast.Expr | ast.Part
+    node: ast.Expr | ast.Part | ast.Unknown
     env: Env
     layer: Layer
     amendments: tuple[Layer, ...]

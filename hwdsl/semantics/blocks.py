@@ -222,26 +222,30 @@ def role_of(record: RecordType, name: str) -> str:
 def _assign(state: State, env: Env, record: RecordType, node: ast.Assign) -> None:
     *steps, last = node.path
     target = _walk(state, env, record, tuple(steps))
+    wanted = None if target is None else _wanted(state, env, target, last)
+    if isinstance(node.value, ast.Unknown):
+        if target is not None and wanted is not None and role_of(target, last.name) != "field":
+            message = f"only a field can be unknown, and `{last.name}` is none"
+            state.error("type-mismatch", message, node.value.span, help="give it a value")
+        return
     valued = env.assign(last.name if not steps else None)
-    if target is None:
-        infer(state, valued, node.value)
-        return
-    if last.name == "count":
-        require(state, valued, node.value, Int(), "a count")
-        return
-    if last.name in RESERVED:
-        reserved(state, last)
-        infer(state, valued, node.value)
-        return
-    wanted = _step(state, env, target, last)
-    if wanted is None:
+    if target is None or wanted is None:
         infer(state, valued, node.value)
         return
     where = _declaration(target, last.name)
-    what = f"`{last.name}` of `{target.kind.name}`"
-    if isinstance(wanted, RecordType):
-        wanted = RecordType(wanted.kind)
+    what = "a count" if last.name == "count" else f"`{last.name}` of `{target.kind.name}`"
     require(state, valued, node.value, wanted, what, where[0][0] if where else None)
+
+
+def _wanted(state: State, env: Env, target: RecordType, name: ast.Ident) -> Type | None:
+    """The type that the value of a member must have; None (and a finding) if it takes none."""
+    if name.name == "count":
+        return Int()
+    if name.name in RESERVED:
+        reserved(state, name)
+        return None
+    wanted = _step(state, env, target, name)
+    return RecordType(wanted.kind) if isinstance(wanted, RecordType) else wanted
 
 
 def _amend(state: State, env: Env, record: RecordType, node: ast.Amend) -> None:

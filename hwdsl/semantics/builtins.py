@@ -228,6 +228,11 @@ def _quantile(call: Call) -> Type:
     return POISON if dim is None else Real(dim)
 
 
+def _known(call: Call) -> Type:
+    infer(call.state, call.env, call.arguments[0])
+    return BOOL
+
+
 def _len(call: Call) -> Type:
     call.elements(call.arguments[0])
     return INT
@@ -308,6 +313,10 @@ BUILTINS: Mapping[str, BuiltinInfo] = dict(
             BuiltinInfo("quantile(xs: [D], q: real) -> D", "The q-quantile.", _quantile, 2, 2),
         ),
         ("len", BuiltinInfo("len(xs: [T]) -> int", "How many elements.", _len)),
+        (
+            "known",
+            BuiltinInfo("known(x: T) -> bool", "Whether x reads no `unknown` field.", _known),
+        ),
     ]
 )
 """All builtin functions by name."""

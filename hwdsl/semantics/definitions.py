@@ -131,7 +131,7 @@ def _check_rule_names(state: State, kind: KindInfo) -> None:
 
 def _check_default(state: State, env: Env, kind: KindInfo, node: ast.Field) -> None:
     info = kind.members.get(node.name.name)
-    if node.default is None or info is None:
+    if node.default is None or isinstance(node.default, ast.Unknown) or info is None:
         return
     wanted = state.member_type(info, node.name.span)
     what = f"the default of `{node.name.name}`"

@@ -307,12 +307,22 @@ class Template(Node):
 
 
 @frozen(eq=False)
+class Unknown(Node):
+    """`unknown "why"`: the value of a field that nobody knows, with the reason."""
+
+    reason: str
+
+
+FieldValue = Expr | Unknown
+
+
+@frozen(eq=False)
 class Field(Node):
     """`name : type = default` in a kind."""
 
     name: Ident
     type: TypeExpr
-    default: Expr | None
+    default: FieldValue | None
     doc: str = ""
 
 
@@ -321,7 +331,7 @@ class Assign(Node):
     """`path = value` in a component or `with` block."""
 
     path: tuple[Ident, ...]
-    value: Expr
+    value: FieldValue
 
 
 @frozen(eq=False)

@@ -267,6 +267,10 @@ class Builder(ExpressionBuilder):
         """Build an assignment."""
         return ast.Assign(self.span(start, end), *c)
 
+    def unknown(self, c: Children, start: int, end: int) -> ast.Unknown:
+        """Build the value of a field that is not known."""
+        return ast.Unknown(self.span(start, end), self.string(c[0]))
+
     def amend(self, c: Children, start: int, end: int) -> ast.Amend:
         """Build the amendment of a part."""
         return ast.Amend(self.span(start, end), *c)

@@ -286,11 +286,13 @@ class _Formatter(ExpressionPrinter):
                 raise TypeError(f"no statement: {type(node).__name__}")
 
     def cells(
-        self, indent: int, head: list[str], sign: str, value: ast.Expr | None
+        self, indent: int, head: list[str], sign: str, value: ast.FieldValue | None
     ) -> str | list[str]:
         """Write `head sign value`: as cells if it fits on a line, else as text."""
         if value is None:
             return head
+        if isinstance(value, ast.Unknown):
+            return [*head, f"{sign} unknown {literal(value.reason)}"]
         start = " ".join(head) + f" {sign} "
         text = self.expr(value, indent + len(start), indent)
         return start + text if "\n" in text else [*head, f"{sign} {text}"]

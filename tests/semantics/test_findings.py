@@ -48,6 +48,28 @@ CASES = {
         let b = 1 GB + 1                                 # error: unit-mismatch
         let c = 1 GB + 2 MB - 3 B
         """,
+    "unknown": """
+        kind part {
+            price : money = unknown "not public"
+            spare : memory = unknown "not chosen"
+            let cost = 2 * price
+            let more = price + 1 GB                      # error: unit-mismatch
+            memory slot : HBM
+        }
+        part p { price = unknown "still not", slot.capacity = unknown "odd" }
+        part q {
+            slot  = unknown "a part is there or not"     # error: type-mismatch
+            cost  = unknown "derived"                    # error: let-amended
+            count = unknown "how many"                   # error: type-mismatch
+            prize = unknown "misspelt"                   # error: unknown-field
+        }
+        let unknown = 3
+        part r { price = unknown * 1 USD }
+        let a = known(p.price) and known(3)
+        let b = known(p.prize)                           # error: unknown-field
+        let c = known(p.price, 3)                        # error: unknown-argument
+        let d : real = known(p.price)                    # error: not-a-number
+        """,
     "compare": """
         let a = 1 GB < 1 s                               # error: unit-mismatch
         let b = 1 < 2 <= 3.5

@@ -38,7 +38,7 @@ def check_round_trip(tree: ast.Module) -> str:
 
 # --- trees -------------------------------------------------------------------------------------
 
-NAMES = st.sampled_from(["a", "b", "rate", "hbm_bandwidth", "x1", "source", "unit", "help", "from"])
+NAMES = st.sampled_from(["a", "b", "rate", "hbm", "x1", "source", "unknown", "help", "from"])
 KIND_WORDS = st.sampled_from(["die", "memory", "package"])
 UNIT_NAMES = st.sampled_from(["GB", "s", "m", "USD", "Mtoken"])
 DIGITS = st.sampled_from(["0", "1", "3.5", "1_000", "2e-3", "16.7", "1e9"])
@@ -59,6 +59,7 @@ def node(cls: type, *fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 PATHS = many(ident(), 1, 3)
 NONE = st.none()
+UNKNOWN = st.builds(lambda reason: ast.Unknown(NOWHERE, reason), TEXTS)
 
 
 @st.composite
@@ -133,7 +134,7 @@ def blocks(e: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         | let
     )
     return (
-        node(ast.With, e, many(node(ast.Assign, PATHS, e)))
+        node(ast.With, e, many(node(ast.Assign, PATHS, e | UNKNOWN)))
         | node(ast.Match, e, many(node(ast.Arm, many(pattern, 1, 2), e), 1))
         | node(ast.Iterate, ident(), e, many(step, 1))
     )
@@ -169,8 +170,8 @@ FNS = node(
     DOCS,
 )
 SIMPLE = (
-    node(ast.Field, ident(), TYPES, NONE | EXPRS, DOCS)
-    | node(ast.Assign, PATHS, EXPRS)
+    node(ast.Field, ident(), TYPES, NONE | EXPRS | UNKNOWN, DOCS)
+    | node(ast.Assign, PATHS, EXPRS | UNKNOWN)
     | LETS
     | RULES
     | node(ast.SourceNote, TEXTS)

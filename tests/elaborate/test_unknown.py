@@ -1,0 +1,211 @@
+"""Fields nobody knows: silent until read, an error with the reason then, `known` asks first."""
+
+from __future__ import annotations
+
+import pytest
+
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.elaborate import check_rules, elaborate_constants
+from hwdsl.semantics.symbols import ComponentInfo
+
+from .helper import broken, checked, elaborated, failures, run
+
+KINDS = """
+kind memory {
+    bandwidth : data / time
+    price     : money = unknown "no public price"
+    let twice = 2 * price
+}
+memory cheap { bandwidth = 1 TB/s, price = 100 USD }
+memory fast  { bandwidth = 4 TB/s }
+memory odd : cheap { price = unknown "withdrawn" }
+kind board {
+    memory m : fast
+    fee : money = 5 USD
+    let price = m.price + fee
+    let told  = if known(price) then price else fee
+}
+board plain { }
+board dear { m.price = 40 USD }
+"""
+
+
+def test_nothing_is_said_of_what_is_not_read() -> None:
+    text = KINDS + "evaluator e { output b in TB/s = plain.m.bandwidth }"
+    assert run(text) == {"b": 4e12}
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        ("fast.price", "`fast.price` is not known: no public price"),
+        ("fast.twice", "`fast.price` is not known: no public price"),
+        ("odd.twice", "`odd.price` is not known: withdrawn"),
+        ("plain.price", "`plain.m.price` is not known: no public price"),
+        ("sum(m.price for m in [cheap, fast])", "`fast.price` is not known: no public price"),
+    ],
+)
+def test_reading_says_which_field_and_why(read: str, said: str) -> None:
+    assert failures(KINDS + f"evaluator e {{ output p in USD = {read} }}") == [
+        ("unknown-value", said)
+    ]
+
+
+def test_the_help_says_how_to_give_it() -> None:
+    _, diagnostics = elaborated(KINDS + "evaluator e { output p in USD = plain.price }")
+    (found,) = diagnostics.items
+    assert found.help == "give it a value: `plain with { m.price = … }`"
+    assert [label.span.text for label in found.labels] == [
+        "m.price",
+        'unknown "no public price"',
+        "m",
+    ]
+    text = KINDS + "evaluator e { output p in USD = (plain with { m.price = 1 USD }).price }"
+    assert run(text) == {"p": 6.0}
+
+
+def test_known_asks_first() -> None:
+    text = (
+        KINDS
+        + """
+    fn cost(m: memory) -> money = if known(m.price) then m.price else 7 USD
+    evaluator e {
+        param n : int = 3 in 1 .. 9
+        let late = fast.price
+        output a : bool = known(fast.price)
+        output b : bool = known(n * cheap.price)
+        output c : bool = known(late)
+        output d in USD = plain.told
+        output f in USD = dear.told
+        output g in USD = sum(m.price for m in [cheap, fast, odd] if known(m.price))
+        output h in USD = cost(fast) + cost(cheap)
+        output i in USD = if known(late) and late > 3 USD then late * n else 2 USD
+    }"""
+    )
+    assert run(text) == {
+        "a": 0.0,
+        "b": 1.0,
+        "c": 0.0,
+        "d": 5.0,
+        "f": 45.0,
+        "g": 100.0,
+        "h": 107.0,
+        "i": 2.0,
+    }
+
+
+CHOICE = (
+    KINDS
+    + """
+evaluator e {
+    choice m : memory in [cheap, fast] = cheap
+    output b in TB/s = m.bandwidth
+    output k : bool = known(m.price)
+    output p in USD = PRICE
+}"""
+)
+
+
+def test_an_unknown_alternative_is_named() -> None:
+    _, diagnostics = elaborated(CHOICE.replace("PRICE", "m.twice"))
+    (found,) = diagnostics.items
+    assert found.message == "`fast.price` is not known: no public price"
+    assert found.help is not None
+    assert found.help.endswith("`fast with { price = … }`, or leave the component out of `m`")
+
+
+def test_a_choice_is_known_if_all_alternatives_are() -> None:
+    text = CHOICE.replace("PRICE", "if known(m.price) then m.price else 1 USD")
+    assert run(text, m=0) == {"b": 1e12, "k": 0.0, "p": 1.0}
+    text = text.replace("[cheap, fast]", "[cheap, fast with { price = 9 USD }]")
+    assert run(text, m=1) == {"b": 4e12, "k": 1.0, "p": 9.0}
+
+
+def test_known_is_decided_whatever_the_params_are() -> None:
+    text = (
+        KINDS
+        + """
+    evaluator e {
+        param n : int = 1 in 1 .. 9
+        output k : bool = known(if n > 3 then cheap.price else fast.price)
+        output s in USD = sum(if known(fast.price) then fast.price else i * n * 1 USD
+                              for i in 1 .. 100)
+    }"""
+    )
+    e, diagnostics = elaborated(text)
+    assert not diagnostics.items
+    assert run(text, n=2) == {"k": 0.0, "s": 10100.0}
+    assert dict(e.graph.outputs).keys() == {"k", "s"}
+
+
+RULES = """
+kind rack {
+    weight : mass = unknown "not on the data sheet"
+    limit  : mass = 1000 kg
+    RULE
+}
+rack r { }
+"""
+
+
+def rules_said(rule: str) -> list[tuple[str, str]]:
+    diagnostics = Diagnostics()
+    check_rules(checked(RULES.replace("RULE", rule)), diagnostics)
+    return [(d.name, d.message) for d in diagnostics.items]
+
+
+def test_a_rule_that_reads_it_must_ask_first() -> None:
+    said = ("unknown-value", "`r.weight` is not known: not on the data sheet")
+    assert rules_said("require light: weight < limit") == [said]
+    assert rules_said("require light: not known(weight) or weight < limit") == []
+    assert rules_said('require light: limit < 1 kg else "{name}: {weight in kg} of {limit}"') == [
+        ("rack.light", "r: unknown of 1,000 kg")
+    ]
+
+
+def test_a_compiled_rule_is_skipped_where_guarded() -> None:
+    text = RULES.replace("RULE", "require light: not known(weight) or weight < limit") + (
+        "evaluator e { param l : mass = 5 kg in 1 kg .. 9 kg\n"
+        "let x = r with { limit = l }\nlet y = x with { weight = 7 kg }\n"
+        "output o in kg = x.limit + y.limit }"
+    )
+    assert list(broken(text)) == ["y.light"]
+
+
+def test_unknown_components_are_no_obstacle() -> None:
+    text = (
+        KINDS
+        + """
+    kind box { spare : memory = unknown "not chosen", let copy = spare }
+    kind shelf { box b, other : memory = b.spare }
+    shelf s { }
+    shelf t { b.spare = cheap }
+    evaluator e {
+        choice w : shelf in [s, t] = t
+        let first = s
+        output a : bool = known(s.other) or known(s.b.copy.bandwidth)
+        output b in TB/s = t.other.bandwidth
+        output c : bool = w.feasible
+    }"""
+    )
+    assert run(text) == {"a": 0.0, "b": 1e12, "c": 1.0}
+    program = checked(text)
+    diagnostics = Diagnostics()
+    symbol = program.main.values["s"]
+    assert isinstance(symbol, ComponentInfo)
+    model = elaborate_constants(program, symbol, diagnostics)
+    check_rules(program, diagnostics)
+    assert model is not None
+    assert not diagnostics.items
+
+
+def test_a_param_may_give_it() -> None:
+    text = (
+        KINDS
+        + """
+    evaluator e {
+        param price : money = 10 USD in 1 USD .. 99 USD
+        output p in USD = (plain with { m.price = price }).price
+    }"""
+    )
+    assert run(text, price=20) == {"p": 25.0}
