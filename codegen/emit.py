@@ -27,7 +27,9 @@ from hwdsl.codegen.numerics.c import C_SOURCE
 from hwdsl.codegen.printer import literal, statements, weight
 from hwdsl.codegen.shape import LoopShape, Shape, graph_shape, hoisted
 
-TILE = 256
+TILE, LEAST = 256, 64
+TILES = ((16, TILE), (32, 128))
+"""Rows and the longest tile they allow: all rows should fit a first-level cache of 32 KiB."""
 WHOLE = 1500
 PIECE = 400
 TEMPLATES = ("abi.h.j2", "kernels.c.j2", "kernel.h.j2", "module.pyx.j2")
@@ -70,7 +72,7 @@ def emit(graphs: Mapping[str, Graph]) -> dict[str, str]:
     files["kernels.c"] = (
         _environment()
         .get_template("kernels.c.j2")
-        .render(tile=TILE, numerics=C_SOURCE, kernels=len(graphs), shapes=shapes)
+        .render(numerics=C_SOURCE, kernels=len(graphs), shapes=shapes)
     )
     return files
 
@@ -249,7 +251,7 @@ class KernelWriter:
         prologue = Region(self, shape, once, place, 0, keep=wanted).text("        ", None)
         body = [self._memo(shape, memo, place) for memo in memos]
         body.append(Region(self, shape, late, place, 0).text("        ", sinks))
-        return self._render(params, place, scratch, prologue, "\n".join(body))
+        return self._render(params, place, scratch, prologue, "\n".join(body), bool(memos))
 
     def _memo(self, shape: Shape, memo: Group, place: dict[int, str]) -> str:
         """Code that runs when a param of the group has changed; adds where its values stand."""
@@ -259,14 +261,21 @@ class KernelWriter:
         text = region.text("            ", None)
         self.storage.spare = sorted(others + self.storage.spare)
         place.update({i: region.place[i] for i in sorted(memo.keep)})
-        changed = " | ".join(
-            f"fresh[{i}]" for i in range(memo.mask.bit_length()) if memo.mask >> i & 1
+        params = [i for i in range(memo.mask.bit_length()) if memo.mask >> i & 1]
+        changed = " | ".join(f"fresh[{i}]" for i in params)
+        steady = " & ".join(f"cursors[{i}].steady" for i in params)
+        rows = sorted({p for p in (region.place[i] for i in memo.keep) if p[0] == "T"})
+        spread = " ".join(f"hw_spread({row[:-3]}, room);" for row in rows)
+        return (
+            f"        if ({changed}) {{\n"
+            f"            const int lanes = n, one = {steady};\n            {{\n"
+            f"            const int n = one ? 1 : lanes;\n{text}\n            }}\n"
+            f"            if (one) {{ {spread} }}\n        }}"
         )
-        return f"        if ({changed}) {{\n{text}\n        }}"
 
     def _render(
         self, params: Sequence[tuple[int, Op]], place: Mapping[int, str], scratch: int,
-        prologue: str, body: str,
+        prologue: str, body: str, grouped: bool,
     ) -> str:  # fmt: skip
         g = self.graph
         slots = [{"index": op.index, "slot": slot(place[i]), "uniform": place[i][0] == "S"}
@@ -278,7 +287,8 @@ class KernelWriter:
             varying=[s for s in slots if not s["uniform"]],
             tables=[{"index": k, "size": max(len(t), 1), "rows": _rows(t)}
                     for k, t in enumerate(g.tables)],
-            scratch=scratch, prologue=prologue, body=body,
+            scratch=scratch, prologue=prologue, body=body, grouped=grouped,
+            tile=next((size for limit, size in TILES if self.storage.rows <= limit), LEAST),
         )  # fmt: skip
 
     def piece(self, text: str) -> str:
