@@ -7,11 +7,11 @@ from functools import partial
 
 from attrs import define, field
 
-from hwdsl.codegen.ir import Ref
+from hwdsl.codegen.ir import REAL, Graph, Ref
 from hwdsl.diagnostics import Diagnostic, Diagnostics, Label, Severity
 from hwdsl.elaborate import messages, params
 from hwdsl.elaborate.infos import Elaboration, OutputInfo, ParamInfo, RuleInfo
-from hwdsl.elaborate.machine import Machine, run_deep
+from hwdsl.elaborate.machine import Machine, as_ref, run_deep
 from hwdsl.elaborate.model import ModelComponent, model_of
 from hwdsl.elaborate.quantities import PURE, coherent_unit
 from hwdsl.elaborate.rules import Waivers, Walk, state_rule, waived
@@ -201,6 +201,28 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
         {i: o for i, o in m.origins.items() if i < len(graph.ops)},
         model,
     )
+
+
+def elaborate_sampler(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostics) -> Graph | None:
+    """The distributions as a graph: from even numbers to the params drawn, both by their names."""
+    drawn = [
+        node
+        for node in info.decl.members
+        if isinstance(node, ast.Param) and node.distribution is not None
+    ]
+    instance = open_evaluator(m, info, {})
+    refs: list[tuple[str, Ref]] = []
+    for node in drawn:
+        assert node.distribution is not None
+        name = node.name.name
+        even = m.builder.param(name, REAL)
+        m.ranges[even.op.index] = (0.0, 1.0)
+        try:
+            env = instance.env.extend({ast.CHANCE: even})
+            refs.append((name, as_ref(m.evaluate(node.distribution, env))))
+        except Failure as failure:
+            diagnostics.add(failure.diagnostic)
+    return m.builder.finish(refs, []) if refs else None
 
 
 def _models(m: Machine, instance: Instance) -> tuple[ModelComponent, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from hwdsl.semantics.blocks import check_rule, let_type
 from hwdsl.semantics.expressions import (
     condition,
@@ -95,7 +97,31 @@ def _param(state: State, env: Env, node: ast.Param) -> Type:
         require(state, env, node.default, type_, f"the default of {name}", node.type.span)
     if node.range is not None:
         check_bounds(state, env, node.range, type_, f"the range of {name}")
+    if node.distribution is not None:
+        _distribution(state, env, node, node.distribution, type_)
     return type_
+
+
+def _distribution(state: State, env: Env, node: ast.Param, drawn: ast.Expr, type_: Type) -> None:
+    """Check `~ f(a, b)`: a call of `f(u, a, b)`, with `u` even between 0 and 1."""
+    if not isinstance(drawn, ast.Call):
+        state.error(
+            "type-mismatch",
+            f"the distribution of `{node.name.name}` is a call",
+            drawn.span,
+            help="write `~ normal(5 USD, 1 USD)`, from std.chance",
+        )
+    elif isinstance(type_, Real) or is_poison(type_):
+        outside = evolve(env, locals={})  # draws are independent of other params
+        even = outside.bind(ast.Ident(drawn.function.span, ast.CHANCE), REAL)
+        what = f"a draw of `{node.name.name}`"
+        require(state, even, drawn, type_, what, node.type.span)
+    else:
+        state.error(
+            "type-mismatch",
+            f"`{node.name.name}` is drawn at random, so it is a real quantity, not {type_}",
+            node.type.span,
+        )
 
 
 def check_bounds(state: State, env: Env, node: ast.Expr, type_: Type, what: str) -> None:

@@ -442,14 +442,21 @@ class Until(Node):
     condition: Expr
 
 
+CHANCE = "~"  # an even number between 0 and 1; no text can spell this name
+
+
 @frozen(eq=False)
 class Param(Node):
-    """`param name : type = default in range`."""
+    """`param name : type = default in range ~ distribution`.
+
+    The distribution is a call whose first argument, not written, is the variable `CHANCE`.
+    """
 
     name: Ident
     type: TypeExpr
     default: Expr | None
     range: Expr | None
+    distribution: Expr | None
     doc: str = ""
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from attrs import evolve
+
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.source import Source
 from hwdsl.syntax import ast
@@ -343,8 +345,14 @@ class Builder(ExpressionBuilder):
 
     def param(self, c: Children, start: int, end: int) -> ast.Param:
         """Build a param of an evaluator."""
-        name, kind, default, bounds = c
-        return ast.Param(self.span(start, end), name, kind, default, bounds, self.doc(start))
+        name, kind, default, bounds, chance = c
+        if isinstance(chance, ast.Call):
+            place = chance.function.span
+            even = ast.Argument(place, None, ast.Name(place, ast.CHANCE))
+            chance = evolve(chance, arguments=(even, *chance.arguments))
+        return ast.Param(
+            self.span(start, end), name, kind, default, bounds, chance, self.doc(start)
+        )
 
     def choice(self, c: Children, start: int, end: int) -> ast.Choice:
         """Build a choice of an evaluator."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import attrs
-from attrs import frozen
+from attrs import evolve, frozen
 
 from hwdsl.source import Source
 from hwdsl.syntax import ast
@@ -239,10 +239,12 @@ class _Formatter(ExpressionPrinter):
         match node:
             case ast.Param(name=name, type=kind, default=default, range=bounds):
                 head = [f"param {name.name}", f": {type_text(kind)}"]
-                return self.two_values(indent, head, ("=", default), ("in", bounds))
+                return self.values(
+                    indent, head, ("=", default), ("in", bounds), ("~", _drawn(node.distribution))
+                )
             case ast.Choice(name=name, type=kind, alternatives=among, default=default):
                 head = [f"choice {name.name}", f": {type_text(kind)}"]
-                return self.two_values(indent, head, ("in", among), ("=", default))
+                return self.values(indent, head, ("in", among), ("=", default))
             case ast.Output(name=name, unit=unit, type=kind, value=value):
                 head = [f"output {name.name}"]
                 if unit is not None:
@@ -279,7 +281,7 @@ class _Formatter(ExpressionPrinter):
                 return f"{form} {name.name} {self.block(node, settings, indent)}"
             case ast.Calibrated(name=name, type=kind, value=value, range=bounds, data=data):
                 start = [f"calibrated {name.name}", f": {type_text(kind)}"]
-                text = self.two_values(indent, start, ("=", value), ("in", bounds))
+                text = self.values(indent, start, ("=", value), ("in", bounds))
                 joined = text if isinstance(text, str) else " ".join(c for c in text if c)
                 return f"{joined} from {literal(data)}"
             case _:
@@ -297,24 +299,32 @@ class _Formatter(ExpressionPrinter):
         text = self.expr(value, indent + len(start), indent)
         return start + text if "\n" in text else [*head, f"{sign} {text}"]
 
-    def two_values(
-        self,
-        indent: int,
-        head: list[str],
-        first: tuple[str, ast.Expr | None],
-        second: tuple[str, ast.Expr | None],
+    def values(
+        self, indent: int, head: list[str], *signed: tuple[str, ast.Expr | None]
     ) -> str | list[str]:
-        """Write `head sign value sign value`, either of which may be left out."""
-        row = self.cells(indent, head, *first)
-        if second[1] is None:
-            return row
-        start = row if isinstance(row, str) else " ".join(row)
-        column = indent + len(start) if "\n" not in start else len(start.rsplit("\n", 1)[-1])
-        text = self.expr(second[1], column + len(second[0]) + 2, indent)
-        if isinstance(row, str) or "\n" in text:
-            return f"{start} {second[0]} {text}"
-        cells = row if first[1] is not None else [*row, ""]
-        return [*cells, f"{second[0]} {text}"]
+        """Write `head sign value sign value …`, any of which may be left out."""
+        row: str | list[str] = head
+        skipped: list[str] = []
+        for i, (sign, value) in enumerate(signed):
+            if value is None:
+                skipped.append("")
+                continue
+            start = row if isinstance(row, str) else " ".join(row)
+            column = indent + len(start) if "\n" not in start else len(start.rsplit("\n", 1)[-1])
+            behind = self.short(signed[i + 1 :])
+            text = self.expr(value, column + len(sign) + 2 + behind, indent)
+            if isinstance(row, str) or "\n" in text:
+                row = f"{start} {sign} {text}"
+            else:
+                row = [*row, *skipped, f"{sign} {text}"]
+            skipped = []
+        return row
+
+    def short(self, signed: Sequence[tuple[str, ast.Expr | None]]) -> int:
+        """Return the room that values need behind another; none if they are better broken."""
+        flat = [f" {sign} {self.flat(value)}" for sign, value in signed if value is not None]
+        room = sum(map(len, flat))
+        return room if room <= WIDTH // 3 else 0
 
     def headed(
         self, node: ast.Node, head: str, start: int, members: Sequence[ast.Node], indent: int
@@ -434,6 +444,13 @@ class _Body(ast.Node):
     """A function's last expression, as the statement it is in the block."""
 
     value: ast.Expr
+
+
+def _drawn(node: ast.Expr | None) -> ast.Expr | None:
+    """Return a distribution as it is written: without its first argument."""
+    if isinstance(node, ast.Call):
+        return evolve(node, arguments=node.arguments[1:])
+    return node
 
 
 def _pattern_text(node: ast.Pattern) -> str:

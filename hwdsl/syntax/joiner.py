@@ -12,9 +12,9 @@ from hwdsl.source import Source, Span
 from hwdsl.syntax.lexer import BROKEN, END, MAX_ERRORS, Token
 
 _OPERATORS = frozenset(
-    ("ADD", "MUL", "FLOORDIV", "POW", "CMP", "RANGE", "DOT", "EQUAL", "ARROW", "VBAR", "AND", "OR")
+    ("ADD", "MUL", "FLOORDIV", "POW", "CMP", "RANGE", "DOT", "EQUAL", "ARROW", "VBAR", "TILDE")
 )
-_WORDS = frozenset(["THEN", "ELSE", "IN", "WITH", "WITHIN"])
+_WORDS = frozenset(["AND", "OR", "THEN", "ELSE", "IN", "WITH", "WITHIN"])
 _AFTER = _OPERATORS | _WORDS | frozenset(["COLON", "COMMA", "LBRACE", "DARROW", "NOT"])
 _BEFORE = _OPERATORS | _WORDS
 _BEFORE_TEXT = frozenset(("HELP", "FROM"))  # only with a text behind them: they may be names too

@@ -185,9 +185,15 @@ def part(members: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return node(ast.Part, word, ident(), NONE | EXPRS, NONE | PATHS, many(members), DOCS)
 
 
+def draws() -> st.SearchStrategy[Any]:
+    even = ast.Argument(NOWHERE, None, ast.Name(NOWHERE, ast.CHANCE))
+    given = many(node(ast.Argument, NONE | ident(), EXPRS))
+    return st.builds(lambda f, args: ast.Call(NOWHERE, f, (even, *args)), EXPRS, given)
+
+
 MEMBERS = SIMPLE | part(SIMPLE) | node(ast.Amend, PATHS, many(SIMPLE))
 QUESTIONS = (
-    node(ast.Param, ident(), TYPES, NONE | EXPRS, NONE | EXPRS, DOCS)
+    node(ast.Param, ident(), TYPES, NONE | EXPRS, NONE | EXPRS, NONE | draws(), DOCS)
     | node(ast.Choice, ident(), TYPES, EXPRS, NONE | EXPRS, DOCS)
     | node(ast.Output, ident(), units(0), NONE, EXPRS, DOCS)
     | node(ast.Output, ident(), NONE, NONE | TYPES, EXPRS, DOCS)
