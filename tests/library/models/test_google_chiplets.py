@@ -67,7 +67,7 @@ def repair(given: dict[str, Any]) -> dict[str, float]:
     return {"rec_yield": result.used_up / 100}
 
 
-def testing(given: dict[str, Any]) -> dict[str, float]:
+def insertions(given: dict[str, Any]) -> dict[str, float]:
     """What the three tests cost."""
     counts = {name: given[name] for name in COUNTS}
     assert set(counts.values()) == {1.0}, f"not published how these enter: {counts}"
@@ -86,7 +86,9 @@ def testing(given: dict[str, Any]) -> dict[str, float]:
 @pytest.mark.parametrize("case", cases("google_chiplets"))
 def test_reproduces(case: Any) -> None:
     given = case["input"]
-    ask = {"test cost": testing, "recoverable yield term": repair}.get(given.get("kind", ""), die)
+    ask = {"test cost": insertions, "recoverable yield term": repair}.get(
+        given.get("kind", ""), die
+    )
     found = ask(given)
     assert set(found) == set(case["output"])
     agree(found, case["output"])
