@@ -1,7 +1,9 @@
 """What a user holds: calls and sweeps, in declared units, with errors that help."""
 
+import itertools
 import threading
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -162,6 +164,34 @@ def test_uniform_params_do_not_mix_whatever_the_order(machine):
     memory, chips = zip(*points, strict=True)
     columns = machine.sweep(mode="zip", memory=memory, chips=chips)
     assert columns["time"].tolist() == [machine(memory=m, chips=c).time for m, c in points]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_stretches_of_a_grid_are_the_same_points(machine, order):
+    axes = {"memory": ["HBM4", "HBM3", "HBM4"], "chips": range(1, 6), "width": [1.0, 2.0]}
+    names = [list(axes)[k] for k in order]
+    whole = machine.sweep(**{n: axes[n] for n in names})
+    for size in (1, 4, 7, 30):
+        parts = list(machine.iter_chunks(size, **{n: axes[n] for n in names}))
+        assert [len(p) for p in parts][:-1] == [size] * (len(parts) - 1)
+        for name in (*names, "time", "kind"):
+            joined = np.concatenate([p.column(name) for p in parts])
+            assert np.array_equal(joined, whole.column(name))
+    for point in (0, 11, 29):
+        given = {n: whole.column(n)[point] for n in names}
+        assert whole.column("time")[point] == machine(**given).time
+        assert parts[0].result(point).params["width"] == given["width"]
+
+
+def test_a_grid_with_a_choice_takes_no_memory_of_its_size(machine):
+    huge = np.linspace(0.2, 9.0, 1_000_000)
+    plan = machine.plan(memory=["HBM3", "HBM4"], width=huge, chips=range(1, 65))
+    tracemalloc.start()
+    groups = plan._groups()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [span.stop - span.start for _, span in groups] == [64_000_000] * 2
+    assert peak < 100_000
 
 
 def test_zipped_columns_beside_a_grid(machine):
