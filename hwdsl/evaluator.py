@@ -25,6 +25,7 @@ from hwdsl.units import Unit
 if TYPE_CHECKING:
     from hwdsl.codegen.ir import Graph
     from hwdsl.elaborate import Elaboration, OutputInfo, ParamInfo
+    from hwdsl.sample import Sampler, Samples
     from hwdsl.semantics.symbols import Checked, EvaluatorInfo
     from hwdsl.why import Derivation
 
@@ -72,6 +73,7 @@ class Evaluator(runtime.Evaluator):
         self.units: Mapping[str, Unit] = info.scope.visible_units
         self._infos = {p.name: p for p in self.elaboration.params}
         self._gradients: dict[tuple[str, tuple[str, ...]], Graph] = {}
+        self._sampler: Sampler | None = None
         super().__init__(spec_of(info, self.elaboration), kernel, self._read)
 
     @property
@@ -205,6 +207,24 @@ class Evaluator(runtime.Evaluator):
 
         name = self._output(output).name
         return derive(self.checked, self.elaboration, name, self.info.scope, self._point(given))
+
+    def sample(
+        self, points: int = 100_000, *, seed: int = 0, threads: int | None = None, **given: object
+    ) -> Samples:
+        """Evaluate at points drawn from the distributions of the params (`param … ~ …`).
+
+        Params in `given` stay as given. A seed gives the same draws on any number of threads, and
+        more points go on where fewer stopped. Raises ValueError if no param left is uncertain.
+        """
+        from hwdsl.sample import Sampler, draw
+
+        if self._sampler is None:
+            graph = self.elaboration.sampler
+            if graph is None:
+                raise ValueError(f"{self.name}: no param has a distribution, as in `~ normal(…)`")
+            kernels, _ = driver.kernels({self.name: graph}, compiled=self.compiled)
+            self._sampler = Sampler(tuple(p.name for p in graph.params), kernels[self.name])
+        return draw(self, self._sampler, points, seed=seed, threads=threads, given=given)
 
     def complaints(self, **given: object) -> list[tuple[str, str, str]]:
         """The rules that a point breaks: name, message, help."""

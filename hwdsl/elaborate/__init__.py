@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from hwdsl.codegen.ir import Graph
+from attrs import evolve
+
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.elaborate.claims import Verdict, verify_claim
-from hwdsl.elaborate.evaluator import broken, elaborate_evaluator, elaborate_sampler
+from hwdsl.elaborate.evaluator import broken, draws, elaborate_evaluator
 from hwdsl.elaborate.expressions import new_machine
 from hwdsl.elaborate.infos import Elaboration, OutputInfo, ParamInfo, RuleInfo
 from hwdsl.elaborate.machine import Machine, Origin, run_deep
@@ -30,7 +31,6 @@ __all__ = [
     "check_rules",
     "elaborate",
     "elaborate_constants",
-    "sampler",
     "verify",
 ]
 
@@ -49,17 +49,9 @@ def elaborate(
     `diagnostics`; if that has failed, the result lacks what is wrong.
     """
     m = new_machine(checked, overrides, frozenset(free))
-    return run_deep(lambda: elaborate_evaluator(m, evaluator, diagnostics))
-
-
-def sampler(checked: Checked, evaluator: EvaluatorInfo, diagnostics: Diagnostics) -> Graph | None:
-    """The quantile functions of an evaluator's uncertain params; None if it has none.
-
-    Params and outputs of the graph bear the params' names: even numbers between 0 and 1 go in,
-    values in base units come out, not held to their ranges.
-    """
-    m = new_machine(checked)
-    return run_deep(lambda: elaborate_sampler(m, evaluator, diagnostics))
+    found = run_deep(lambda: elaborate_evaluator(m, evaluator, diagnostics))
+    apart = new_machine(checked)
+    return evolve(found, sampler=run_deep(lambda: draws(apart, evaluator, diagnostics)))
 
 
 def check_rules(checked: Checked, diagnostics: Diagnostics) -> None:

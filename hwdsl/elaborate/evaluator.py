@@ -11,7 +11,7 @@ from hwdsl.codegen.ir import REAL, Graph, Ref
 from hwdsl.diagnostics import Diagnostic, Diagnostics, Label, Severity
 from hwdsl.elaborate import messages, params
 from hwdsl.elaborate.infos import Elaboration, OutputInfo, ParamInfo, RuleInfo
-from hwdsl.elaborate.machine import Machine, as_ref, run_deep
+from hwdsl.elaborate.machine import Machine, run_deep
 from hwdsl.elaborate.model import ModelComponent, model_of
 from hwdsl.elaborate.quantities import PURE, coherent_unit
 from hwdsl.elaborate.rules import Waivers, Walk, state_rule, waived
@@ -203,23 +203,18 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
     )
 
 
-def elaborate_sampler(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostics) -> Graph | None:
+def draws(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostics) -> Graph | None:
     """The distributions as a graph: from even numbers to the params drawn, both by their names."""
-    drawn = [
-        node
-        for node in info.decl.members
-        if isinstance(node, ast.Param) and node.distribution is not None
-    ]
-    instance = open_evaluator(m, info, {})
+    env = Env(info.scope)
     refs: list[tuple[str, Ref]] = []
-    for node in drawn:
-        assert node.distribution is not None
-        name = node.name.name
-        even = m.builder.param(name, REAL)
+    for node in info.decl.members:
+        if not isinstance(node, ast.Param) or node.distribution is None:
+            continue
+        even = m.builder.param(node.name.name, REAL)
         m.ranges[even.op.index] = (0.0, 1.0)
         try:
-            env = instance.env.extend({ast.CHANCE: even})
-            refs.append((name, as_ref(m.evaluate(node.distribution, env))))
+            drawn = m.number(node.distribution, env.extend({ast.CHANCE: even}))
+            refs.append((node.name.name, drawn))
         except Failure as failure:
             diagnostics.add(failure.diagnostic)
     return m.builder.finish(refs, []) if refs else None

@@ -73,7 +73,9 @@ class Elaboration:
     """An evaluator as a graph in base units, with what names and numbers in it mean.
 
     `origins` maps operations of `graph` to where they come from. `model` holds the components of
-    the evaluator's variables.
+    the evaluator's variables. `sampler` holds the distributions of the uncertain params: its params
+    are even numbers between 0 and 1, its outputs values in base units not yet held to their ranges,
+    both under the params' names.
     """
 
     name: str
@@ -83,3 +85,4 @@ class Elaboration:
     rules: tuple[RuleInfo, ...]
     origins: Mapping[int, Origin] = field(repr=False)
     model: tuple[ModelComponent, ...] = field(repr=False)
+    sampler: Graph | None = field(default=None, repr=False)

@@ -1,0 +1,192 @@
+"""Monte Carlo: evaluators at points drawn from the distributions of their params.
+
+`param x : money = 5 USD ~ lognormal(5 USD, 1.3)` declares how sure its author is. Distributions are
+quantile functions written in the language; here even numbers between 0 and 1 are drawn, one stream
+for each chunk of points, so that a seed gives the same samples on any number of threads. What is
+kept is the outputs: memory is flat in the number of uncertain params.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import ArrayLike, NDArray
+
+from hwdsl.codegen.runtime import Plan
+
+if TYPE_CHECKING:
+    from hwdsl.codegen.runtime import Axis, Evaluator, Floats, Kernel
+
+__all__ = ["Sampler", "Samples", "draw"]
+
+CHUNK = 1 << 16
+_GRAIN = 2.0**-52
+
+
+@frozen
+class Sampler:
+    """How to draw params: a kernel from even numbers, one for each name, to base units."""
+
+    names: tuple[str, ...]
+    kernel: Kernel
+
+    def columns(self, seed: int, chunk: int, points: int) -> list[Floats]:
+        """The first values of one chunk, before they are held to their ranges.
+
+        The even numbers are odd multiples of 2^-53: neither 0 nor 1, where quantiles are infinite.
+        """
+        stream = np.random.default_rng([seed, chunk])
+        whole = [stream.integers(0, 1 << 52, CHUNK)[:points] for _ in self.names]
+        even = [(u.astype(np.float64) + 0.5) * _GRAIN for u in whole]
+        columns = [np.empty(points) for _ in self.names]
+        words = np.empty((points, self.kernel.words), np.uint64)
+        self.kernel.run([(u, 1, points) for u in even], 0, points, columns, words)
+        return columns
+
+
+@frozen(eq=False)
+class Samples:
+    """Outputs at points drawn at random: `samples["cost"]`, `.quantile("cost", [.05, .95])`.
+
+    `feasible` says of each point whether it breaks no rule, `clipped` what share of each param's
+    draws lay outside its range and was moved to the end. `drawn` holds the first draws of each
+    uncertain param in its unit, as many as `rank_correlation` looks at.
+    """
+
+    outputs: Mapping[str, Floats] = field(repr=False)
+    units: Mapping[str, str]
+    feasible: NDArray[np.bool_] = field(repr=False)
+    clipped: Mapping[str, float]
+    drawn: Mapping[str, Floats] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.feasible)
+
+    def __getitem__(self, output: str) -> Floats:
+        if output not in self.outputs:
+            raise KeyError(f"no output {output}; there are {', '.join(self.outputs)}")
+        return self.outputs[output]
+
+    def quantile(self, output: str, shares: ArrayLike) -> Any:
+        """Values that the given shares of samples lie below, in the output's unit."""
+        return np.quantile(self[output], shares)
+
+    def mean(self, output: str) -> float:
+        """The mean over all samples, feasible or not, in the output's unit."""
+        return float(self[output].mean())
+
+    def deviation(self, output: str) -> float:
+        """The standard deviation over all samples, in the output's unit."""
+        return float(self[output].std())
+
+    def rank_correlation(self, output: str) -> dict[str, float]:
+        """Spearman's rank correlation of an output with each uncertain param, the largest first.
+
+        source: C. Spearman, American Journal of Psychology 15(1), 1904. It is taken over the first
+        draws, up to 65,536.
+        """
+        count = min(len(self), CHUNK)
+        ranks = _ranks(self[output][:count])
+        found = {name: _correlation(ranks, _ranks(v[:count])) for name, v in self.drawn.items()}
+        return dict(sorted(found.items(), key=lambda item: -abs(item[1])))
+
+
+def _ranks(values: Floats) -> Floats:
+    """Ranks, ties sharing their mean."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    return np.asarray((last - (count - 1) / 2)[place], np.float64)
+
+
+def _correlation(a: Floats, b: Floats) -> float:
+    a, b = a - a.mean(), b - b.mean()
+    scale = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / scale if scale else 0.0
+
+
+def draw(
+    evaluator: Evaluator,
+    sampler: Sampler,
+    points: int,
+    *,
+    seed: int = 0,
+    threads: int | None = None,
+    given: Mapping[str, Any] | None = None,
+) -> Samples:
+    """Evaluate at `points` draws; params in `given` stay as given, others at their defaults.
+
+    Raises ValueError for fewer than one point and for values that do not fit.
+    """
+    if points < 1:
+        raise ValueError("draw at least one sample")
+    fixed = dict(given or {})
+    plan = evaluator.plan(zipped=fixed)
+    if plan.points != 1:
+        raise ValueError(f"{evaluator.spec.name}: give single values, not many")
+    free = [n for n in sampler.names if n not in fixed]
+    if not free:
+        raise ValueError(f"{evaluator.spec.name} has no param left that is uncertain")
+    run = _Run(evaluator, sampler, plan.axes, free, points, seed)
+    with ThreadPoolExecutor(max(1, threads or os.cpu_count() or 1)) as pool:
+        parts = list(pool.map(run.chunk, range(-(-points // CHUNK))))
+    return run.samples(parts)
+
+
+class _Run:
+    """The draws under way: where outputs are gathered."""
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        sampler: Sampler,
+        axes: Sequence[Axis],
+        free: Sequence[str],
+        points: int,
+        seed: int,
+    ) -> None:
+        self.evaluator, self.sampler, self.axes = evaluator, sampler, axes
+        self.free, self.points, self.seed = free, points, seed
+        self.numeric = [o for o in evaluator.spec.outputs if not o.labels]
+        self.columns = {o.name: np.empty(points) for o in self.numeric}
+        self.feasible = np.empty(points, np.bool_)
+        self.slots = {p.name: k for k, p in enumerate(evaluator.spec.params)}
+
+    def chunk(self, chunk: int) -> tuple[dict[str, int], dict[str, Floats]]:
+        """Evaluate one chunk; how many draws were clipped, and the draws of the first chunk."""
+        start = chunk * CHUNK
+        count = min(CHUNK, self.points - start)
+        drawn = dict(
+            zip(self.sampler.names, self.sampler.columns(self.seed, chunk, count), strict=True)
+        )
+        axes = list(self.axes)
+        clipped = {}
+        for name in self.free:
+            slot = self.slots[name]
+            info = self.evaluator.spec.params[slot]
+            held = np.clip(drawn[name], info.low, info.high)
+            clipped[name] = int((held != drawn[name]).sum())
+            axes[slot] = (held, 1, count)
+        part = Plan(self.evaluator, tuple(axes), count, (("point", count),)).run(threads=1)
+        for name, column in self.columns.items():
+            column[start : start + count] = part[name]
+        self.feasible[start : start + count] = part.feasible
+        if chunk:
+            return clipped, {}
+        specs = self.evaluator.spec.params
+        shown = {n: specs[self.slots[n]].scale.from_base(axes[self.slots[n]][0]) for n in self.free}
+        return clipped, shown
+
+    def samples(self, parts: Sequence[tuple[dict[str, int], dict[str, Floats]]]) -> Samples:
+        """What was gathered."""
+        return Samples(
+            self.columns,
+            {o.name: o.scale.unit for o in self.numeric},
+            self.feasible,
+            {n: sum(c[n] for c, _ in parts) / self.points for n in self.free},
+            parts[0][1],
+        )
