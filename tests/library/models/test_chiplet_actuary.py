@@ -3,7 +3,7 @@
 A user with other numbers writes components of the model's kinds; so does this test, from the
 constants that each file of cases states, and asks about them with an evaluator of its own. The
 tool's numbers are compared with `as_shipped`; where that makes no difference, with the right model
-too. Cases with blank dies rest on a reading of the word: area and a mounting step, and no price.
+too.
 """
 
 from functools import cache
