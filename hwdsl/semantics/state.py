@@ -52,10 +52,10 @@ class Extra:
 
 
 @define(eq=False)
-class Late:
-    """A variable of a whole block, wherever it stands there: typed when first read."""
+class BlockLet:
+    """A `let` of a component's block, a variable of all that block, typed when first read."""
 
-    decl: ast.Let | ast.Param | ast.Choice | ast.Output
+    decl: ast.Let
     type: Type = POISON
 
 
@@ -66,7 +66,7 @@ class Variable:
     type: Type
     span: Span
     depth: int
-    late: Late | None = None
+    let: BlockLet | None = None
 
 
 @frozen(eq=False)
@@ -89,15 +89,16 @@ class Env:
         variable = Variable(type_, name.span, len(self.records))
         return evolve(self, locals={**self.locals, name.name: variable})
 
-    def enter(self, record: RecordType) -> Env:
-        """This environment inside the block of a record."""
-        return evolve(self, records=(record, *self.records), assigning=None)
-
-    def bind_late(self, variables: Mapping[str, Late]) -> Env:
-        """This environment with the variables of a block."""
-        depth = len(self.records)
-        own = {n: Variable(POISON, v.decl.name.span, depth, v) for n, v in variables.items()}
-        return evolve(self, locals={**self.locals, **own})
+    def enter(self, record: RecordType, lets: Mapping[str, BlockLet]) -> Env:
+        """This environment inside the block of a record; `lets` are the block's own."""
+        depth = len(self.records) + 1
+        own = {n: Variable(POISON, let.decl.name.span, depth, let) for n, let in lets.items()}
+        return evolve(
+            self,
+            locals={**self.locals, **own},
+            records=(record, *self.records),
+            assigning=None,
+        )
 
     def assign(self, name: str | None) -> Env:
         """This environment while the value of a field is read."""
@@ -115,7 +116,6 @@ class State:
     active: list[tuple[object, str, Span]] = field(factory=list)
     lost: dict[str, set[str]] = field(factory=dict)
     incomplete: set[str] = field(factory=set)
-    misread: set[tuple[str, int]] = field(factory=set)  # where the parser read no number
     broken: set[object] = field(factory=set)
     depth: int = 0
     methods: dict[ast.Fn, FunctionInfo] = field(factory=dict)
