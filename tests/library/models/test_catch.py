@@ -1,0 +1,341 @@
+"""Layers and chip trees against CATCH's own numbers.
+
+A system's XML becomes a description as a user would write it: components for its layers, processes
+and test flows, and a tree of chips. Compared are all outputs of layers and, of each chip of a tree,
+areas, yields, qualities, costs and non-recurring costs. What the description of CATCH gives no
+formula for is taken from the output: the vias and signals of each chip, and the area of its pads
+where it is not one of many dies side by side on one carrier. For those flat systems pads are
+compared too.
+
+Not compared: chips with a black box's area, cost, quality or power, because what these override is
+not described; the place of pads near an edge, which no published case needs.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from attrs import frozen
+from reference import agree, cases, document
+
+import hwdsl
+
+DATA = document("catch")
+TABLES = DATA.get("parameters", {})
+LAYERS = [p for p in cases("catch") if p.values[0].get("kind", "layer") == "layer"]
+SYSTEMS = [p for p in cases("catch") if p.values[0].get("kind", "system") != "layer"]
+BLACK_BOXES = ("bb_area", "bb_cost", "bb_quality", "bb_power")
+
+
+# --- layers -------------------------------------------------------------------------------------
+
+
+def layer_outcome(given: dict[str, Any], tmp: Path) -> dict[str, float]:
+    """What the model says to a layer's input, under the names of its output."""
+    assert given["aspect_ratio"] == 1, "the published cases are square"
+    layer, process = TABLES["layers"][given["layer"]], given["wafer_process"]
+    lines = ["edition 2026", "use models.catch", *layer_lines("its_layer", layer)]
+    lines += wafer_lines("its_wafers", TABLES["wafer_processes"][process])
+    lines += ["let rows = its_wafers with { grid = false }", "evaluator asked {"]
+    lines += [f"param size : area = {given['area_mm2']!r} mm^2 in 0.01 mm^2 .. 1e6 mm^2"]
+    call = "(size, of = its_layer, on = its_wafers)"
+    outputs = {
+        "layer_yield": "layer_yield(size, size, of = its_layer, on = its_wafers)",
+        "dies_per_wafer_grid": "dies_per_wafer(sqrt(size), sqrt(size), on = its_wafers)",
+        "dies_per_wafer_nogrid": "dies_per_wafer(sqrt(size), sqrt(size), on = rows)",
+        "cost_per_mm2_used_usd": f"used_price{call} / (1 USD/mm^2)",
+        "reticle_utilization": "reticle_use(size, on = its_wafers)",
+        "layer_cost_usd": f"layer_cost{call} / 1 USD",
+        "reticles": "exposures(size, on = its_wafers)",
+        "stitches": "exposures(size, on = its_wafers) - 1",
+    }
+    return run([*lines, *(f"output {name} = {text}" for name, text in outputs.items()), "}"], tmp)
+
+
+@pytest.mark.parametrize("case", LAYERS)
+def test_layers_are_theirs(case: dict[str, Any], tmp_path: Path) -> None:
+    agree(layer_outcome(case["input"], tmp_path), case["output"])
+
+
+# --- descriptions from their tables -------------------------------------------------------------
+
+
+def run(lines: list[str], tmp: Path) -> dict[str, float]:
+    """The outputs of a description's only evaluator, at its defaults."""
+    path = tmp / "asked.hw"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    asked = hwdsl.load(path, compiled=False).asked
+    found = asked()
+    assert found.feasible, found.violations
+    return {o.name: float(getattr(found, o.name)) for o in asked.spec.outputs}
+
+
+def plain(prefix: str, name: str) -> str:
+    """A name of theirs as one of the language's: `free_test_0.99` has a dot."""
+    return prefix + "".join(c if c.isalnum() else "_" for c in name)
+
+
+def block(kind: str, name: str, fields: dict[str, str]) -> list[str]:
+    """A component as text."""
+    return [f"{kind} {name} {{", *(f"    {k} = {v}" for k, v in fields.items()), "}"]
+
+
+def layer_lines(name: str, layer: dict[str, str]) -> list[str]:
+    return block(
+        "layer",
+        name,
+        {
+            "price": f"{layer['cost_per_mm2']} USD/mm^2",
+            "defect_density": f"{layer['defect_density']} mm^-2",
+            "critical_share": layer["critical_area_ratio"],
+            "clustering": layer["clustering_factor"],
+            "litho_share": layer["litho_percent"],
+            "mask_set": f"{layer['nre_mask_cost']} USD",
+            "stitching_yield": layer["stitching_yield"],
+        },
+    )
+
+
+def wafer_lines(name: str, wafers: dict[str, str]) -> list[str]:
+    def design(kind: str) -> str:
+        front, back = (wafers[f"nre_{end}_end_cost_per_mm2_{kind}"] for end in ("front", "back"))
+        return f"{front} USD/mm^2 + {back} USD/mm^2"
+
+    return block(
+        "wafer_process",
+        name,
+        {
+            "diameter": f"{wafers['wafer_diameter']} mm",
+            "edge_exclusion": f"{wafers['edge_exclusion']} mm",
+            "dicing": f"{wafers['dicing_distance']} mm",
+            "reticle_x": f"{wafers['reticle_x']} mm",
+            "reticle_y": f"{wafers['reticle_y']} mm",
+            "grid": wafers["wafer_fill_grid"].lower(),
+            "wafer_yield": wafers["wafer_process_yield"],
+            "memory_design": design("memory"),
+            "logic_design": design("logic"),
+            "analog_design": design("analog"),
+        },
+    )
+
+
+def machine(process: dict[str, str], of: str) -> str:
+    fields = {
+        "price": f"{process[f'{of}_machine_cost']} USD",
+        "lifetime": process[f"{of}_machine_lifetime"],
+        "uptime": process[f"{of}_machine_uptime"],
+        "technician": f"{process[f'{of}_technician_yearly_cost']} USD",
+        "step": f"{process[f'{of}_time']} s",
+        "group": process[f"{of}_group"],
+    }
+    return f"machine({', '.join(f'{k} = {v}' for k, v in fields.items())})"
+
+
+def assembly_lines(name: str, process: dict[str, str]) -> list[str]:
+    return block(
+        "assembly",
+        name,
+        {
+            "materials": f"{process['materials_cost_per_mm2']} USD/mm^2",
+            "place": machine(process, "picknplace"),
+            "bond": machine(process, "bonding"),
+            "separation": f"{process['die_separation']} mm",
+            "edge_exclusion": f"{process['edge_exclusion']} mm",
+            "pitch": f"{process['bonding_pitch']} mm",
+            "current_density": f"{process['max_pad_current_density']} A/mm^2",
+            "alignment_yield": process["alignment_yield"],
+            "bonding_yield": process["bonding_yield"],
+            "dielectric_defect": f"{process['dielectric_bond_defect_density']} mm^-2",
+            "tsv_area": f"{process['tsv_area']} mm^2",
+            "tsv_yield": process["tsv_yield"],
+        },
+    )
+
+
+def pads_of_test(test: dict[str, str], of: str) -> int:
+    """Pads of a test: those of each scan chain and some more."""
+    if test[f"test_{of}"] != "True":
+        return 0
+    each, chains = int(test[f"{of}_num_io_per_scan_chain"]), int(test[f"{of}_num_scan_chains"])
+    return each * chains + int(test[f"{of}_num_test_io_offset"])
+
+
+def flow_lines(name: str, test: dict[str, str]) -> list[str]:
+    fields = {
+        "cycle": f"{test['time_per_test_cycle']} s",
+        "samples": test["samples_per_input"],
+        "rate": f"{test['cost_per_second']} USD/s",
+        "pads": str(pads_of_test(test, "self") + pads_of_test(test, "assembly")),
+    }
+    for of in ("self", "assembly"):
+        fields |= {
+            f"tests_{of}": test[f"test_{of}"].lower(),
+            f"{of}_patterns": test[f"bb_{of}_pattern_count"] or "0",
+            f"{of}_chain": f"{test[f'bb_{of}_scan_chain_length'] or '0'} mm^-2",
+            f"{of}_coverage": test[f"{of}_defect_coverage"],
+        }
+    return block("test_flow", name, fields)
+
+
+def cell_lines(name: str, io: dict[str, str]) -> list[str]:
+    return block(
+        "io_cell",
+        name,
+        {
+            "area": f"{io['tx_area']} mm^2 + {io['rx_area']} mm^2",
+            "bandwidth": f"{io['bandwidth']} Gb/s",
+            "wires": io["wire_count"],
+            "energy": f"{io['energy_per_bit']} J/bit",
+        },
+    )
+
+
+# --- trees of chips -----------------------------------------------------------------------------
+
+
+@frozen
+class Chip:
+    """A chip of a tree: its attributes, its published numbers, and the chips on it."""
+
+    path: str
+    given: dict[str, str]
+    published: dict[str, Any]
+    on_it: tuple["Chip", ...]
+
+    def tree(self) -> Iterator["Chip"]:
+        yield self
+        for chip in self.on_it:
+            yield from chip.tree()
+
+
+def chip_of(node: ElementTree.Element, published: dict[str, Any], path: str = "") -> Chip:
+    """A tree of chips from their XML and their numbers, which nest alike."""
+    own = f"{path}.{node.get('name')}" if path else "whole"
+    children = published.get("children", {})
+    on_it = tuple(chip_of(n, children[n.get("name")], own) for n in node)
+    numbers = {k: v for k, v in published.items() if k != "children"}
+    return Chip(own, dict(node.attrib), numbers, on_it)
+
+
+def is_flat(whole: Chip) -> bool:
+    """Dies side by side on one carrier."""
+    return all(not c.on_it and c.given["orientation"] == "face-down" for c in whole.on_it)
+
+
+def port_lines(name: str, nets: list[dict[str, Any]]) -> list[str]:
+    """The ends of links at a chip."""
+    lines = []
+    for place, net in enumerate(nets):
+        if name in (net["block0"], net["block1"]):
+            lines += block(
+                "port",
+                f"link{place}",
+                {
+                    "cell": plain("io_", net["type"]),
+                    "bandwidth": f"{net['bandwidth']!r} Gb/s",
+                    "utilisation": repr(net["average_bandwidth_utilization"]),
+                },
+            )
+    return lines
+
+
+def chip_lines(chip: Chip, nets: list[dict[str, Any]], flat: bool) -> list[str]:
+    """A chip and those on it as text."""
+    given, published = chip.given, chip.published
+    layers = [text.split(":")[1] for text in given["stackup"].split(",")]
+    counts = [int(text.split(":")[0]) for text in given["stackup"].split(",")]
+    stack = [plain("layer_", n) for n, k in zip(layers, counts, strict=True) for _ in range(k)]
+    fields = {
+        "layers": f"[{', '.join(stack)}]",
+        "wafers": plain("wafers_", given["wafer_process"]),
+        "assembly": plain("assembly_", given["assembly_process"]),
+        "test": plain("test_", given["test_process"]),
+        "core": f"{given['core_area']} mm^2",
+        "memory_share": given["fraction_memory"],
+        "logic_share": given["fraction_logic"],
+        "analog_share": given["fraction_analog"],
+        "reticle_share": given["reticle_share"],
+        "core_power": f"{given['power']} W",
+        "voltage": f"{given['core_voltage']} V",
+        "quantity": given["quantity"],
+        "uncorrected": "true",
+        "vias": repr(published["tsv_count"]),
+        "signals": repr(published["signal_count_stack"]),
+    }
+    if not flat:
+        fields["pad_area"] = f"{published['pad_area_mm2']!r} mm^2"
+    lines = block("chip", chip.path.split(".")[-1], fields)[:-1]
+    lines += port_lines(given["name"], nets)
+    for inner in chip.on_it:
+        lines += chip_lines(inner, nets, flat)
+    return [*lines, "}"]
+
+
+OUTPUTS = {
+    "area_mm2": "area / (1 mm^2)",
+    "stacked_area_mm2": "stacked / (1 mm^2)",
+    "io_area_mm2": "io_area / (1 mm^2)",
+    "self_true_yield": "self_yield",
+    "self_test_yield": "self_passed",
+    "self_quality": "self_quality",
+    "self_test_cost_usd": "self_test / 1 USD",
+    "self_cost_usd": "self_cost / 1 USD",
+    "assembly_true_yield": "assembled_yield",
+    "assembly_test_yield": "passed",
+    "quality": "quality",
+    "assembly_cost_usd": "assembly_cost / 1 USD",
+    "assembly_test_cost_usd": "assembly_test / 1 USD",
+    "cost_usd": "cost / 1 USD",
+    "nre_design_usd": "design / 1 USD",
+    "mask_set_usd": "masks / 1 USD",
+    "nre_per_unit_usd": "nre / 1 USD",
+    "total_cost_usd": "total / 1 USD",
+    "total_power_w": "power / 1 W",
+    "n_children": "chips",
+}
+PADS = {
+    "power_pads": "power_pads",
+    "test_pads": "test.pads",
+    "pad_count": "pads",
+    "pad_area_mm2": "pad_area / (1 mm^2)",
+}
+
+
+def description(whole: Chip, nets: list[dict[str, Any]], outputs: dict[str, str]) -> list[str]:
+    """The text that asks for all chips of a tree."""
+    lines = ["edition 2026", "use models.catch"]
+    chips = list(whole.tree())
+    names = {t.split(":")[1] for c in chips for t in c.given["stackup"].split(",")}
+    for name in sorted(names):
+        lines += layer_lines(plain("layer_", name), TABLES["layers"][name])
+    for name in sorted({c.given["wafer_process"] for c in chips}):
+        lines += wafer_lines(plain("wafers_", name), TABLES["wafer_processes"][name])
+    for name in sorted({c.given["assembly_process"] for c in chips}):
+        lines += assembly_lines(plain("assembly_", name), TABLES["assembly_processes"][name])
+    for name in sorted({c.given["test_process"] for c in chips}):
+        lines += flow_lines(plain("test_", name), TABLES["tests"][name])
+    for name in sorted({net["type"] for net in nets}):
+        lines += cell_lines(plain("io_", name), TABLES["ios"][name])
+    lines += [*chip_lines(whole, nets, is_flat(whole)), "evaluator asked {"]
+    for place, chip in enumerate(chips):
+        lines += [f"output o{place}_{n} = {chip.path}.{t}" for n, t in outputs.items()]
+    return [*lines, "}"]
+
+
+@pytest.mark.parametrize("case", SYSTEMS)
+def test_systems_are_theirs(case: dict[str, Any], tmp_path: Path) -> None:
+    given = case["input"]
+    whole = chip_of(ElementTree.fromstring(given["xml"]), case["output"])
+    if any(c.given.get(box) for c in whole.tree() for box in BLACK_BOXES):
+        pytest.skip("what a black box overrides is not described")
+    nets = given.get("netlist", [])
+    outputs = OUTPUTS | (PADS if is_flat(whole) else {})
+    found = run(description(whole, nets, outputs), tmp_path)
+    expected = {
+        f"o{place}_{name}": chip.published[name]
+        for place, chip in enumerate(whole.tree())
+        for name in outputs
+    }
+    agree(found, expected)
