@@ -54,7 +54,9 @@ def read(path: Path, diagnostics: Diagnostics) -> Source | None:
     from hwdsl.syntax import read_source
 
     try:
-        if path.stat().st_size > LARGEST_FILE:
+        if path.suffix not in ("", ".hw") and path.exists():
+            reason = "it is no `.hw` file"
+        elif path.stat().st_size > LARGEST_FILE:
             reason = f"it is larger than {LARGEST_FILE >> 20} MiB"
         else:
             return read_source(path, diagnostics)

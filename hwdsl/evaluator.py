@@ -203,10 +203,16 @@ class Evaluator(runtime.Evaluator):
 
     def why(self, output: str, **given: object) -> Derivation:
         """How an output comes about at one point: named steps with values, units and lines."""
-        from hwdsl.why import derive
+        return self.derivations([output], **given)[output]
 
-        name = self._output(output).name
-        return derive(self.checked, self.elaboration, name, self.info.scope, self._point(given))
+    def derivations(self, outputs: Sequence[str] = (), **given: object) -> dict[str, Derivation]:
+        """The derivations of several outputs at one point; of all if none is named."""
+        from hwdsl.derive import derive
+
+        names = [self._output(n).name for n in outputs or [o.name for o in self.spec.outputs]]
+        params = (p.name for p in self.spec.params)
+        point = dict(zip(params, self._point(given), strict=True))
+        return derive(self.checked, self.info, self.elaboration, names, point, given)
 
     def sample(
         self, points: int = 100_000, *, seed: int = 0, threads: int | None = None, **given: object

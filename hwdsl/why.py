@@ -1,179 +1,272 @@
 """Why an output has its value: a tree of named steps with numbers, units and lines.
 
-Input: an evaluator, an output, one point. Output: a `Derivation`. Values are those of the graph
-before optimisation, run by the interpreter; a step is a field, variable or param of the
-description, and its children are the steps its formula reads.
+Input: what `hwdsl.derive` found at one point. Output: text. A step's value is the sum of its terms,
+each a multiple of another step, where its formula says so; `inputs` are the other steps it reads.
+Nothing here knows what is added up: time, money, memory and energy break down alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib.resources import files
-from pathlib import Path
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Iterator, Sequence
 
-from attrs import define, field, frozen
+from attrs import field, frozen
 
-from hwdsl.source import Span
-from hwdsl.units import ONE, Dim, Unit
+from hwdsl.elaborate.quantities import quantity_text, suited_unit
+from hwdsl.semantics.symbols import ModuleScope
+from hwdsl.units import Dim, Unit
 
-if TYPE_CHECKING:
-    from hwdsl.codegen.ir import Graph
-    from hwdsl.elaborate import Elaboration
-    from hwdsl.semantics.symbols import Checked, ModuleScope
+SIBLINGS = 12
+"""Terms or inputs of a step that are shown; the rest is one line."""
+
+LARGEST_COUNT = 1e6
+"""What is multiplied by more than this is no part that there are so many of."""
 
 
-@frozen
+@frozen(eq=False)
+class Term:
+    """A multiple of a step: `factor` times its value, in base units, is added to the parent's.
+
+    `text` says what the factor is: `64 ×`, or nothing if it is one. A factor with a dimension is
+    shown by what is `written`: `price / lifetime`.
+    """
+
+    factor: float
+    text: str
+    step: Derivation
+    written: str = ""
+
+    @property
+    def value(self) -> float:
+        """What it adds to the parent, in base units."""
+        return self.factor * self.step.value
+
+
+@frozen(eq=False)
 class Derivation:
-    """One step: its name, its value in a unit, its formula and where that stands."""
+    """One step: a field, variable, param or part of a formula, at one point.
+
+    `value` is in base units of `dim` (an index for an enum case, 0 or 1 for a bool, both of which
+    have `label`); `unit` is the one its text declares, if it does. `role` says of a param whether
+    it was given or is at its default.
+    """
 
     name: str
     value: float
-    shown: str
-    formula: str
-    place: str
-    steps: tuple[Derivation, ...]
+    dim: Dim
+    scope: ModuleScope = field(repr=False)
+    label: str = ""
+    unit: Unit | None = None
+    formula: str = ""
+    place: str = ""
+    role: str = ""
+    path: str = ""
+    terms: tuple[Term, ...] = field(default=(), repr=False)
+    inputs: tuple[Derivation, ...] = field(default=(), repr=False)
 
-    def text(self, depth: int = 6) -> str:
-        """The tree as indented lines; a step shown before is not unfolded again."""
-        lines: list[tuple[str, str]] = []
-        self._lines("", depth, lines, set())
-        width = min(max(len(left) for left, _ in lines), 64)
-        return "\n".join(f"{left:<{width}}  {right}".rstrip() for left, right in lines)
+    def shown(self, like: Unit | None = None) -> str:
+        """The value with its unit: the declared one, or `like` if that suits."""
+        return self.label or quantity_text(self.value, self.dim, self.scope, self.unit or like)
 
-    def _lines(
-        self, indent: str, depth: int, lines: list[tuple[str, str]], seen: set[tuple[str, str]]
-    ) -> None:
-        again = bool(self.steps) and (self.name, self.place) in seen
-        seen.add((self.name, self.place))
-        right = f"{self.formula}  {self.place}".strip()
-        if again:
-            right = f"{self.place}  (unfolded above)"
-        lines.append((f"{indent}{self.name} = {self.shown}", right))
-        if again:
-            return
-        if self.steps and depth <= 1:
-            lines.append((f"{indent}  …", f"{len(self.steps)} more below"))
-            return
-        for step in self.steps:
-            step._lines(indent + "  ", depth - 1, lines, seen)
+    def text(self, depth: int = 4, least: float = 0.01) -> str:
+        """The tree as indented lines, the largest terms first with their shares of the whole.
+
+        Terms below `least` of the whole are summed up in one line, and a step that was shown
+        before is not unfolded again.
+        """
+        lines = list(_Tree(least).lines(self, depth))
+        first = min(max(len(left) for left, _, _ in lines), 72)
+        second = max(len(share) for _, share, _ in lines)
+        return "\n".join(
+            f"{left:<{first}}  {share:>{second}}  {right}".rstrip() for left, share, right in lines
+        )
+
+    def breakdown(self, depth: int = 3, least: float = 0.01) -> list[Row]:
+        """What the value is the sum of, the step itself first; nothing but it if it is no sum.
+
+        The rows one level below a row add up to it. Chains of steps that only pass a value on are
+        one row, and terms below `least` of the whole are one row together.
+        """
+        return list(_rows(_Line("", self, 1.0), 0, depth, least, self.value, ""))
 
     def __str__(self) -> str:
         return self.text()
 
 
-def derive(
-    checked: Checked,
-    elaboration: Elaboration,
-    output: str,
-    scope: ModuleScope,
-    values: list[float],
-) -> Derivation:
-    """Derive an output at a point; `values` are the params in base units."""
-    from hwdsl.codegen.interpret import trace
+@frozen(eq=False)
+class Row:
+    """A line of a breakdown: `value` in base units, with the multiplicities on the way to it."""
 
-    walk = _Walk(
-        elaboration, elaboration.graph, trace(elaboration.graph, values), scope, _types(checked)
-    )
-    root = dict(elaboration.graph.outputs)[output]
-    info = next(o for o in elaboration.outputs if o.name == output.partition(".")[0])
-    top = walk.step(root)
-    number = walk.numbers[root]
-    shown = info.cases[int(number)] if info.cases else _in_unit(number, info.unit)
-    return Derivation(output, number, shown, top.formula, top.place, top.steps)
+    level: int
+    name: str
+    times: str
+    value: float
+    share: float
 
 
-def _types(checked: Checked) -> dict[tuple[str, int, int], Dim]:
-    """The dimension of every expression checked, by its place."""
-    from hwdsl.semantics.types import Real
-
-    return {
-        (n.span.source.name, n.span.start, n.span.end): t.dim
-        for n, t in checked.types.items()
-        if isinstance(t, Real)
-    }
+# --- the breakdown -----------------------------------------------------------------------------
 
 
-@define
-class _Walk:
-    """Turns operations into steps, each once."""
+@frozen(eq=False)
+class _Line:
+    """A step and the multiple of it that is part of the whole."""
 
-    elaboration: Elaboration
-    graph: Graph
-    numbers: list[float]
-    scope: ModuleScope
-    dims: Mapping[tuple[str, int, int], Dim]
-    done: dict[int, Derivation] = field(factory=dict)
+    times: str
+    step: Derivation
+    factor: float
+    written: str = ""
 
-    def step(self, index: int) -> Derivation:
-        """The step that an operation computes the value of."""
-        if index not in self.done:
-            self.done[index] = self._step(index)
-        return self.done[index]
+    @property
+    def value(self) -> float:
+        return self.factor * self.step.value
 
-    def _step(self, index: int) -> Derivation:
-        op = self.graph.ops[index]
-        if op.code == "param":
-            info = next(
-                p for p in self.elaboration.params if p.name == self.graph.params[op.index].name
+
+def _rows(
+    line: _Line, level: int, depth: int, least: float, whole: float, owner: str
+) -> Iterator[Row]:
+    name = line.written or _short(line.step, owner)
+    parts, owner = _parts(line, owner)
+    if len(parts) == 1:  # a multiple of one thing
+        name = f"{name} = {parts[0].times} {_short(parts[0].step, owner)}"
+        parts = []
+    yield Row(level, name, line.times, line.value, _share(line.value, whole))
+    small = [p for p in parts if not abs(_share(p.value, whole)) >= least]
+    if level >= depth or len(small) == len(parts):
+        return
+    shown = [p for p in parts if p not in small] if len(small) > 1 else parts
+    for part in shown[:SIBLINGS]:
+        yield from _rows(part, level + 1, depth, least, whole, owner)
+    rest = [*shown[SIBLINGS:], *(small if len(small) > 1 else [])]
+    if rest:
+        value = math.fsum(p.value for p in rest)
+        yield Row(level + 1, f"{len(rest)} smaller", "", value, _share(value, whole))
+
+
+def _parts(line: _Line, owner: str) -> tuple[list[_Line], str]:
+    """What a step is the sum of, the largest first; steps that pass another on are left out.
+
+    The second result is the path of the component whose formula the sum is.
+    """
+    step, factor, times = line.step, line.factor, ""
+    owner = step.path.rpartition(".")[0] or owner
+    while len(step.terms) == 1 and step.terms[0].step.terms:
+        term = step.terms[0]
+        step, factor, times = term.step, factor * term.factor, _times(times, term.text)
+        owner = step.path.rpartition(".")[0] or owner
+    found = [_Line(_times(times, t.text), t.step, factor * t.factor, t.written) for t in step.terms]
+    found = sorted((p for p in found if p.value), key=lambda p: -abs(p.value))
+    if len(found) == 1 and (not found[0].times or abs(found[0].factor) > LARGEST_COUNT):
+        return [], owner
+    return found, owner
+
+
+def _times(outer: str, inner: str) -> str:
+    return f"{outer} {inner}".strip()
+
+
+def _share(value: float, whole: float) -> float:
+    return value / whole if whole else math.nan
+
+
+# --- the tree of formulas ----------------------------------------------------------------------
+
+
+Line = tuple[str, str, str]
+
+
+@frozen(eq=False)
+class _Tree:
+    """Lays out steps as lines of three columns: the step, its share of the whole, its formula."""
+
+    least: float
+    seen: set[tuple[str, str, float]] = field(factory=set)
+
+    def lines(self, step: Derivation, depth: int) -> Iterator[Line]:
+        """All lines, for a whole that is the step."""
+        yield from self._step(step, f"{step.name} = {step.shown()}", depth, "", 1.0, None)
+
+    def _step(
+        self,
+        step: Derivation,
+        left: str,
+        depth: int,
+        indent: str,
+        share: float,
+        like: Unit | None,
+        *,
+        term: bool = False,
+        owner: str = "",
+    ) -> Iterator[Line]:
+        """The lines of a step that `left` names; it is `share` of the whole if it is a `term`."""
+        key = (step.name, step.place, step.value)
+        below = bool(step.terms or step.inputs)
+        again = below and key in self.seen
+        self.seen.add(key)
+        formula = "" if step.formula == step.name else step.formula
+        right = "(see above)" if again else formula or step.role
+        yield indent + left, _percent(share) if term else "", f"{right}  {step.place}".strip()
+        if again or not below or abs(share) < self.least:
+            return
+        indent += "  "
+        if depth <= 1:
+            yield f"{indent}… {len(step.terms) + len(step.inputs)} more below", "", ""
+            return
+        owner = step.path.rpartition(".")[0] or owner
+        yield from self._terms(step, depth - 1, indent, share, step.unit or like, owner)
+        for item in step.inputs[:SIBLINGS]:
+            name = f"{_short(item, owner)} = {item.shown()}"
+            yield from self._step(item, name, depth - 1, indent, 1.0, None, owner=owner)
+        if len(step.inputs) > SIBLINGS:
+            yield f"{indent}… {len(step.inputs) - SIBLINGS} more", "", ""
+
+    def _terms(
+        self,
+        step: Derivation,
+        depth: int,
+        indent: str,
+        share: float,
+        like: Unit | None,
+        owner: str,
+    ) -> Iterator[Line]:
+        parts = {id(t): share * _share(t.value, step.value) for t in step.terms}
+        terms = sorted(step.terms, key=lambda t: -abs(t.value))
+        keep = [t for t in terms if not abs(parts[id(t)]) < self.least][:SIBLINGS]
+        if len(terms) - len(keep) == 1:
+            keep = terms
+        unit = _common(terms, step, like)
+        for term in keep:
+            left = f"{term.written or _short(term.step, owner)} = {_multiple(term, step, unit)}"
+            fitting = unit if not (term.text or term.written) else None
+            yield from self._step(
+                term.step, left, depth, indent, parts[id(term)], fitting, term=True, owner=owner
             )
-            return self._given(info.name, self.numbers[index])
-        origin = self.elaboration.origins.get(index)
-        name = origin.path if origin is not None else op.code
-        span = origin.span if origin is not None else None
-        steps = tuple(self.step(i) for i in self._read(index, name))
-        number = self.numbers[index]
-        shown = self._shown(number, op.type, span)
-        return Derivation(name or op.code, number, shown, _formula(span), _place(span), steps)
-
-    def _read(self, index: int, name: str) -> list[int]:
-        """The operations of other names that this step's formula reads, each once, in order."""
-        found: list[int] = []
-        open_, seen = [index], {index}
-        while open_:
-            for arg in reversed(self.graph.ops[open_.pop()].args):
-                if arg in seen:
-                    continue
-                seen.add(arg)
-                op, origin = self.graph.ops[arg], self.elaboration.origins.get(arg)
-                path = origin.path if origin is not None else None
-                if op.code == "param" or (op.code != "const" and path not in (name, None)):
-                    found.append(arg)
-                elif op.code != "const":
-                    open_.append(arg)
-        return sorted(found)
-
-    def _given(self, name: str, number: float) -> Derivation:
-        info = next(p for p in self.elaboration.params if p.name == name)
-        shown = _in_unit(number, info.unit)
-        if info.type in ("enum", "component"):
-            shown = info.labels[int(number)]
-        elif info.type == "bool":
-            shown = "true" if number else "false"
-        return Derivation(name, number, shown, "given", _place(info.span), ())
-
-    def _shown(self, number: float, type_: str, span: Span | None) -> str:
-        from hwdsl.elaborate.quantities import quantity_text
-
-        if type_ == "bool":
-            return "true" if number else "false"
-        dim = None if span is None else self.dims.get((span.source.name, span.start, span.end))
-        return quantity_text(number, dim or ONE, self.scope)
+        if len(keep) < len(terms):
+            rest = math.fsum(parts[id(t)] for t in terms if t not in keep)
+            yield f"{indent}… {len(terms) - len(keep)} smaller", _percent(rest), ""
 
 
-def _in_unit(number: float, unit: Unit) -> str:
-    return f"{unit.from_base(number):.6g} {'' if unit.name == '1' else unit.name}".rstrip()
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if math.isfinite(share) else "–"
 
 
-def _formula(span: Span | None) -> str:
-    text = "" if span is None else " ".join(span.text.split())
-    return text if len(text) <= 60 else text[:57] + "…"
+def _multiple(term: Term, parent: Derivation, unit: Unit | None) -> str:
+    """What a term adds, and how it is a multiple of its step."""
+    total = quantity_text(term.value, parent.dim, parent.scope, unit)
+    if term.written or term.text in ("", "-"):
+        return total if term.written or term.text else term.step.shown(unit)
+    return f"{term.text} {term.step.shown()} = {total}"
 
 
-def _place(span: Span | None) -> str:
-    if span is None:
-        return ""
-    path = Path(span.source.name)
-    library = Path(str(files("hwdsl.library")))
-    name = path.relative_to(library) if path.is_relative_to(library) else path
-    return f"{name}:{span.source.position(span.start)[0]}"
+def _common(terms: Sequence[Term], step: Derivation, like: Unit | None) -> Unit | None:
+    """One unit for all terms: the parent's, unless even the largest is small in it."""
+    if not terms or step.dim.is_one:
+        return like
+    largest = max(abs(t.value) for t in terms)
+    if like is not None and abs(like.from_base(largest)) >= 1:
+        return like
+    return suited_unit(largest, step.dim, step.scope)
+
+
+def _short(step: Derivation, owner: str) -> str:
+    """The name without the path of the component that the formula stands in."""
+    return step.name[len(owner) + 1 :] if owner and step.name.startswith(owner + ".") else step.name

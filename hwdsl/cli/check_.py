@@ -3,8 +3,12 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, file_argument
+
+if TYPE_CHECKING:
+    from hwdsl.diagnostics import Diagnostics
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,18 +27,40 @@ def run(options: argparse.Namespace) -> int:
     from hwdsl.render import palette_for, render_json, render_sarif, render_text
 
     diagnostics = Diagnostics()
+    definitions = questions = 0
     for name in options.files:
         found = Diagnostics()
         checked = driver.check(Path(name), found)
         if checked is not None and not found.failed:
             driver.elaborate(checked, found)  # optimising has nothing to say to the user
+        if checked is not None:
+            definitions += len(checked.main.tree.items)
+            questions += len(driver.evaluators(checked))
         for item in found.items:
             diagnostics.add(item)
     if options.format == "json":
         sys.stdout.write(render_json(diagnostics.items))
     elif options.format == "sarif":
         sys.stdout.write(render_sarif(diagnostics.items, CATALOG, hwdsl.__version__))
-    elif diagnostics.items:
-        print(render_text(diagnostics.items, palette_for(sys.stdout)))
+    else:
+        if diagnostics.items:
+            print(render_text(diagnostics.items, palette_for(sys.stdout)))
+        counts = [_count(len(options.files), "file"), _count(definitions, "definition"),
+                  _count(questions, "evaluator")]  # fmt: skip
+        print(f"{', '.join(counts)}: {_verdict(diagnostics)}")
     failed = diagnostics.failed or (options.warnings and bool(diagnostics.items))
     return WRONG_DESCRIPTION if failed else FINE
+
+
+def _verdict(diagnostics: "Diagnostics") -> str:
+    """How many errors and warnings there are."""
+    from hwdsl.diagnostics import Severity
+
+    errors = sum(d.severity is Severity.ERROR for d in diagnostics.items)
+    warnings = len(diagnostics.items) - errors
+    found = [_count(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
+    return ", ".join(found) or "no errors, no warnings"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""`hwdsl compare FILE`: predictions beside measurements, for each `table` of the file."""
+"""`hwdsl compare FILE[:TABLE]`: predictions beside measurements, for each `table` of the file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hwdsl.cli.base import (
     load_module,
     split_target,
     table,
-    target_argument,
 )
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    target_argument(parser)
+    parser.add_argument("target", metavar="FILE[:TABLE]", help="or FILE:EVALUATOR with --data")
     parser.add_argument("--data", metavar="TABLE.csv", help="a table other than those of the file")
     parser.add_argument("--measured", metavar="COLUMN")
     parser.add_argument("--output", metavar="NAME")
@@ -55,9 +54,14 @@ def _requests(module: Module, name: str | None, options: argparse.Namespace) -> 
     from hwdsl.compare import Request, requests
 
     if options.data is None:
-        found = [r for r in requests(module) if name in (None, r.evaluator)]
-        if not found:
+        declared = requests(module)
+        if not declared:
             raise Failure(f"{module.path} declares no `table` with `data`; see --data")
+        found = [r for r in declared if name in (None, r.title)]
+        found = found or [r for r in declared if name == r.evaluator]
+        if not found:
+            titles = ", ".join(r.title for r in declared)
+            raise Failure(f"{module.path} has no table {name}; it has {titles}")
         return found
     if options.measured is None or options.output is None:
         raise Failure("--data needs --measured and --output")

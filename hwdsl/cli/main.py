@@ -55,6 +55,8 @@ def _dispatch(words: list[str]) -> int:
     parser.add_argument("--version", action="version", version=f"hwdsl {hwdsl.__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     chosen = next((w for w in words if not w.startswith("-")), None)
+    if chosen is not None and chosen not in _GROUPS:
+        raise Failure(_unknown(chosen))
     for name, summary in _GROUPS.items():
         sub = subparsers.add_parser(name, help=summary, description=summary)
         if name == chosen:  # only the command asked for is imported
@@ -68,10 +70,28 @@ def _dispatch(words: list[str]) -> int:
     return run(options)
 
 
+def _unknown(command: str) -> str:
+    """The message for a command that there is not."""
+    from hwdsl.diagnostics import did_you_mean
+
+    if command.endswith(".hw"):
+        return f"say what to do with {command}: `hwdsl check {command}`, for instance"
+    hint = did_you_mean(command, _GROUPS) or f"there are {', '.join(_GROUPS)}"
+    return f"no command is called {command}; {hint}"
+
+
 def _parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace | int:
-    """Parse, turning argparse's way of leaving into an exit code."""
+    """Parse, turning argparse's way of leaving into an exit code.
+
+    Words of the form `name=value` may stand behind options too, where argparse leaves them over.
+    """
     try:
-        return parser.parse_args(words)
+        options, left = parser.parse_known_args(words)
+        if left and hasattr(options, "values") and all("=" in w and w[0] != "-" for w in left):
+            options.values.extend(left)
+        elif left:
+            parser.error(f"unrecognized arguments: {' '.join(left)}")
+        return options
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else WRONG_CALL
 

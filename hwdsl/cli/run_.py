@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from hwdsl.cli.base import (
     FINE,
-    WRONG_DESCRIPTION,
     Failure,
     assignments,
     load_evaluator,
@@ -15,34 +17,108 @@ from hwdsl.cli.base import (
     target_argument,
 )
 
+if TYPE_CHECKING:
+    from hwdsl.evaluator import Evaluator, Result
+    from hwdsl.why import Derivation
+
+SHALLOW, DEEP = 2, 6
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     target_argument(parser)
     parser.add_argument("values", nargs="*", metavar="NAME=VALUE")
+    parser.add_argument(
+        "--tree", action="append", metavar="OUTPUT", default=[],
+        help="what this output is the sum of, to the bottom",
+    )  # fmt: skip
+    parser.add_argument("--depth", type=int, help=f"levels of sums ({SHALLOW}; {DEEP} of a --tree)")
+    parser.add_argument(
+        "--least", type=float, default=1.0, metavar="PERCENT",
+        help="smaller shares of the whole are summed up in one line (1)",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print inputs, outputs and what is wrong with the point; 1 if it is infeasible."""
+    """Print inputs, outputs, what is wrong with the point, and what the outputs are the sums of.
+
+    An infeasible point is an answer like any other: the exit code does not tell it.
+    """
     evaluator = load_evaluator(options.target)
     given = assignments(options.values)
     try:
         result = evaluator(**given)
+        derivations = evaluator.derivations(options.tree, **given)
     except ValueError as error:
         raise Failure(str(error)) from None
-    point = result.params
-    rows = [[f"  {p.name}", _number(point[p.name]), p.scale.unit] for p in evaluator.spec.params]
+    print(_point(evaluator, result, given))
+    print(_verdict(evaluator, result, given))
+    depth = options.depth or (DEEP if options.tree else SHALLOW)
+    shown: set[float] = set()
+    for name, derivation in derivations.items():
+        if options.tree or derivation.value not in shown:
+            text, values = _sum(name, derivation, depth, options.least / 100)
+            if values or options.tree:
+                print(f"\n{text}")
+            shown |= values
+    return FINE
+
+
+def _point(evaluator: Evaluator, result: Result, given: Mapping[str, str]) -> str:
+    """The inputs and the outputs, with units."""
+    at = result.params
+    rows = [
+        [f"  {p.name}", _number(at[p.name]), p.scale.unit, "" if p.name in given else "default"]
+        for p in evaluator.spec.params
+    ]
     split = len(rows)
-    rows += [[f"  {o.name}", _number(result[o.name]), o.scale.unit] for o in evaluator.spec.outputs]
+    rows += [
+        [f"  {o.name}", _number(result[o.name]), o.scale.unit, ""] for o in evaluator.spec.outputs
+    ]
     lines = table(rows, right=[1]).splitlines()
-    print("\n".join([evaluator.name, *lines[:split], "gives", *lines[split:]]))
-    if not result.violations:
-        print("feasible")
-        return FINE
-    print("feasible, with warnings" if result.feasible else "not feasible")
+    return "\n".join([evaluator.name, *lines[:split], "gives", *lines[split:]])
+
+
+def _verdict(evaluator: Evaluator, result: Result, given: Mapping[str, str]) -> str:
+    """Whether the point is feasible, the rules it breaks, and what is no finite number."""
+    lines = ["feasible" if result.feasible else "infeasible"]
+    if result.feasible and result.violations:
+        lines = ["feasible, with warnings"]
     for name, message, help in evaluator.complaints(**given):
-        print(f"  {name}: {message}" + (f"\n    help: {help}" if help else ""))
-    return FINE if result.feasible else WRONG_DESCRIPTION
+        lines.append(f"  {name}: {message}")
+        if help:
+            lines.append(f"    help: {help}")
+    endless = [
+        o.name
+        for o in evaluator.spec.outputs
+        if isinstance(result[o.name], float) and math.isinf(result[o.name])
+    ]
+    if endless:
+        lines.append(
+            f"  note: {', '.join(endless)} {'is' if len(endless) == 1 else 'are'} infinite"
+        )
+    return "\n".join(lines)
+
+
+def _sum(name: str, of: Derivation, depth: int, least: float) -> tuple[str, set[float]]:
+    """An output as a tree of sums, and the values in it; no values if it is no sum."""
+    rows = of.breakdown(depth, least)
+    unit = of.unit
+    assert unit is not None  # an output's
+    places = max(0, 5 - len(f"{abs(unit.from_base(of.value)):.0f}"))
+    cells = [
+        [
+            f"  {unit.from_base(row.value):,.{places}f}",
+            f"{100 * row.share:.1f} %",
+            "  " * row.level + f"{row.times} {row.name}".strip(),
+        ]
+        for row in rows
+    ]
+    in_unit = "" if unit.name == "1" else f" [{unit.name}]"
+    text = f"{name}{in_unit} is the sum of\n{table(cells, right=[0, 1])}"
+    if len(rows) == 1:
+        return f"{name} is no sum; `hwdsl why` shows how it comes about", set()
+    return text, {row.value for row in rows}
 
 
 def _number(value: object) -> str:

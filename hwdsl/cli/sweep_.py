@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     target_argument(parser)
     parser.add_argument(
-        "axes",
+        "values",
         nargs="*",
         metavar="NAME=AXIS",
         help="lo..hi:n, or values with commas between them, or `all` for a choice",
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     evaluator = load_evaluator(options.target)
     try:
         axes: dict[str, Any] = {
-            n: evaluator.axis(n, text) for n, text in assignments(options.axes).items()
+            n: evaluator.axis(n, text) for n, text in assignments(options.values).items()
         }
         plan = evaluator.plan(**axes)
     except ValueError as error:

@@ -8,17 +8,24 @@ from hwdsl.cli.base import FINE, Failure, assignments, load_evaluator, target_ar
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     target_argument(parser)
-    parser.add_argument("output", metavar="OUTPUT")
+    parser.add_argument("output", nargs="?", metavar="OUTPUT", help="without it, they are listed")
     parser.add_argument("values", nargs="*", metavar="NAME=VALUE")
-    parser.add_argument("--depth", type=int, default=6, help="levels shown (6)")
+    parser.add_argument("--depth", type=int, default=4, help="levels shown (4)")
+    parser.add_argument(
+        "--least", type=float, default=1.0, metavar="PERCENT",
+        help="smaller shares of the whole are summed up in one line (1)",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the derivation."""
     evaluator = load_evaluator(options.target)
+    if options.output is None or "=" in options.output:
+        names = ", ".join(o.name for o in evaluator.spec.outputs)
+        raise Failure(f"say which output of {evaluator.name}: {names}")
     try:
         derivation = evaluator.why(options.output, **assignments(options.values))
     except ValueError as error:
         raise Failure(str(error)) from None
-    print(derivation.text(options.depth))
+    print(derivation.text(options.depth, options.least / 100))
     return FINE

@@ -28,7 +28,7 @@ def quantity_text(value: float, dim: Dim, scope: ModuleScope, unit: Unit | None 
     if unit is None or unit.dim != dim:
         if dim.is_one:
             return number_text(value)
-        unit = _suited(value, dim, scope)
+        unit = suited_unit(value, dim, scope)
     shown = number_text(unit.from_base(value))
     if unit.name in ("1", ""):
         return shown
@@ -40,7 +40,8 @@ def coherent_unit(dim: Dim, scope: ModuleScope) -> Unit:
     return PURE if dim.is_one else _compose(dim, scope, 1.0)
 
 
-def _suited(value: float, dim: Dim, scope: ModuleScope) -> Unit:
+def suited_unit(value: float, dim: Dim, scope: ModuleScope) -> Unit:
+    """A unit of the dimension in which a value of that size is a short number."""
     return _compose(dim, scope, abs(value) if math.isfinite(value) and value else 1.0)
 
 

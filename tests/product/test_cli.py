@@ -45,9 +45,13 @@ def test_check_says_by_its_code_whether_there_are_errors(
 ) -> None:
     Path("bad.hw").write_text("edition 2026\n\nlet x = 1 m + 1 s\n")
     assert main(["check", good]) == 0
+    assert capsys.readouterr().out == "1 file, 1 definition, 1 evaluator: no errors, no warnings\n"
+    assert main(["check", good, "--format", "json"]) == 0
     assert capsys.readouterr().out == ""
     assert main(["check", good, "bad.hw"]) == 1
-    assert "error[unit-mismatch]" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "error[unit-mismatch]" in out
+    assert out.splitlines()[-1] == "2 files, 2 definitions, 1 evaluator: 1 error"
     assert main(["check", "bad.hw", "--format", "json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert (found["name"], found["labels"][0]["line"]) == ("unit-mismatch", 3)
@@ -86,17 +90,115 @@ def test_run_prints_outputs_with_units(good: str, capsys: pytest.CaptureFixture[
 def test_run_of_an_infeasible_point_shows_the_rule(
     good: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["run", f"{good}:area_of", "width=9", "square=false"]) == 1
+    assert main(["run", f"{good}:area_of", "width=9", "square=false"]) == 0
     out = capsys.readouterr().out
-    assert "not feasible" in out
+    assert "infeasible" in out.splitlines()
     assert "486 m^2 is too much" in out
     assert "help: make it smaller" in out
+
+
+SUM = """edition 2026
+
+evaluator bill {
+    param count : int   = 3     in 0 .. 8
+    param price : money = 2 USD in 1 USD .. 1000 USD
+
+    let parts = count * price
+    let all   = parts + 1 USD
+
+    output cost  in USD     = all
+    output each  in USD     = [parts, all + 1 USD]
+    output share            = 1 USD / parts
+    output empty in USD     = 0 * price
+}
+"""
+
+
+def test_run_says_what_an_output_is_the_sum_of(
+    good: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("sum.hw").write_text(SUM)
+    assert main(["run", "sum.hw", "price=33 USD"]) == 0
+    out = capsys.readouterr().out
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert "count 3 default" in lines
+    assert "price 33 USD" in lines
+    at = lines.index("cost [USD] is the sum of")
+    assert lines[at + 1 : at + 4] == [
+        "100.00 100.0 % cost",
+        "99.00 99.0 % parts = 3 × price",
+        "1.00 1.0 % 1 USD",
+    ]
+    assert "each.1 [USD] is the sum of" in lines
+    assert not any(line.startswith("each.0 [") for line in lines)
+    assert main(["run", "sum.hw", "--tree", "each.1", "count=2"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("is the sum of") == 1
+    assert "parts = 2 × price" in out
+    assert main(["run", "sum.hw", "--tree", "share"]) == 0
+    assert "share is no sum" in capsys.readouterr().out
+    assert main(["run", "sum.hw", "--tree", "cots"]) == 2
+    assert "did you mean `cost`" in capsys.readouterr().err
+
+
+def test_run_notes_what_is_infinite(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("sum.hw").write_text(SUM)
+    assert main(["run", "sum.hw", "count=0"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert "feasible" in out
+    assert "  note: share is infinite" in out
+
+
+def test_a_command_that_there_is_not(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["chek", good]) == 2
+    assert "did you mean `check`" in capsys.readouterr().err
+    assert main([good]) == 2
+    assert f"hwdsl check {good}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["check", "run", "compare", "fmt", "verify", "compile"])
+def test_what_is_no_hw_file_is_one_error(
+    good: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("rows.csv").write_text("a,b\n1,2\n3,4\n")
+    assert main([command, "rows.csv"]) == 1
+    captured = capsys.readouterr()
+    text = captured.out + captured.err
+    assert text.count("error[") == 1
+    assert "no `.hw` file" in text
+
+
+def test_compare_can_be_asked_for_one_table(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    table = """
+table {} {{
+    of       = area_of
+    data     = "rows.csv"
+    measured = "seen"
+    output   = area
+}}
+"""
+    Path("two.hw").write_text(GOOD + table.format("first") + table.format("second"))
+    Path("rows.csv").write_text("width [m],seen [m^2]\n2,12\n3,27\n")
+    for name, titles in (
+        ("", ["first", "second"]),
+        (":second", ["second"]),
+        (":area_of", ["first", "second"]),
+    ):
+        assert main(["compare", f"two.hw{name}"]) == 0
+        out = capsys.readouterr().out
+        assert [x.split(":")[0] for x in out.splitlines() if " against " in x] == titles
+    assert main(["compare", "two.hw:third"]) == 2
+    assert "it has first, second" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     "words",
     [
         ["run", "good.hw", "width=3 kg"],
+        ["run", "good.hw", "--tree"],
+        ["why", "good.hw"],
+        ["why", "good.hw", "width=3"],
+        ["sweep", "good.hw", "-o", "x.csv", "--nonsense", "width=1"],
         ["run", "good.hw", "width=30"],
         ["run", "good.hw", "widht=3"],
         ["run", "good.hw", "width"],

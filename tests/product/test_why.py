@@ -1,0 +1,263 @@
+"""Derivations: what is shown of a value, and that what is added up adds up."""
+
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+import hwdsl
+from hwdsl.cli.main import main
+from hwdsl.derive import place
+from hwdsl.source import Source, Span
+from hwdsl.why import Derivation
+
+TEXT = """edition 2026
+
+enum style { slow, quick }
+
+kind chip {
+    dies   : int   = 2
+    die    : money = 1000 USD
+    hbm    : money = 300 USD
+    stacks : int   = 6
+    yield  : real  = 95 %
+
+    let cost = (dies * die + stacks * hbm) / yield
+}
+
+kind board {
+    price : money = 500 USD
+    chip chip
+
+    let cost = chip.cost * chip.count + price
+}
+
+kind system {
+    lifetime : time         = 4 year
+    energy   : energy_price = 0.08 USD/kWh
+
+    let boards = sum(b.cost * b.count for b in parts.board)
+    let cost   = boards + 20_000 USD
+    let rate   = cost / lifetime + 10 kW * energy
+}
+
+chip plain {
+}
+
+board big {
+    chip chip[8] : plain
+}
+
+board small : big {
+    chip.count = 4
+}
+
+system pod {
+    board first[16] : big
+    board second[2] : small
+}
+
+fn moved(size: data, rate: bandwidth) -> time {
+    let fixed = 5 us
+    fixed + size / rate
+}
+
+evaluator questions {
+    param  n    : int       = 16       in 1 .. 64
+    param  rate : bandwidth = 100 GB/s in 1 GB/s .. 1 TB/s
+    choice way  : style     in [slow, quick] = quick
+
+    let machine = pod with {
+        first.count = n
+    }
+    let wait  = moved(40 MB, rate)
+    let work  = match way {
+        slow  => 2 ms
+        quick => 1 ms + wait
+    }
+    let best  = lowest(k * 1 ms + 6 ms / k for k in 1 .. 6)
+    let waits = [wait, 2 * work]
+    let queue = iterate k in 1 .. n {
+        state t : time = wait
+        next t = t / 2 + 1 us
+    }
+
+    output cost   in USD   = machine.cost
+    output rent   in USD/h = machine.rate
+    output total  in ms    = max(work, 10 us) + 3 * best.value - wait / 2
+    output each   in ms    = waits
+    output worst  in ms    = max(t for t in waits)
+    output queued in us    = queue.t
+    output speed           = 1 s / work
+    output chosen          = way
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory: pytest.TempPathFactory) -> hwdsl.Evaluator:
+    path = tmp_path_factory.mktemp("why") / "questions.hw"
+    path.write_text(TEXT)
+    return hwdsl.load(path, compiled=False).questions
+
+
+def walk(step: Derivation) -> Iterator[Derivation]:
+    yield step
+    for below in [*(t.step for t in step.terms), *step.inputs]:
+        yield from walk(below)
+
+
+def named(step: Derivation, name: str) -> Derivation:
+    return next(s for s in walk(step) if name in (s.name, s.name.rpartition(".")[2]))
+
+
+OUTPUTS = ["cost", "rent", "total", "each.0", "each.1", "worst", "queued", "speed"]
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize("given", [{}, {"n": 3, "rate": "7 GB/s", "way": "slow"}])
+def test_terms_add_up_to_the_value_that_a_call_gives(
+    questions: hwdsl.Evaluator, output: str, given: dict[str, object]
+) -> None:
+    top = questions.why(output, **given)
+    assert top.unit is not None
+    assert top.unit.from_base(top.value) == pytest.approx(questions(**given)[output], rel=1e-12)
+    for step in walk(top):
+        if step.terms:
+            assert sum(t.value for t in step.terms) == pytest.approx(step.value, rel=1e-12)
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_a_breakdown_adds_up_at_every_level(questions: hwdsl.Evaluator, output: str) -> None:
+    rows = questions.why(output).breakdown(depth=9, least=0.0)
+    for i, row in enumerate(rows):
+        inside = []
+        for below in rows[i + 1 :]:
+            if below.level <= row.level:
+                break
+            if below.level == row.level + 1:
+                inside.append(below.value)
+        if inside:
+            assert sum(inside) == pytest.approx(row.value, rel=1e-12)
+
+
+def test_multiplicities_are_seen_on_the_way_down(questions: hwdsl.Evaluator) -> None:
+    rows = questions.why("cost").breakdown(depth=9, least=0.0)
+    found = [(r.level, r.times, r.name, round(r.value)) for r in rows]
+    assert found == [
+        (0, "", "cost", 573000),
+        (1, "", "boards", 553000),
+        (2, "16 ×", "first.cost", 520000),
+        (3, "8 ×", "chip.cost", 512000),
+        (4, "2/0.95 ×", "die", round(16 * 8 * 2000 / 0.95)),
+        (4, "6/0.95 ×", "hbm", round(16 * 8 * 1800 / 0.95)),
+        (3, "", "price", 8000),
+        (2, "2 ×", "second.cost", 33000),
+        (3, "4 ×", "chip.cost", 32000),
+        (4, "2/0.95 ×", "die", round(2 * 4 * 2000 / 0.95)),
+        (4, "6/0.95 ×", "hbm", round(2 * 4 * 1800 / 0.95)),
+        (3, "", "price", 1000),
+        (1, "", "20_000 USD", 20000),
+    ]
+
+
+def test_small_terms_are_one_row(questions: hwdsl.Evaluator) -> None:
+    rows = questions.why("cost").breakdown(depth=1, least=0.97)
+    assert [r.name for r in rows] == ["cost"]
+    rows = questions.why("rent").breakdown(depth=3, least=0.05)
+    assert [r.name for r in rows if r.level == 2] == ["boards", "20_000 USD"]
+    assert [r.name for r in rows if r.level == 3] == ["first.cost", "second.cost"]
+
+
+def test_a_price_over_time_is_split_as_the_price_is(questions: hwdsl.Evaluator) -> None:
+    rows = questions.why("rent").breakdown(depth=2)
+    assert [(r.level, r.name) for r in rows] == [
+        (0, "rent"),
+        (1, "cost / lifetime"),
+        (2, "boards"),
+        (2, "20_000 USD"),
+        (1, "10 kW * energy"),
+    ]
+
+
+def test_what_was_not_taken_is_no_term(questions: hwdsl.Evaluator) -> None:
+    quick, slow = questions.why("total"), questions.why("total", way="slow")
+    assert "quick => 1 ms + wait" in named(quick, "work").formula
+    assert [t.step.name for t in named(quick, "work").terms] == ["1 ms", "wait"]
+    assert [t.step.name for t in named(slow, "work").terms] == ["2 ms"]
+    assert [t.text for t in quick.terms] == ["", "3 ×", "-1/2 ×"]
+
+
+def test_the_best_candidate_is_the_one_shown(questions: hwdsl.Evaluator) -> None:
+    best = named(questions.why("total"), "best.value")
+    assert best.value == pytest.approx(5e-3)
+    assert best.formula == "k * 1 ms + 6 ms / k"
+
+
+def test_arguments_lead_to_what_was_given_for_them(questions: hwdsl.Evaluator) -> None:
+    wait = named(questions.why("total"), "wait")
+    assert wait.formula == "moved(40 MB, rate)"
+    rate = named(wait, "rate")
+    assert (rate.shown(), rate.role) == ("100 GB/s", "default")
+    assert named(wait, "size").shown() == "40 MB"
+
+
+def test_defaults_and_what_was_given_are_told_apart(questions: hwdsl.Evaluator) -> None:
+    text = questions.why("cost", n=3).text(depth=9)
+    assert next(x for x in text.splitlines() if "n = 3" in x or "count = 3" in x).count("given")
+    text = questions.why("speed").text(depth=9)
+    assert "way = quick" in text
+    assert "default" in next(x for x in text.splitlines() if "way = quick" in x)
+
+
+def test_constants_have_a_place_and_the_librarys_is_short(questions: hwdsl.Evaluator) -> None:
+    library = Path(str(files("hwdsl.library")))
+    for path in (library, library / "std" / ".."):
+        span = Span(Source(str(path / "std" / "units.hw"), "a\nb"), 2, 3)
+        assert place(span) == "std/units.hw:2"
+    energy = named(questions.why("rent"), "energy")
+    line = next(i for i, x in enumerate(TEXT.splitlines(), 1) if "energy   :" in x)
+    assert energy.place.endswith(f"questions.hw:{line}")
+    assert energy.shown() == "0.08 USD/kWh"
+
+
+def test_the_formula_of_a_sum_over_parts_is_whole(questions: hwdsl.Evaluator) -> None:
+    boards = named(questions.why("cost"), "boards")
+    assert boards.formula == "sum(b.cost * b.count for b in parts.board)"
+
+
+def test_terms_of_one_sum_share_a_unit(questions: hwdsl.Evaluator) -> None:
+    lines = questions.why("total").text(depth=2, least=0).splitlines()
+    terms = [x for x in lines[1:] if "%" in x]
+    assert len(terms) == 3
+    assert all(" ms " in x for x in terms)
+
+
+def test_the_largest_term_comes_first(questions: hwdsl.Evaluator) -> None:
+    lines = questions.why("cost").text(depth=3, least=0).splitlines()
+    at = [next(i for i, x in enumerate(lines) if w in x) for w in ("first.cost", "second.cost")]
+    assert at == sorted(at)
+    assert "90.8 %" in lines[at[0]]
+
+
+def test_depth_cuts_the_tree(questions: hwdsl.Evaluator) -> None:
+    assert len(questions.why("cost").text(depth=1).splitlines()) == 2
+    deep = questions.why("total").text(depth=9)
+    assert "more below" not in deep
+    assert deep.count("(see above)") >= 1
+
+
+def test_an_enum_is_shown_by_its_case(questions: hwdsl.Evaluator) -> None:
+    assert questions.why("chosen").shown() == "quick"
+
+
+def test_why_without_an_output_lists_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("questions.hw").write_text(TEXT)
+    assert main(["why", "questions.hw"]) == 2
+    err = capsys.readouterr().err
+    assert "cost" in err
+    assert "each.1" in err
