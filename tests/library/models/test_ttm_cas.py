@@ -1,0 +1,115 @@
+"""Time to market and cost against ttm-cas's own numbers, all of them, and its tables.
+
+Their `tapeout_parallel_factor` is 1 in every published case and what it does is not described: a
+case with another is not compared.
+"""
+
+from typing import Any
+
+import pytest
+from reference import agree, cases, document, model
+
+import hwdsl
+
+TABLES = document("ttm_cas").get("parameters", {})
+NO_TABLES = pytest.mark.skipif(
+    not TABLES, reason="HWDSL_REFERENCE_DATA holds no cost_cases/ttm_cas.json"
+)
+
+
+def table(name: str, nm: int) -> float:
+    """A process's entry of one of their tables."""
+    value: float = TABLES[name][TABLES["node_list_nm"].index(nm)]
+    return value
+
+
+def die_numbers(made: Any) -> dict[str, float]:
+    return {
+        "die_yield": made.working / 100,
+        "dies_per_wafer": made.per_wafer,
+        "raw_die_cost_usd": made.raw_cost,
+        "good_die_cost_usd": made.good_cost,
+    }
+
+
+def outcome(given: dict[str, Any]) -> dict[str, float]:
+    """What the model says to a case's input, under the names of its output."""
+    ttm, node = model("ttm_cas"), f"N{given['node_nm']}"
+    if "total_transistors" not in given:
+        size = f"{given['die_area_mm2']!r} mm^2"
+        return die_numbers(ttm.die(node=node, area=size, alpha=given["alpha"]))
+    made = ttm.chips(
+        node=node,
+        total=f"{given['total_transistors']!r} tr",
+        unique=f"{given['unique_transistors']!r} tr",
+        chips=given["final_chips"],
+        dies=given["dies_per_package"],
+        engineers=given["engineers"],
+        queue=f"{given['expected_fab_queue_weeks']!r} week",
+        our_share=given["wafers_per_hour"] / table("wafers_per_hour", given["node_nm"]),
+        packaging_share=given["pack_test_ratio"],
+        alpha=given["alpha"],
+    )
+    return die_numbers(made) | {
+        "die_area_mm2": made.area,
+        "tapeout_weeks": made.tapeout,
+        "queue_weeks": made.waiting,
+        "foundry_weeks": made.foundry,
+        "osat_weeks": made.osat,
+        "total_cost_usd": made.total_cost,
+    }
+
+
+@pytest.mark.parametrize("case", cases("ttm_cas"))
+def test_numbers_are_theirs(case: dict[str, Any]) -> None:
+    if case["input"].get("tapeout_parallel_factor", 1) != 1:
+        pytest.skip("what the factor of parallel tape-out does is not described")
+    agree(outcome(case["input"]), case["output"])
+
+
+FIELDS = {
+    "wafer_cost": ("wafer_cost_usd", "USD"),
+    "density": ("transistor_density_Mtr_per_mm2", "Mtr/mm^2"),
+    "defect_density": ("defect_density_per_mm2", "mm^-2"),
+    "mask_set": ("mask_cost_usd", "USD"),
+    "fab_latency": ("fab_latency_weeks", "week"),
+    "blocks": ("ip_cost_usd", "USD"),
+    "backend": ("backend_labor_per_gate_usd", "USD"),
+    "difficulty": ("node_difficulty", "h/tr"),
+    "wafer_rate": ("wafers_per_hour", "h^-1"),
+}
+
+
+@NO_TABLES
+def test_every_process_is_theirs(tmp_path: Any) -> None:
+    nodes = TABLES["node_list_nm"]
+    assert {f"N{nm}" for nm in nodes} == set(model("ttm_cas").die.param("node").labels)
+    lines = ["edition 2026", "use models.ttm_cas", "evaluator asked {"]
+    for nm in nodes:
+        for name, (_, unit) in FIELDS.items():
+            lines.append(f"output {name}_{nm} = N{nm}.{name} / (1 {unit})")
+    path = tmp_path / "tables.hw"
+    path.write_text("\n".join([*lines, "}"]) + "\n", encoding="utf-8")
+    found = hwdsl.load(path, compiled=False).asked()
+    for nm in nodes:
+        for name, (theirs, _) in FIELDS.items():
+            value = getattr(found, f"{name}_{nm}")
+            assert value == pytest.approx(table(theirs, nm), rel=1e-12), (nm, name)
+
+
+def test_agility_is_one_over_the_derivative() -> None:
+    """Wafers a week are the share times the process's; the derivative by them is the score's."""
+    chips = model("ttm_cas").chips
+    slope = chips.gradient("time_to_market", "our_share")["time_to_market"]["our_share"]
+    whole = 165.65 * 168  # wafers a week at 7 nm
+    assert chips().agility == pytest.approx(whole / abs(slope), rel=1e-9)
+
+
+def test_dies_share_a_package() -> None:
+    one, four = model("ttm_cas").chips(), model("ttm_cas").chips(dies=4)
+    assert four.foundry - 18 == pytest.approx(4 * (one.foundry - 18), rel=1e-9)
+    assert four.osat - 6 == pytest.approx(4 * (one.osat - 6), rel=1e-9)
+
+
+def test_what_nobody_makes_is_not_feasible() -> None:
+    assert not model("ttm_cas").chips(node="N10").feasible
