@@ -28,7 +28,7 @@ def outcome(given: dict[str, Any]) -> dict[str, float]:
         made = act.logic(
             process=node(given["process"]),
             fab=given["fab_ci"],
-            gas=GASES[given["abatement"]],
+            treated=GASES[given["abatement"]],
             area=f"{given['area_mm2']!r} mm^2",
             fab_yield=given["fab_yield"],
             packages=given["n_ics"],
@@ -63,7 +63,7 @@ def test_every_process_is_theirs() -> None:
         for gas, case in GASES.items():
             for fab in ("iceland", "india"):
                 made = model("act").logic(
-                    process=node(name), gas=case, fab=fab, fab_yield=1, packages=0
+                    process=node(name), treated=case, fab=fab, fab_yield=1, packages=0
                 )
                 gases = number(TABLES["gpa"][gas][name]) + number(TABLES["mpa"][name])
                 whole = number(energy) * number(TABLES["ci"][fab]) + gases
