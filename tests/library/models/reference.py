@@ -46,6 +46,6 @@ def agree(found: dict[str, float], expected: dict[str, float], rel: float = 1e-9
     wrong = {
         name: (found[name], value)
         for name, value in expected.items()
-        if found[name] != pytest.approx(value, rel=rel, abs=1e-12)
+        if found[name] != pytest.approx(value, rel=rel, abs=0)
     }
     assert not wrong, wrong
