@@ -15,11 +15,13 @@ import importlib
 import itertools
 import json
 import math
+import operator
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -85,6 +87,16 @@ class CompiledKernel:
 # --- what a kernel is about ------------------------------------------------------------------
 
 
+@cache
+def _ratio(factor: str) -> tuple[float, float]:
+    """Numerator and denominator; one number and 1 if they are beyond float64."""
+    exact = Fraction(factor)
+    try:
+        return float(exact.numerator), float(exact.denominator)
+    except OverflowError:
+        return float(exact), 1.0
+
+
 @dataclass(frozen=True)
 class Scale:
     """A unit: its label, dimension (base name to exponent) and exact factor to base units."""
@@ -96,11 +108,7 @@ class Scale:
 
     def parts(self) -> tuple[float, float, float]:
         """Numerator, denominator and offset."""
-        exact = Fraction(self.factor)
-        try:
-            return float(exact.numerator), float(exact.denominator), self.offset
-        except OverflowError:
-            return float(exact), 1.0, self.offset
+        return *_ratio(self.factor), self.offset
 
     def to_base(self, value: Any) -> Any:
         """A number or array in base units."""
@@ -352,7 +360,7 @@ class Evaluator:
         self._defaults = [p.default for p in spec.params]
         self._needed = frozenset(p.name for p in spec.params if p.default is None)
         self._slots = {
-            p.name: (k, *p.scale.parts(), p.low, p.high, p.kind == "real")
+            p.name: (k, *p.scale.parts(), p.low, p.high, _plain_types(p))
             for k, p in enumerate(spec.params)
         }
 
@@ -365,7 +373,7 @@ class Evaluator:
                 self.param(name)
                 continue
             k, up, down, offset, low, high, plain = slot
-            if plain and (type(value) is float or type(value) is int):
+            if type(value) in plain:
                 base = value * up / down + offset
                 if not low <= base <= high:
                     raise self._bad(self.spec.params[k], f"{value} is out of range")
@@ -495,6 +503,13 @@ class Evaluator:
 
     def __repr__(self) -> str:
         return f"<evaluator {self.spec.name}({', '.join(self._slots)})>"
+
+
+def _plain_types(param: Param) -> tuple[type, ...]:
+    """Types whose values need no more than a look at the range."""
+    if param.labels:
+        return ()
+    return {"real": (float, int), "int": (int,)}.get(param.kind, ())
 
 
 def _many(value: Any) -> bool:
@@ -715,9 +730,27 @@ class Sweep:
     def __len__(self) -> int:
         return self.plan.points
 
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        """An output's or a param's values in its declared unit, in the sweep's shape."""
-        return self.column(name).reshape(self.shape)
+    def __getitem__(self, key: str | int) -> Any:
+        """By name, an output's or a param's values in its declared unit, in the sweep's shape.
+
+        By number, the result at that point; the last axis varies fastest.
+        """
+        if isinstance(key, str):
+            return self.column(key).reshape(self.shape)
+        point = operator.index(key)  # a TypeError for what is neither
+        if not -len(self) <= point < len(self):
+            raise IndexError(f"point {point} of {len(self)}")
+        return self.result(point % len(self))
+
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        """An output's or a param's values, as `sweep[name]` has them."""
+        if name.startswith("_") or name == "spec":
+            raise AttributeError(name)
+        try:
+            found: NDArray[Any] = self[name]
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
+        return found
 
     def column(self, name: str) -> NDArray[Any]:
         """An output's or a param's values in its declared unit, a value per point."""
@@ -765,25 +798,39 @@ class Sweep:
         return Result(self.spec, values, outputs, [int(w) for w in self.words[point]])
 
     def best(self, maximize: str = "", *, minimize: str = "") -> Result:
-        """The feasible point with the most (or least) of an output; the first of equals."""
+        """The feasible point with the most (or least) of an output; the first of equals.
+
+        Points where it is infinite are left out.
+        """
         if bool(maximize) == bool(minimize):
             raise ValueError("name one output, to maximize or to minimize")
         values = self._objective(maximize or minimize, bool(maximize))
-        feasible = np.flatnonzero(self.feasible)
-        if not len(feasible):
-            raise ValueError(f"none of the {len(self)} points is feasible: {self.violations}")
-        return self.result(int(feasible[np.argmin(values[feasible])]))
+        allowed = self._comparable([values])
+        return self.result(int(allowed[np.argmin(values[allowed])]))
 
     def pareto(
         self, *, maximize: str | Sequence[str] = (), minimize: str | Sequence[str] = ()
     ) -> Sweep:
-        """The feasible points no other is at least as good as in all and better in one."""
+        """The feasible points no other is at least as good as in all and better in one.
+
+        Points where one of the outputs is infinite are left out.
+        """
         up, down = ([n] if isinstance(n, str) else list(n) for n in (maximize, minimize))
         goals = [self._objective(n, True) for n in up] + [self._objective(n, False) for n in down]
         if not goals:
             raise ValueError("name outputs to maximize or to minimize")
+        allowed = self._comparable(goals)
+        return self.take(allowed[_front(np.stack([g[allowed] for g in goals], axis=1))])
+
+    def _comparable(self, goals: Sequence[Floats]) -> NDArray[np.int64]:
+        """The feasible points where all goals are finite; ValueError if there are none."""
         feasible = np.flatnonzero(self.feasible)
-        return self.take(feasible[_front(np.stack([g[feasible] for g in goals], axis=1))])
+        if not len(feasible):
+            raise ValueError(f"none of the {len(self)} points is feasible: {self.violations}")
+        finite = feasible[np.all([np.isfinite(g[feasible]) for g in goals], axis=0)]
+        if not len(finite):
+            raise ValueError(f"no output asked for is finite at any of {len(feasible)} points")
+        return finite
 
     def _objective(self, name: str, maximize: bool) -> Floats:
         if name not in self._columns:
@@ -792,8 +839,18 @@ class Sweep:
             )
         return -self._columns[name] if maximize else self._columns[name]
 
-    def take(self, points: NDArray[np.int64]) -> Sweep:
-        """Some of the points, as a sweep of one dimension."""
+    def take(self, points: Sequence[int] | NDArray[Any]) -> Sweep:
+        """Some of the points, as a sweep of one dimension: their numbers, or a mask of bools."""
+        points = np.asarray(points)
+        if points.dtype == np.bool_:
+            points = np.flatnonzero(points)
+        elif not len(points):
+            points = points.astype(np.int64)
+        elif points.ndim != 1 or points.dtype.kind not in "iu":
+            raise TypeError("points are taken by a list of their numbers, or a mask of bools")
+        if len(points) and not (-len(self) <= points.min() and points.max() < len(self)):
+            raise IndexError(f"some of the points are outside the sweep of {len(self)}")
+        points = points % max(len(self), 1)
         columns = [c[points] for c in self._columns.values()]
         return Sweep(self.plan.part(points), columns, self.words[points])
 
@@ -809,7 +866,7 @@ class Sweep:
 
     def to_arrow(self) -> Any:
         """A `pyarrow.Table`; units are in the fields' metadata."""
-        pa = importlib.import_module("pyarrow")
+        pa = _package("pyarrow", "to_arrow")
         units = {p.name: p.scale.unit for p in self.spec.params}
         units.update({o.name: o.scale.unit for o in self.spec.outputs})
         arrays = {n: pa.array(c) for n, c in self.to_numpy().items()}
@@ -819,11 +876,11 @@ class Sweep:
 
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame`, a row per point."""
-        return importlib.import_module("pandas").DataFrame(self.to_numpy())
+        return _package("pandas", "to_pandas").DataFrame(self.to_numpy())
 
     def to_polars(self) -> Any:
         """A `polars.DataFrame`, a row per point."""
-        return importlib.import_module("polars").DataFrame(self.to_numpy())
+        return _package("polars", "to_polars").DataFrame(self.to_numpy())
 
     def to_xarray(self) -> Any:
         """An `xarray.Dataset` with the grid's axes as coordinates."""
@@ -832,13 +889,26 @@ class Sweep:
             if p.name in self.dims:
                 coordinates[p.name] = [p.show(v) for v in values.tolist()]
         data = {n: (self.dims, self[n]) for n in self._columns}
-        dataset = importlib.import_module("xarray").Dataset
+        dataset = _package("xarray", "to_xarray").Dataset
         return dataset({**data, "feasible": (self.dims, self.feasible)}, coordinates)
 
     def __repr__(self) -> str:
         grid = " x ".join(f"{n} {d}" for d, n in self.plan.dims) or "1 point"
         good = int(np.count_nonzero(self.feasible))
         return f"<sweep of {self.spec.name}: {grid}, {good} of {len(self)} feasible>"
+
+
+def _package(name: str, method: str) -> Any:
+    """A package that only some users have; without it, how to get it."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise ModuleNotFoundError(
+            f"{method} needs {name}: pip install {name}, or all of them with 'hwdsl[frames]'",
+            name=name,
+        ) from None
 
 
 def _labelled(values: Floats, labels: Sequence[str]) -> NDArray[Any]:

@@ -41,6 +41,10 @@ __all__ = [
 ]
 
 
+MOST_STEPS = 1e8
+"""Values of one axis beyond which a range is taken for a mistake."""
+
+
 class DescriptionError(ValueError):
     """A file that cannot be loaded; the message shows its diagnostics."""
 
@@ -105,10 +109,28 @@ class Evaluator(runtime.Evaluator):
 
     # --- sweeps as written --------------------------------------------------------------------
 
-    def axis(self, name: str, text: str) -> list[Any] | runtime.Floats:
-        """Values written for a sweep: `lo..hi:n`, `a,b,c`, `all` cases of a choice, or one value.
+    def plan(
+        self, *, mode: str = "grid", zipped: Mapping[str, Any] | None = None, **axes: Any
+    ) -> runtime.Plan:
+        """The points of a sweep; texts may be as on the command line: `1..10 TB/s:4`, `all`."""
+        return super().plan(
+            mode=mode,
+            zipped=None if zipped is None else {n: self._spread(n, v) for n, v in zipped.items()},
+            **{n: self._spread(n, v) for n, v in axes.items()},
+        )
 
-        A plain `lo` takes the unit of `hi`, so `1..10 TB/s:4` is 1, 4, 7 and 10 TB/s.
+    def _spread(self, name: str, value: Any) -> Any:
+        """A text that stands for many values as those; all else as it is."""
+        if not isinstance(value, str):
+            return value
+        many = ".." in value or "," in value or value == "all"
+        return self.axis(name, value) if many else value
+
+    def axis(self, name: str, text: str) -> list[Any] | runtime.Floats:
+        """Values written for a sweep: `lo..hi:n`, `lo..hi step s`, `a,b,c`, or `all` of a choice.
+
+        A plain `lo` takes the unit of `hi`, so `1..10 TB/s:4` is 1, 4, 7 and 10 TB/s. A range of
+        an int needs no steps: it is all whole numbers.
         """
         param = self.param(name)
         if text == "all" and param.labels and param.kind != "bool":
@@ -118,19 +140,26 @@ class Evaluator(runtime.Evaluator):
         low, dots, rest = text.partition("..")
         if not dots:
             return [cell.strip() for cell in text.split(",")]
-        high, colon, count = rest.rpartition(":")
-        if not colon or not count.strip().isdigit() or int(count) < 1:
-            raise ValueError(f"{name}={text}: a range is written lo..hi:n")
-        unit = self._infos[name].unit
         if param.kind not in ("real", "int"):
             raise ValueError(f"{name}={text}: {name} is {param.describe()}")
-        written = values.written_unit(high, unit, self.units)
-        if written.dim != unit.dim:
-            raise ValueError(
-                f"{name}={text}: {written.name} measures {written.dim}, not {unit.dim}"
-            )
-        first = unit.from_base(values.quantity(low, written, self.units))
-        last = unit.from_base(values.quantity(high, unit, self.units))
+        high, colon, count = rest.rpartition(":")
+        high, step_word, step = (high if colon else rest).partition(" step ")
+        unit = self._infos[name].unit
+        try:
+            written = values.written_unit(high, unit, self.units)
+            if written.dim != unit.dim:
+                raise ValueError(f"{written.name} measures {written.dim}, not {unit.dim}")
+            first = unit.from_base(values.quantity(low, written, self.units))
+            last = unit.from_base(values.quantity(high, unit, self.units))
+            if step_word and not colon:
+                pace = unit.from_base(values.quantity(step, written, self.units))
+                return _paced(first, last, pace)
+        except ValueError as error:
+            raise ValueError(f"{name}={text}: {error}") from None
+        if not colon and param.kind == "int":
+            return _paced(first, last, 1.0)
+        if step_word or not colon or not count.strip().isdigit() or int(count) < 1:
+            raise ValueError(f"{name}={text}: a range is written lo..hi:n or lo..hi step s")
         column = np.linspace(first, last, int(count))
         if param.kind == "int" and (column != np.round(column)).any():
             raise ValueError(f"{name}={text}: {count} steps do not fall on whole numbers")
@@ -243,6 +272,14 @@ class Evaluator(runtime.Evaluator):
             else:
                 found.append((name, rule.message(point), rule.help or ""))
         return found
+
+
+def _paced(first: float, last: float, pace: float) -> runtime.Floats:
+    """From first to last by steps of `pace`; the last is met but for rounding, or not reached."""
+    steps = (last - first) / pace if pace else -1.0
+    if not (0 <= steps < MOST_STEPS):
+        raise ValueError("the steps do not lead from the one end to the other")
+    return np.asarray(first + pace * np.arange(int(steps * (1 + 1e-12) + 1e-9) + 1))
 
 
 def specs_of(program: driver.Program) -> dict[str, runtime.Spec]:

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "values",
         nargs="*",
         metavar="NAME=AXIS",
-        help="lo..hi:n, or values with commas between them, or `all` for a choice",
+        help="lo..hi:n, lo..hi step s, values with commas between them, or `all` of a choice",
     )
     parser.add_argument("-o", "--output", required=True, metavar="OUT.csv|OUT.parquet")
 
@@ -44,9 +44,7 @@ def run(options: argparse.Namespace) -> int:
     """Evaluate the grid chunk by chunk; an interrupted table holds the rows that were done."""
     evaluator = load_evaluator(options.target)
     try:
-        axes: dict[str, Any] = {
-            n: evaluator.axis(n, text) for n, text in assignments(options.values).items()
-        }
+        axes: dict[str, Any] = dict(assignments(options.values))
         plan = evaluator.plan(**axes)
     except ValueError as error:
         raise Failure(str(error)) from None

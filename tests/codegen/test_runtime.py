@@ -310,3 +310,83 @@ def test_foreign_rounding_is_once():
     assert Scale("%", "1/100").to_base(7.0) == 0.07
     assert Scale("ms", "1/1000").to_base(0.3) == 0.0003
     assert Scale("ms", "1/1000").from_base(0.0003) == pytest.approx(0.3)
+
+
+# --- results as they are held -----------------------------------------------------------------
+
+
+def test_columns_are_attributes_and_points_are_numbered(machine):
+    sweep = machine.sweep(width=[1.0, 2.0], chips=[4, 8])
+    assert np.array_equal(sweep.time, sweep["time"])
+    assert np.array_equal(sweep.width, sweep["width"])
+    assert sweep[3].time == sweep["time"][1, 1] == sweep[-1].time
+    assert sweep[np.int64(0)].params["chips"] == 4
+    with pytest.raises(AttributeError, match="did you mean time"):
+        _ = sweep.tine
+    for wrong in (4, -5):
+        with pytest.raises(IndexError, match=f"point {wrong} of 4"):
+            sweep[wrong]
+    with pytest.raises(TypeError):
+        sweep[1.5]
+
+
+def test_points_are_taken_by_number_or_mask(machine):
+    sweep = machine.sweep(width=[1.0, 2.0, 3.0])
+    assert sweep.take([2, 0]).width.tolist() == [3.0, 1.0]
+    assert sweep.take([-1]).width.tolist() == [3.0]
+    assert sweep.take(sweep.width > 1.5).width.tolist() == [2.0, 3.0]
+    assert len(sweep.take([])) == 0
+    with pytest.raises(TypeError, match="mask of bools"):
+        sweep.take([0.5])
+    with pytest.raises(IndexError, match="outside the sweep of 3"):
+        sweep.take([3])
+
+
+@pytest.mark.parametrize("name", ["pandas", "polars", "xarray", "pyarrow"])
+def test_a_package_that_is_not_there_is_named(machine, name, monkeypatch):
+    def missing(module):
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+
+    monkeypatch.setattr(runtime.importlib, "import_module", missing)
+    method = {"pyarrow": "to_arrow"}.get(name, f"to_{name}")
+    with pytest.raises(ModuleNotFoundError, match=rf"{method} needs {name}: pip install {name}"):
+        getattr(machine.sweep(width=[1.0]), method)()
+
+
+def test_infinite_outputs_are_feasible_but_never_the_best():
+    b = Builder()
+    x = b.param("x")
+    inverse = b.op("div", b.const(1.0), x)
+    kernel = InterpreterKernel(b.finish([("y", inverse), ("x2", b.op("mul", x, x))]))
+    spec = Spec("e", (Param("x", default=1.0),), (Output("y"), Output("x2")))
+    sweep = Evaluator(spec, kernel).sweep(x=[0.0, 2.0, 4.0])
+    assert sweep.feasible.tolist() == [True, True, True]
+    assert sweep.best("y").y == 0.5
+    assert sweep.pareto(maximize="y", minimize="x2").x2.tolist() == [4.0]
+    with pytest.raises(ValueError, match="finite"):
+        sweep.take([0]).best("y")
+
+
+def test_a_choice_between_numbers_is_not_taken_for_any_number():
+    b = Builder()
+    kernel = InterpreterKernel(b.finish([("y", b.param("x"))]))
+    param = Param("x", "real", default=1.0, low=1.0, high=4.0, labels=("1", "2", "4"))
+
+    class Strict(Evaluator):
+        def base(self, param, value):
+            raise ValueError("looked at")
+
+    with pytest.raises(ValueError, match="looked at"):
+        Strict(Spec("e", (param,), (Output("y"),)), kernel)(x=3.0)
+
+
+def test_a_call_of_plain_numbers_takes_the_short_way(machine, monkeypatch):
+    """What makes a call slow: reading a unit's factor, and the checks that only texts need."""
+    expected = machine(width=2.0, chips=4).time
+
+    def slow(*_):
+        raise AssertionError("not in a plain call")
+
+    monkeypatch.setattr(Evaluator, "base", slow)
+    monkeypatch.setattr(runtime, "Fraction", slow)
+    assert machine(width=2.0, chips=4).time == expected

@@ -135,6 +135,75 @@ def test_a_sweep_is_the_calls(stream: hwdsl.Evaluator) -> None:
                 assert sweep["latency"][i, j, k] == one.latency
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("1..4 GB:4", [1, 2, 3, 4]),
+        ("1 .. 2 GB step 500 MB", [1, 1.5, 2]),
+        ("1 .. 2.2 GB step 0.5", [1, 1.5, 2]),
+        ("1000 MB, 0.002 TB", [1, 2]),
+    ],
+)
+def test_python_sweeps_texts_as_the_command_line_does(
+    stream: hwdsl.Evaluator, text: str, values: list[float]
+) -> None:
+    assert stream.sweep(size=text).size.tolist() == pytest.approx(values)
+    assert stream.plan(size=text).points == len(values)
+
+
+def test_whole_numbers_and_cases_are_swept_by_text(stream: hwdsl.Evaluator) -> None:
+    assert stream.sweep(hops="1..4").hops.tolist() == [1, 2, 3, 4]
+    assert stream.sweep(hops="1..4 step 2").hops.tolist() == [1, 3]
+    assert stream.sweep(way="all", over="all").shape == (2, 2)
+    together = stream.sweep(zipped={"size": "1..3 GB:3", "hops": "1..3"})
+    assert together.shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("size", "1..2 GB", "lo..hi:n or lo..hi step s"),
+        ("size", "2..1 GB step 1 GB", "do not lead"),
+        ("size", "1..2 GB step 1 s", "time"),
+        ("size", "1..2 s:3", "time"),
+        ("way", "1..2:3", "slow, quick"),
+        ("hops", "1..4:3", "whole numbers"),
+    ],
+)
+def test_ranges_that_are_none(stream: hwdsl.Evaluator, name: str, text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        stream.sweep(**{name: text})
+
+
+class Quantity:
+    """As much of a quantity of pint as is used."""
+
+    def __init__(self, magnitude: float, units: str) -> None:
+        self.magnitude, self.units = magnitude, Units(units)
+
+    def to_base_units(self) -> None:
+        raise NotImplementedError
+
+
+class Units(str):
+    def __format__(self, spec: str) -> str:
+        assert spec == "~C"
+        return str(self)
+
+
+def test_quantities_of_pint_are_converted(stream: hwdsl.Evaluator) -> None:
+    assert stream(size=Quantity(0.016, "TB")).latency == stream(size=16).latency
+    swept = stream.sweep(size=[Quantity(16, "GB"), Quantity(8000, "MB")])
+    assert swept.size.tolist() == [16, 8]
+    with pytest.raises(ValueError, match="size"):
+        stream(size=Quantity(1, "s"))
+
+
+def test_a_choice_between_numbers_takes_no_others(stream: hwdsl.Evaluator) -> None:
+    with pytest.raises(ValueError, match=r"lanes: 4 is not one of 1, 2, 8"):
+        stream(lanes=4)
+
+
 def test_kernel_and_interpreter_agree(stream: hwdsl.Evaluator) -> None:
     axes = {"size": np.linspace(1, 900, 57), "share": [1, 33, 100], "lanes": [1, 8]}
     ours, theirs = stream.sweep(**axes), stream.interpreted().sweep(**axes)
