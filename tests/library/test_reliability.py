@@ -1,0 +1,104 @@
+"""Failures, spares and checkpoints of std against simulation and closed forms."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hwdsl
+
+TEXT = """edition 2026
+use std.reliability
+use std.economics
+kind rack { part_at_risk supply }
+rack six {
+    part_at_risk supply[6] {
+        mttf = 100000 h
+        repair = 24 h
+        redundant = 2
+    }
+}
+evaluator ask {
+    param n : int = 8 in 1 .. 100
+    param needed : int = 6 in 1 .. 100
+    param a : real = 0.9 in 0.001 .. 1
+    param rate : frequency = 0.01 h^-1
+    param window : time = 100 h
+    param sure : real = 0.95 in 0 .. 0.999999
+    param saving : time = 60 s in 1 s .. 1 day
+    param mean : time = 3 h in 1 minute .. 1 year
+    param shift : real = 1 in 0.1 .. 10
+    let job = checkpointing(mtbf = mean, save = saving)
+    let moved = job with { interval = sqrt(2 * saving * mean) * shift }
+    output up : real = enough_up(a, n, needed)
+    output stock : int = spares(rate, window, sure)
+    output goodput : real = job.goodput
+    output shifted : real = moved.goodput
+    output supplies in h^-1 = six.supply.stop_rate
+    param life : time = 5 year in 1 minute .. 100 year
+    param rate_of : frequency = 8 %/year in 0.0001 %/year .. 100 %/year
+    let owned = ownership(lifetime = life, write_off = annuity, interest = rate_of)
+    output annuity in year^-1 = owned.rate
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def ask(tmp_path_factory: pytest.TempPathFactory) -> hwdsl.Evaluator:
+    path: Path = tmp_path_factory.mktemp("reliability") / "ask.hw"
+    path.write_text(TEXT)
+    return hwdsl.load(path, compiled=False).ask
+
+
+@pytest.mark.parametrize(
+    ("n", "needed", "a"), [(8, 6, 0.9), (4, 4, 0.5), (72, 64, 0.97), (1, 1, 1.0)]
+)
+def test_enough_up_is_the_binomial_tail(
+    ask: hwdsl.Evaluator, n: int, needed: int, a: float
+) -> None:
+    tail = sum(math.comb(n, k) * a**k * (1 - a) ** (n - k) for k in range(needed, n + 1))
+    assert ask(n=n, needed=needed, a=a).up == pytest.approx(tail, rel=1e-12)
+
+
+@pytest.mark.parametrize(("rate", "sure"), [(0.01, 0.5), (0.05, 0.95), (0.3, 0.999), (0.0, 0.9)])
+def test_spares_are_the_fewest_that_suffice(ask: hwdsl.Evaluator, rate: float, sure: float) -> None:
+    mean = rate * 100
+
+    def below(k: int) -> float:
+        return sum(math.exp(-mean) * mean**i / math.factorial(i) for i in range(k + 1))
+
+    stock = int(ask(rate=rate, sure=sure).stock)
+    assert below(stock) >= sure
+    assert stock == 0 or below(stock - 1) < sure
+
+
+def test_youngs_interval_is_the_best(ask: hwdsl.Evaluator) -> None:
+    best = ask(saving=60, mean=3).goodput
+    around = ask.sweep(shift=np.linspace(0.2, 5, 97))["shifted"]
+    assert best >= around.max() - 1e-12
+    assert best == pytest.approx(1 - math.sqrt(2 * 60 / 10800), rel=1e-12)
+
+
+def test_redundant_supplies_fail_together_as_a_chain_says(ask: hwdsl.Evaluator) -> None:
+    """The mean time to the third of six failures, by a Markov chain."""
+    fail, mend = 1 / 100_000, 1 / 24
+    # time to absorption from k failed: t_k = (1 + up t_{k+1} + down t_{k-1}) / (up + down)
+    m, b = np.zeros((3, 3)), np.ones(3)
+    for k in range(3):
+        up, down = (6 - k) * fail, k * mend
+        m[k, k] = up + down
+        if k < 2:
+            m[k, k + 1] = -up
+        if k > 0:
+            m[k, k - 1] = -down
+    expected = 1 / np.linalg.solve(m, b)[0]
+    assert ask().supplies == pytest.approx(expected, rel=0.01)
+
+
+def test_an_annuity_pays_price_and_interest(ask: hwdsl.Evaluator) -> None:
+    """A continuous payment stream discounted at the interest is worth the price."""
+    found = ask(life=5, rate_of=8).annuity
+    times = np.linspace(0, 5, 200_001)
+    paid = found * np.exp(-0.08 * times)
+    assert np.trapezoid(paid, times) == pytest.approx(1, rel=1e-8)
