@@ -295,6 +295,24 @@ def test_the_right_model_differs_only_where_the_tool_errs(case: Any, described: 
         assert result.package_once == pytest.approx(wanted["package_NRE_usd"], rel=1e-9)
 
 
+@pytest.mark.parametrize("carrier", ["none", "fan_out_shipped", "silicon"])
+def test_the_library_has_their_numbers(carrier: str, described: Any) -> None:
+    """Components of the library and those made of the file's constants give the same."""
+    constants = document("chiplet_actuary_package").get("parameters")
+    if not constants:
+        pytest.skip("HWDSL_REFERENCE_DATA holds no cost_cases/chiplet_actuary_package.json")
+    ours, theirs = model("chiplet_actuary"), described("chiplet_actuary_package")
+    name = {"none": "bare", "fan_out_shipped": "spread", "silicon": "sliced"}[carrier]
+    for node in constants["nodes"]:
+        left = ours.split(node=f"N{node}", interposer=carrier, as_shipped=True, volume=1000)
+        right = theirs.split(
+            node=f"n{node}", carrier=name, chiplets=4, overhead=0.1, distinct=True,
+            as_shipped=True, volume=1000,
+        )  # fmt: skip
+        same = [o.name for o in ours.split.spec.outputs]
+        agree({n: left[n] for n in same}, {n: right[n] for n in same}, rel=1e-12)
+
+
 # --- the model on its own -----------------------------------------------------------------------
 
 
