@@ -35,7 +35,8 @@ from hwdsl.codegen.text import canonical
 FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O3", "-march=native",
          "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")  # fmt: skip
 MODULE_FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O1", "-w")
-SOURCES = ("emit.py", "printer.py", "shape.py", "memo.py", "build.py", "ir.py")
+SOURCES = ("emit.py", "printer.py", "region.py", "branches.py", "shape.py", "memo.py", "build.py",
+           "ir.py")  # fmt: skip
 NO_COMPILE, ABORT_ON_MISS = "HWDSL_NO_COMPILE", "HWDSL_ABORT_ON_CACHE_MISS"
 
 

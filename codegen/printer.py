@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from hwdsl.codegen.ir import Op
 
@@ -34,11 +34,13 @@ def weight(op: Op, sizes: Sequence[int]) -> int:
 
 
 def statements(
-    name: str, op: Op, args: Sequence[str], table: str, sizes: Sequence[int]
-) -> list[str]:
+    name: str, op: Op, args: Sequence[str], table: str, sizes: Sequence[int],
+    far: Collection[str] = (),
+) -> list[str]:  # fmt: skip
     """C lines that define `name`, a `const double`, as the value of an operation.
 
-    `table` is the prefix of the tables' names and `sizes` the tables' lengths.
+    `table` is the prefix of the tables' names and `sizes` the tables' lengths. Codes in `far` are
+    calls of functions compiled apart.
     """
     code = op.code
     if code in INFIX:
@@ -58,7 +60,8 @@ def statements(
         return [f"const double {name} = {table}{op.index}[hw_index({args[0]}, {last})];"]
     if code == "bucket":
         return _bucket(name, args[0], f"{table}{op.index}", sizes[op.index])
-    return [f"const double {name} = hw_{code}({', '.join(args)});"]
+    function = f"hw_far_{code}" if code in far else f"hw_{code}"
+    return [f"const double {name} = {function}({', '.join(args)});"]
 
 
 def _chain(name: str, function: str, args: Sequence[str]) -> list[str]:

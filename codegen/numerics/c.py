@@ -164,6 +164,13 @@ _C_HEAD = """\
 #include <stdint.h>
 #include <string.h>
 
+/* A call that is not inlined keeps its loop from becoming vector code. */
+#if defined(__GNUC__)
+#define HW_INLINE static inline __attribute__((always_inline))
+#else
+#define HW_INLINE static inline
+#endif
+
 static inline uint64_t hw__bits(double x) { uint64_t w; memcpy(&w, &x, sizeof w); return w; }
 static inline double hw__real(uint64_t w) { double x; memcpy(&x, &w, sizeof x); return x; }
 """
@@ -175,7 +182,7 @@ def _function(code: str, formula: Formula, rows: dict[str, Sequence[float]]) -> 
     result = formula(writer, *(Term(writer, name) for name in names))
     operands = ", ".join(f"double {name}" for name in names)
     body = "\n".join([*writer.lines, f"    return {result.text};"])
-    return f"static inline double hw_{code}({operands})\n{{\n{body}\n}}\n"
+    return f"HW_INLINE double hw_{code}({operands})\n{{\n{body}\n}}\n"
 
 
 def _c_source() -> str:
@@ -189,4 +196,17 @@ def _c_source() -> str:
 
 
 C_SOURCE: str = _c_source()
-"""C definitions of `static inline double hw_<code>(double, …)` for every elementwise code."""
+"""C definitions of inline functions `double hw_<code>(double, …)` for every elementwise code."""
+
+
+def apart(code: str) -> str:
+    """The definition of `hw_far_<code>`: the same function, compiled once for all who call it.
+
+    Gcc makes it for vectors as well, so that loops which call it still become vector code.
+    """
+    names = "abc"[: ARITY[code]]
+    operands = ", ".join(f"double {n}" for n in names)
+    return (
+        f"HW_FAR double hw_far_{code}({operands});\n"
+        f"HW_FAR double hw_far_{code}({operands}) {{ return hw_{code}({', '.join(names)}); }}"
+    )

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from strategies import columns_for, equal, graphs
 
-from hwdsl.codegen import emit as emitting
+from hwdsl.codegen import region as emitting
 from hwdsl.codegen.build import build
 from hwdsl.codegen.emit import TILE, emit
 from hwdsl.codegen.ir import BOOL, INT, Builder

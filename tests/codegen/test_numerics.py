@@ -76,7 +76,7 @@ def samples(code):
 def test_every_elementwise_code_is_there():
     assert sorted(ARRAY) == ELEMENTWISE == sorted(numerics.ARITY)
     for code in ELEMENTWISE:
-        assert f"static inline double hw_{code}(" in C_SOURCE
+        assert f"HW_INLINE double hw_{code}(" in C_SOURCE
 
 
 @pytest.mark.parametrize("code", ELEMENTWISE)
