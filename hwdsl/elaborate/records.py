@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from attrs import evolve
+
 from hwdsl.elaborate.machine import Machine, as_component
 from hwdsl.elaborate.selection import merge, merge_components
 from hwdsl.elaborate.values import (
@@ -203,8 +205,13 @@ def with_lets(m: Machine, env: Env, lets: Sequence[ast.Let]) -> Env:
 
 def find(m: Machine, record: Record, name: str) -> Definition | None:
     """Where the record's member gets its value, and what amends it there."""
+    return _find(m, record, name, 0)
+
+
+def _find(m: Machine, record: Record, name: str, start: int) -> Definition | None:
+    """The definition among the layers from `start` on."""
     amendments: list[Layer] = []
-    for layer in record.layers:
+    for at, layer in enumerate(record.layers[start:], start):
         for entry in layer.block.entries.get(name, ()):
             env = env_of(m, record, layer)
             node = entry.node
@@ -221,17 +228,44 @@ def find(m: Machine, record: Record, name: str) -> Definition | None:
                 if node.default is not None:
                     return Definition(node.default, env, layer, tuple(amendments))
             else:
-                return Definition(node.value, env, layer, tuple(amendments))
+                slot = _slot(m, record, name, at + 1)
+                return Definition(node.value, env, layer, tuple(amendments), slot)
         if name == "count" and layer.count is not None:
             return Definition(layer.count, layer.env, layer, tuple(amendments))
     return None
+
+
+def _slot(m: Machine, record: Record, name: str, start: int) -> tuple[Layer, ...]:
+    """What the layers from `start` on say of the count of a part, for a value put in its place."""
+    entries = (e for x in record.layers[start:] for e in x.block.entries.get(name, ()))
+    if not any(isinstance(e.node, ast.Part) for e in entries):
+        return ()
+    below = _find(m, record, name, start)
+    if below is None:
+        return ()
+    counts = [
+        evolve(layer, block=Block({"count": entry}, lets=layer.block.lets))
+        for layer in below.amendments
+        if (entry := layer.block.entries.get("count")) is not None
+    ]
+    if isinstance(below.node, ast.Part) and below.node.count is not None:
+        counts.append(Layer(Block({}), below.env, own=False, count=below.node.count))
+    return (*counts, *below.slot)
+
+
+def _in_slot(m: Machine, value: Component, slot: tuple[Layer, ...]) -> Component:
+    """A component in a part's place: as many as the slot holds, unless it says how many it is."""
+    if isinstance(value, Merged):
+        alternatives = [_in_slot(m, a, slot) for a in value.alternatives]
+        return merge_components(m, value.selector, alternatives, value.span)
+    return Record(value.kind, (*value.layers, *slot), value.name, value.path, value.span)
 
 
 def shared_definition(m: Machine, component: Component, name: str) -> Definition | None:
     """The definition in a kind's text that all alternatives use without amendments, if any."""
     if isinstance(component, Record):
         found = find(m, component, name)
-        if found is None or found.layer.kind is None or found.amendments:
+        if found is None or found.layer.kind is None or found.amendments or found.slot:
             return None
         return found
     first = shared_definition(m, component.alternatives[0], name)
@@ -280,7 +314,7 @@ def _define(m: Machine, found: Definition, env: Env, of: Component, name: str, s
     value = m.evaluate(found.node, env)
     if isinstance(value, Record) and value.path == value.kind.name and found.layer.kind is None:
         value.path = f"{of.path}.{name}"
-    return value
+    return _in_slot(m, as_component(value), found.slot) if found.slot else value
 
 
 def missing(of: Component, name: str, span: Span) -> MissingValue:

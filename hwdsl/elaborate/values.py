@@ -230,12 +230,16 @@ class Layer:
 
 @frozen(eq=False)
 class Definition:
-    """Where a member gets its value: an expression, a part or `unknown`, then amendments."""
+    """Where a member gets its value: an expression, a part or `unknown`, then amendments.
+
+    `slot` is what the text below says of the count, if a part is replaced by a value.
+    """
 
     node: ast.Expr | ast.Part | ast.Unknown
     env: Env
     layer: Layer
     amendments: tuple[Layer, ...]
+    slot: tuple[Layer, ...] = ()
 
 
 @define(eq=False)

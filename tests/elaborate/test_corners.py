@@ -430,3 +430,46 @@ def test_what_takes_too_many_steps_is_refused() -> None:
         patch.setattr("hwdsl.elaborate.machine.MAX_STEPS", 20_000)
         assert [n for n, _ in failures(text)] == ["too-large"]
     assert time.perf_counter() - start < 10
+
+
+SLOTS = """
+kind mem { bw : data / time }
+mem S { bw = 1 TB/s }
+mem F { bw = 4 TB/s }
+kind chip { mem m[6] : S, let all = m.bw * m.count }
+chip X { }
+chip Y : X { m.count = 10 }
+"""
+
+
+def test_a_part_replaced_by_a_component_keeps_its_count() -> None:
+    text = (
+        SLOTS
+        + """
+    evaluator e {
+        choice c : mem in [S, F] = F
+        param n : int = 3 in 1 .. 9
+        output a in TB/s = (X with { m = F }).all
+        output b in TB/s = (Y with { m = F }).all
+        output chosen in TB/s = (Y with { m = c }).all
+        output made in TB/s = chip(m = c).all
+        output own in TB/s = (Y with { m = F with { count = n } }).all
+        output taken in TB/s = (X with { m = Y.m }).all
+        output after in TB/s = (Y with { m = F } with { m.count = 2 }).all
+        output before in TB/s = (X with { m.count = n } with { m = c }).all
+        let more = X with { m { let k = n + 1, count = k } }
+        output block in TB/s = (more with { m = S } with { m = c }).all
+    }"""
+    )
+    assert {n: v / 1e12 for n, v in run(text).items()} == {
+        "a": 24,
+        "b": 40,
+        "chosen": 40,
+        "made": 24,
+        "own": 12,
+        "taken": 10,
+        "after": 8,
+        "before": 12,
+        "block": 16,
+    }
+    assert run(text, c=0)["chosen"] == 10e12
