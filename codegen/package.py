@@ -1,7 +1,7 @@
 """Writing compiled evaluators as a module that needs nothing of hwdsl: NumPy is enough.
 
 `write_package` puts into a folder: `NAME.py` (a small loader), `NAME.pyi` (its types),
-`_NAME.<ext>` (the kernels), `_NAME.json` (the specs) and `_hwdsl_runtime.py`.
+`_NAME.<ext>` (the kernels), `_NAME.json` (the specs) and the folder `_hwdsl_runtime`.
 """
 
 from __future__ import annotations
@@ -33,17 +33,20 @@ import sys
 _here = pathlib.Path(__file__).parent
 
 
-def _load(name, loader):
-    spec = importlib.util.spec_from_file_location(name, loader.path, loader=loader)
+def _load(name, loader, folder=None):
+    spec = importlib.util.spec_from_file_location(
+        name, loader.path, loader=loader, submodule_search_locations=folder and [folder]
+    )
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     loader.exec_module(module)
     return module
 
 
+_folder = str(_here / {runtime!r})
+_name = __name__ + "._runtime"
 _runtime = _load(
-    __name__ + "._runtime",
-    importlib.machinery.SourceFileLoader(__name__ + "._runtime", str(_here / {runtime!r})),
+    _name, importlib.machinery.SourceFileLoader(_name, _folder + "/__init__.py"), _folder
 )
 _kernels = _load(
     __name__ + ".{module}",
@@ -73,17 +76,18 @@ def write_package(
     kernels = build(graphs, cache_dir=cache_dir)
     ordered = [specs[g] for g in graphs]
     extension = f"_{name}{sysconfig.get_config_var('EXT_SUFFIX') or '.so'}"
-    runtime = (resources.files("hwdsl.codegen") / "runtime.py").read_text("utf-8")
+    runtime = resources.files("hwdsl.codegen.runtime")
+    sources = sorted(x.name for x in runtime.iterdir() if x.name.endswith(".py"))
     texts = {
         f"{name}.py": _LOADER.format(
             names=", ".join(graphs), module=MODULE, extension=extension,
-            specs=f"_{name}.json", runtime=f"{RUNTIME}.py",
+            specs=f"_{name}.json", runtime=RUNTIME,
         ),
         f"{name}.pyi": stub(ordered),
         f"_{name}.json": json.dumps([json.loads(s.to_json()) for s in ordered], indent=1) + "\n",
-        f"{RUNTIME}.py": runtime,
+        **{f"{RUNTIME}/{x}": (runtime / x).read_text("utf-8") for x in sources},
     }  # fmt: skip
-    folder.mkdir(parents=True, exist_ok=True)
+    (folder / RUNTIME).mkdir(parents=True, exist_ok=True)
     for file, text in texts.items():
         (folder / file).write_text(text, "utf-8")
     fresh = folder / f"{extension}.new"  # never write into a file a process has loaded

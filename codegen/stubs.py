@@ -40,6 +40,8 @@ def _evaluator(spec: Spec) -> str:
     for o in outputs:
         lines += ["    @property", f"    def {o.name}(self) -> {_answer(o)}:"]
         lines.append(f"        {_doc(o.doc, o.scale.unit)}")
+    for name in dict.fromkeys(o.name.partition(".")[0] for o in spec.outputs if "." in o.name):
+        lines += ["    @property", f"    def {name}(self) -> dict[str, Any]: ..."]
     lines.append(_RESULT)
     params = [p for p in spec.params if _usable(p.name)]
     one = ["self", *(["*"] if params else []), *(_argument(p, _given(p)) for p in params)]

@@ -235,7 +235,10 @@ class _Tree:
             keep = terms
         unit = _common(terms, step, like)
         for term in keep:
-            left = f"{term.written or _short(term.step, owner)} = {_multiple(term, step, unit)}"
+            left = f"{_short(term.step, owner)} = {term.step.shown()}"
+            if len(terms) > 1 or not term.written:
+                name = term.written or _short(term.step, owner)
+                left = f"{name} = {_multiple(term, step, unit)}"
             fitting = unit if not (term.text or term.written) else None
             yield from self._step(
                 term.step, left, depth, indent, parts[id(term)], fitting, term=True, owner=owner

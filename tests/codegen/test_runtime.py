@@ -8,11 +8,13 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from hwdsl.codegen import runtime
 from hwdsl.codegen.build import build
 from hwdsl.codegen.ir import BOOL, INT, Builder
 from hwdsl.codegen.kernel import InterpreterKernel
-from hwdsl.codegen.runtime import Evaluator, Output, Param, Rule, Scale, Spec, parse_quantity
+from hwdsl.codegen.runtime import Evaluator, Output, Param, Rule, Scale, Spec, parse_quantity, plan
+from hwdsl.codegen.runtime import spec as spec_module
+from hwdsl.codegen.runtime import sweep as sweep_module
+from hwdsl.codegen.stubs import stub
 
 RATE = {"data": 1.0, "time": -1.0}
 UNITS = {
@@ -247,7 +249,7 @@ def test_chunks_are_the_sweep_in_parts(machine):
 
 
 def test_many_points_on_threads(machine, monkeypatch):
-    monkeypatch.setattr(runtime, "CHUNK", 1000)
+    monkeypatch.setattr(plan, "CHUNK", 1000)
     seen = []
     s = machine.sweep(
         width=np.linspace(1, 9, 101), chips=range(1, 65), memory=["HBM3", "HBM4"],
@@ -261,7 +263,7 @@ def test_many_points_on_threads(machine, monkeypatch):
 
 
 def test_an_interrupt_stops_between_chunks(monkeypatch):
-    monkeypatch.setattr(runtime, "CHUNK", 10)
+    monkeypatch.setattr(plan, "CHUNK", 10)
     ran = []
 
     class Slow:
@@ -347,7 +349,7 @@ def test_a_package_that_is_not_there_is_named(machine, name, monkeypatch):
     def missing(module):
         raise ModuleNotFoundError(f"No module named {module!r}", name=module)
 
-    monkeypatch.setattr(runtime.importlib, "import_module", missing)
+    monkeypatch.setattr(sweep_module.importlib, "import_module", missing)
     method = {"pyarrow": "to_arrow"}.get(name, f"to_{name}")
     with pytest.raises(ModuleNotFoundError, match=rf"{method} needs {name}: pip install {name}"):
         getattr(machine.sweep(width=[1.0]), method)()
@@ -388,5 +390,21 @@ def test_a_call_of_plain_numbers_takes_the_short_way(machine, monkeypatch):
         raise AssertionError("not in a plain call")
 
     monkeypatch.setattr(Evaluator, "base", slow)
-    monkeypatch.setattr(runtime, "Fraction", slow)
+    monkeypatch.setattr(spec_module, "Fraction", slow)
     assert machine(width=2.0, chips=4).time == expected
+
+
+def test_a_vector_is_a_dictionary_at_a_point_and_an_axis_of_a_sweep():
+    b = Builder()
+    x = b.param("x")
+    outputs = [("t.gpu", x), ("t.cpu", b.op("mul", x, x)), ("y", x)]
+    kernel = InterpreterKernel(b.finish(outputs))
+    unit = Scale("ms", "1/1000")
+    spec = Spec("e", (Param("x", default=1.0),), tuple(Output(name, unit) for name, _ in outputs))
+    evaluator = Evaluator(spec, kernel)
+    assert evaluator(x=2.0).t == {"gpu": 2000.0, "cpu": 4000.0}
+    assert evaluator(x=2.0)["t.cpu"] == 4000.0
+    sweep = evaluator.sweep(x=[1.0, 3.0])
+    assert sweep.t.shape == (2, 2)
+    assert sweep["t"].tolist() == [[1000.0, 1000.0], [3000.0, 9000.0]]
+    assert "def t(self) -> dict[str, Any]" in stub([spec])

@@ -1,0 +1,20 @@
+"""Calling compiled kernels from Python: one point, or a sweep over many.
+
+This folder stands alone (standard library and NumPy), because `hwdsl compile -o` puts a copy of it
+beside the modules it writes. A `Spec`, plain JSON, says what the params, outputs and rules are;
+a `Kernel` computes in base units; an `Evaluator` stands between them and the user, who gives and
+gets values in the units the description declares.
+"""
+
+from .evaluator import Evaluator
+from .kernel import Axis, CompiledKernel, Floats, Kernel, Words
+from .plan import Plan, Progress
+from .result import Result
+from .spec import Output, Param, Rule, Scale, Spec, load_specs, parse_quantity
+from .sweep import Sweep
+
+__all__ = [
+    "Axis", "CompiledKernel", "Evaluator", "Floats", "Kernel", "Output", "Param", "Plan",
+    "Progress", "Result", "Rule", "Scale", "Spec", "Sweep", "Words", "load_specs",
+    "parse_quantity",
+]  # fmt: skip

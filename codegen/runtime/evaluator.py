@@ -1,0 +1,184 @@
+"""A question with free params: values in declared units go in, results come out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from .kernel import Floats, Kernel
+from .plan import Plan, Progress
+from .result import Result
+from .spec import Param, Spec, hint, is_float, parse_quantity
+from .sweep import Sweep
+
+
+class Evaluator:
+    """A question with free params: call it with values, or sweep it over many."""
+
+    def __init__(
+        self, spec: Spec, kernel: Kernel,
+        convert: Callable[[str, Param], float] | None = None,
+    ) -> None:  # fmt: skip
+        self.spec, self.kernel = spec, kernel
+        self.__name__, self.__doc__ = spec.name, spec.doc
+        self._convert = convert
+        self._defaults = [p.default for p in spec.params]
+        self._needed = frozenset(p.name for p in spec.params if p.default is None)
+        self._slots = {
+            p.name: (k, *p.scale.parts(), p.low, p.high, _plain_types(p))
+            for k, p in enumerate(spec.params)
+        }
+
+    def __call__(self, **given: Any) -> Result:
+        """Evaluate one point; what is left out takes its default."""
+        values: list[Any] = self._defaults.copy()
+        for name, value in given.items():
+            slot = self._slots.get(name)
+            if slot is None:
+                self.param(name)
+                continue
+            k, up, down, offset, low, high, plain = slot
+            if type(value) in plain:
+                base = value * up / down + offset
+                if not low <= base <= high:
+                    raise self._bad(self.spec.params[k], f"{value} is out of range")
+            else:
+                base = self.base(self.spec.params[k], value)
+            values[k] = base
+        if self._needed and not self._needed <= given.keys():
+            self._default(min(self._needed - given.keys()))
+        return Result(self.spec, values, *self.kernel.point(values))
+
+    def sweep(
+        self, *, mode: str = "grid", zipped: Mapping[str, Any] | None = None,
+        progress: Progress | None = None, threads: int | None = None, **axes: Any,
+    ) -> Sweep:  # fmt: skip
+        """Evaluate all combinations of the values given (the last varies fastest).
+
+        With `mode="zip"`, or for those in `zipped`, columns of one length go together. Raises
+        ValueError for what does not fit. Uses all cores unless `threads` says how many.
+        """
+        return self.plan(mode=mode, zipped=zipped, **axes).run(progress, threads)
+
+    def iter_chunks(
+        self, size: int = 1 << 20, *, mode: str = "grid",
+        zipped: Mapping[str, Any] | None = None, **axes: Any,
+    ) -> Iterator[Sweep]:  # fmt: skip
+        """The sweep in parts of at most `size` points, one in memory at a time."""
+        return self.plan(mode=mode, zipped=zipped, **axes).iter_chunks(size)
+
+    def plan(
+        self, *, mode: str = "grid", zipped: Mapping[str, Any] | None = None, **axes: Any
+    ) -> Plan:
+        """The points of a sweep, nothing evaluated yet."""
+        if mode not in ("grid", "zip"):
+            raise ValueError(f"mode is grid or zip, not {mode!r}")
+        together = dict(zipped or {})
+        if mode == "zip":
+            together.update(axes)
+            axes = {}
+        columns = {n: self.column(self.param(n), v) for n, v in {**together, **axes}.items()}
+        lengths = {n: len(columns[n]) for n, v in together.items() if _many(v)}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"columns of different lengths: {lengths}")
+        dims = [(n, len(columns[n])) for n, v in axes.items() if _many(v)]
+        if lengths:
+            dims.insert(0, ("point", next(iter(lengths.values()))))
+        strides, stride = dict[str, int](), 1
+        for name, count in reversed(dims):
+            strides[name] = stride
+            stride *= count
+        placed = []
+        for p in self.spec.params:
+            column = columns.get(p.name)
+            column = np.array([self._default(p.name)]) if column is None else column
+            dim = "point" if p.name in lengths else p.name
+            placed.append((column, strides.get(dim, 1), len(column)))
+        return Plan(self, tuple(placed), stride, tuple(dims))
+
+    def param(self, name: str) -> Param:
+        """A param by name; ValueError with the closest name if there is none."""
+        slot = self._slots.get(name)
+        if slot is None:
+            raise ValueError(f"{self.spec.name} has no param {name}{hint(name, [*self._slots])}")
+        return self.spec.params[slot[0]]
+
+    def column(self, param: Param, value: Any) -> Floats:
+        """Values of a param in base units."""
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and param.kind == "real":
+            column = np.ascontiguousarray(param.scale.to_base(value.astype(np.float64).ravel()))
+            if not np.all((column >= param.low) & (column <= param.high)):
+                raise self._bad(param, "some of the values are out of range")
+        else:
+            cells = list(value) if _many(value) else [value]
+            column = np.array([self.base(param, v) for v in cells], np.float64)
+        if not len(column):
+            raise self._bad(param, "no values given")
+        return column
+
+    def base(self, param: Param, value: Any) -> float:
+        """One value in base units: a number, a text with a unit, a bool or a label."""
+        if hasattr(value, "to_base_units") and hasattr(value, "units"):
+            value = f"{value.magnitude} {value.units:~C}".replace("**", "^")
+        if param.kind == "choice":
+            if isinstance(value, str) and value in param.labels:
+                return float(param.labels.index(value))
+            raise self._bad(param, f"{value!r} is none of them")
+        if param.kind == "bool":
+            found = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0}.get(str(value))
+            if found is None:
+                raise self._bad(param, f"{value!r} is neither true nor false")
+            return found
+        if isinstance(value, str):
+            base = self._text(param, value)
+        elif isinstance(value, int | float | np.integer | np.floating) and not isinstance(
+            value, bool
+        ):
+            base = float(param.scale.to_base(float(value)))
+        else:
+            hint = "; give many values to sweep" if _many(value) else ""
+            raise self._bad(param, f"{value!r} is not a number or a text{hint}")
+        if not param.low <= base <= param.high:
+            raise self._bad(param, f"{value} is out of range")
+        if param.kind == "int" and base != math.floor(base):
+            raise self._bad(param, f"{value} is not whole")
+        return base
+
+    def _text(self, param: Param, text: str) -> float:
+        try:
+            if self._convert is not None:
+                return self._convert(text, param)
+            number, dims = parse_quantity(text, self.spec.units)
+        except ValueError as error:
+            raise self._bad(param, str(error)) from None
+        if not dims and is_float(text):
+            return float(param.scale.to_base(number))
+        if dims != dict(param.scale.dims):
+            raise self._bad(param, f"{text} has the wrong dimension")
+        return number
+
+    def _default(self, name: str) -> float:
+        param = self.param(name)
+        if param.default is None:
+            raise self._bad(param, "a value is needed")
+        return param.default
+
+    def _bad(self, param: Param, what: str) -> ValueError:
+        return ValueError(f"{self.spec.name}.{param.name}: {what}; it is {param.describe()}")
+
+    def __repr__(self) -> str:
+        return f"<evaluator {self.spec.name}({', '.join(self._slots)})>"
+
+
+def _plain_types(param: Param) -> tuple[type, ...]:
+    """Types whose values need no more than a look at the range."""
+    if param.labels:
+        return ()
+    return {"real": (float, int), "int": (int,)}.get(param.kind, ())
+
+
+def _many(value: Any) -> bool:
+    return not isinstance(value, str) and (np.ndim(value) > 0 or isinstance(value, range))

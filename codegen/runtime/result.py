@@ -1,0 +1,73 @@
+"""The answers at one point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .spec import UNDEFINED, Output, Spec, hint, labels_of, required
+
+
+class Result:
+    """The answers at one point: attributes in declared units, `feasible`, `violations`.
+
+    An output that is a vector is a dictionary by label; its elements are `result["name.label"]`.
+    """
+
+    __slots__ = ("_outputs", "_spec", "_values", "_words")
+
+    def __init__(
+        self, spec: Spec, values: Sequence[float], outputs: Sequence[float], words: Sequence[int]
+    ) -> None:
+        self._spec, self._values, self._outputs, self._words = spec, values, outputs, words
+
+    def __getattr__(self, name: str) -> Any:
+        for info, value in zip(self._spec.outputs, self._outputs, strict=True):
+            if info.name == name:
+                return _shown(info, value)
+        vector = labels_of(self._spec, name)
+        if vector:
+            return {label: self[f"{name}.{label}"] for label in vector}
+        known = [o.name for o in self._spec.outputs]
+        raise AttributeError(f"{self._spec.name} has no output {name}{hint(name, known)}")
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return getattr(self, name)
+        except AttributeError as error:
+            raise KeyError(str(error)) from None
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The point: every param in its declared unit."""
+        pairs = zip(self._spec.params, self._values, strict=True)
+        return {p.name: p.show(v) for p, v in pairs}
+
+    @property
+    def violations(self) -> list[str]:
+        """The names of all rules broken here, warnings too; `undefined` if an output is NaN."""
+        names = [*(r.name for r in self._spec.rules), UNDEFINED]
+        return [n for b, n in enumerate(names) if self._words[b // 64] >> b % 64 & 1]
+
+    @property
+    def feasible(self) -> bool:
+        """Whether no `require` is broken and every output is a number."""
+        masks = zip(self._words, required(self._spec), strict=True)
+        return not any(word & mask for word, mask in masks)
+
+    def __repr__(self) -> str:
+        cells = []
+        for info, value in zip(self._spec.outputs, self._outputs, strict=True):
+            shown = _shown(info, value)
+            number = shown if isinstance(shown, str) else f"{shown:.6g}"
+            cells.append(f"{info.name}={number} {info.scale.unit}".rstrip())
+        cells.append(f"feasible={self.feasible}")
+        if self.violations:
+            cells.append(f"violations={self.violations}")
+        return f"Result({', '.join(cells)})"
+
+
+def _shown(info: Output, value: float) -> Any:
+    if info.labels and 0 <= value < len(info.labels):
+        return info.labels[int(value)]
+    return info.scale.from_base(value)

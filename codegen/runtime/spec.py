@@ -1,0 +1,221 @@
+"""What a kernel is about: params, outputs and rules with their units, as plain JSON.
+
+`base = value * factor + offset`; factors are exact, written `"1000000000"` or `"1/100"`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+UNDEFINED = "undefined"
+"""The rule that is broken where an output is not a number."""
+
+
+@cache
+def _ratio(factor: str) -> tuple[float, float]:
+    """Numerator and denominator; one number and 1 if they are beyond float64."""
+    exact = Fraction(factor)
+    try:
+        return float(exact.numerator), float(exact.denominator)
+    except OverflowError:
+        return float(exact), 1.0
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A unit: its label, dimension (base name to exponent) and exact factor to base units."""
+
+    unit: str = ""
+    factor: str = "1"
+    offset: float = 0.0
+    dims: Mapping[str, float] = field(default_factory=dict)
+
+    def parts(self) -> tuple[float, float, float]:
+        """Numerator, denominator and offset."""
+        return *_ratio(self.factor), self.offset
+
+    def to_base(self, value: Any) -> Any:
+        """A number or array in base units."""
+        up, down, offset = self.parts()
+        return value * up / down + offset
+
+    def from_base(self, value: Any) -> Any:
+        """A number or array in this unit."""
+        up, down, offset = self.parts()
+        return (value - offset) * down / up
+
+
+@dataclass(frozen=True)
+class Param:
+    """A free input; bounds and default in base units; `kind` is real, int, bool or choice."""
+
+    name: str
+    kind: str = "real"
+    scale: Scale = field(default_factory=Scale)
+    default: float | None = None
+    low: float = -math.inf
+    high: float = math.inf
+    labels: tuple[str, ...] = ()
+    doc: str = ""
+    uniform: bool = False
+
+    def describe(self) -> str:
+        """Its unit and range, or its cases."""
+        if self.kind == "choice":
+            return "one of " + ", ".join(self.labels)
+        if self.kind == "bool":
+            return "true or false"
+        low, high = (f"{self.scale.from_base(v):.12g}" for v in (self.low, self.high))
+        text = f"{self.kind} in {low} .. {high} {self.scale.unit}".rstrip()
+        return text if math.isfinite(self.low) or math.isfinite(self.high) else (
+            f"{self.kind} [{self.scale.unit or 'no unit'}]"
+        )  # fmt: skip
+
+    def show(self, value: float) -> Any:
+        """A base value as the user reads it."""
+        if self.kind == "choice":
+            return self.labels[int(value)]
+        if self.kind == "bool":
+            return bool(value)
+        return int(value) if self.kind == "int" else self.scale.from_base(value)
+
+
+@dataclass(frozen=True)
+class Output:
+    """An answer; `labels` name the cases of one that is an enum case."""
+
+    name: str
+    scale: Scale = field(default_factory=Scale)
+    labels: tuple[str, ...] = ()
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule that depends on params: `severity` is `require` or `warn`."""
+
+    name: str
+    severity: str = "require"
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Everything about a kernel that a user needs; `units` are those that texts may use."""
+
+    name: str
+    params: tuple[Param, ...]
+    outputs: tuple[Output, ...]
+    rules: tuple[Rule, ...] = ()
+    units: Mapping[str, Scale] = field(default_factory=dict)
+    doc: str = ""
+
+    def to_json(self) -> str:
+        """As JSON; infinite bounds are left out."""
+        return json.dumps(_plain(asdict(self)), indent=1, sort_keys=True, allow_nan=False)
+
+    @staticmethod
+    def from_json(text: str) -> Spec:
+        """The spec back."""
+        return _spec(json.loads(text))
+
+
+def load_specs(text: str) -> list[Spec]:
+    """The specs of a module, in the order of its kernels."""
+    return [_spec(data) for data in json.loads(text)]
+
+
+def _spec(data: Mapping[str, Any]) -> Spec:
+    return Spec(
+        data["name"],
+        tuple(Param(**_scaled(p)) for p in data["params"]),
+        tuple(Output(**_scaled(o)) for o in data["outputs"]),
+        tuple(Rule(**r) for r in data["rules"]),
+        {name: Scale(**u) for name, u in data["units"].items()},
+        data["doc"],
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        infinite = [k for k, v in value.items() if isinstance(v, float) and not math.isfinite(v)]
+        return {k: _plain(v) for k, v in value.items() if k not in infinite}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return value
+
+
+def _scaled(data: Mapping[str, Any]) -> dict[str, Any]:
+    labels = tuple(data["labels"])
+    return {**data, "labels": labels, "scale": Scale(**data["scale"])}
+
+
+def required(spec: Spec) -> tuple[int, ...]:
+    """Per word, the bits that make a point infeasible."""
+    masks = [0] * (len(spec.rules) // 64 + 1)
+    for b, severity in enumerate([*(r.severity for r in spec.rules), "require"]):
+        if severity == "require":
+            masks[b // 64] |= 1 << b % 64
+    return tuple(masks)
+
+
+def hint(name: str, known: Sequence[str]) -> str:
+    """What to say behind a name that there is not: the closest, or all there are."""
+    close = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean {close[0]}?" if close else f"; it has {', '.join(known) or 'none'}"
+
+
+def labels_of(spec: Spec, name: str) -> list[str]:
+    """The labels of an output that is a vector: its elements are the outputs `name.label`."""
+    split = (o.name.partition(".") for o in spec.outputs)
+    return [label for base, dot, label in split if dot and base == name]
+
+
+# --- texts with units ------------------------------------------------------------------------
+
+
+def parse_quantity(text: str, units: Mapping[str, Scale]) -> tuple[float, dict[str, float]]:
+    """`"4.8 TB/s"` as a number in base units and its dimension; ValueError if it is none."""
+    text = text.strip()
+    end = len(text)
+    while end and not is_float(text[:end]):
+        end -= 1
+    if not end:
+        raise ValueError(f"{text!r} does not start with a number")
+    number, rest = float(text[:end].replace("_", "")), text[end:].strip()
+    if not rest:
+        return number, {}
+    if rest in units and units[rest].offset:
+        return units[rest].to_base(number), dict(units[rest].dims)
+    up, down, dims = Fraction(1), Fraction(1), dict[str, float]()
+    sign = 1
+    for part in rest.replace("*", " * ").replace("/", " / ").split():
+        if part in "*/":
+            sign = -1 if part == "/" else 1
+            continue
+        name, _, power = part.partition("^")
+        if name not in units and name != "1":
+            close = difflib.get_close_matches(name, units, 1)
+            raise ValueError(f"no unit {name!r}" + (f"; did you mean {close[0]}?" if close else ""))
+        exponent = sign * int(power or "1")
+        unit = units.get(name, Scale())
+        factor = Fraction(unit.factor) ** exponent
+        up, down = up * factor.numerator, down * factor.denominator
+        for base, e in unit.dims.items():
+            dims[base] = dims.get(base, 0.0) + e * exponent
+    return float(Fraction(number) * up / down), {b: e for b, e in dims.items() if e}
+
+
+def is_float(text: str) -> bool:
+    """Whether a text is a finite number."""
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -1,0 +1,245 @@
+"""Many points evaluated: columns, the best of them, and tables for other packages."""
+
+from __future__ import annotations
+
+import importlib
+import operator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .kernel import Floats, Words
+from .result import Result
+from .spec import UNDEFINED, hint, labels_of, required
+
+if TYPE_CHECKING:
+    from .plan import Plan
+
+
+class Sweep:
+    """Many points evaluated: `sweep["throughput"]`, `.feasible`, `.best(…)`, `.to_arrow()`."""
+
+    def __init__(self, plan: Plan, columns: Sequence[Floats], words: Words) -> None:
+        self.plan, self.words = plan, words
+        self.spec = plan.evaluator.spec
+        self._columns = dict(zip((o.name for o in self.spec.outputs), columns, strict=True))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the grid's axes, in the order given."""
+        return tuple(n for _, n in self.plan.dims)
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The names of the grid's axes."""
+        return tuple(n for n, _ in self.plan.dims)
+
+    def __len__(self) -> int:
+        return self.plan.points
+
+    def __getitem__(self, key: str | int) -> Any:
+        """By name, an output's or a param's values in its declared unit, in the sweep's shape.
+
+        An output that is a vector has one more axis, over its labels. By number, the result at
+        that point; the last axis varies fastest.
+        """
+        if isinstance(key, str):
+            vector = labels_of(self.spec, key)
+            if vector:
+                columns = [self.column(f"{key}.{label}") for label in vector]
+                return np.stack(columns, axis=-1).reshape(*self.shape, len(vector))
+            return self.column(key).reshape(self.shape)
+        point = operator.index(key)  # a TypeError for what is neither
+        if not -len(self) <= point < len(self):
+            raise IndexError(f"point {point} of {len(self)}")
+        return self.result(point % len(self))
+
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        """An output's or a param's values, as `sweep[name]` has them."""
+        if name.startswith("_") or name == "spec":
+            raise AttributeError(name)
+        try:
+            found: NDArray[Any] = self[name]
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
+        return found
+
+    def column(self, name: str) -> NDArray[Any]:
+        """An output's or a param's values in its declared unit, a value per point."""
+        if name in self._columns:
+            info = next(o for o in self.spec.outputs if o.name == name)
+            found = self._columns[name]
+            return _labelled(found, info.labels) if info.labels else found
+        for p, (values, stride, count) in zip(self.spec.params, self.plan.axes, strict=True):
+            if p.name == name:
+                shown = np.array([p.show(v) for v in values.tolist()])
+                points = np.arange(self.plan.first, self.plan.first + len(self))
+                return shown[points // stride % count]
+        known = [*self._columns, *(p.name for p in self.spec.params)]
+        raise KeyError(f"{self.spec.name} has no {name}{hint(name, known)}")
+
+    @property
+    def feasible(self) -> NDArray[np.bool_]:
+        """Where no `require` is broken and every output is a number."""
+        masks = np.array(required(self.spec), np.uint64)
+        return np.asarray(~(self.words & masks).any(axis=1)).reshape(self.shape)
+
+    @property
+    def violations(self) -> dict[str, int]:
+        """How many points break each rule that any breaks, `undefined` included."""
+        names = [*(r.name for r in self.spec.rules), UNDEFINED]
+        counts = {n: int(np.count_nonzero(self._bit(b))) for b, n in enumerate(names)}
+        return {n: c for n, c in counts.items() if c}
+
+    def broken(self, rule: str) -> NDArray[np.bool_]:
+        """Where a rule is broken."""
+        names = [*(r.name for r in self.spec.rules), UNDEFINED]
+        if rule not in names:
+            raise KeyError(f"{self.spec.name} has no rule {rule}{hint(rule, names)}")
+        return self._bit(names.index(rule)).reshape(self.shape)
+
+    def _bit(self, bit: int) -> NDArray[np.bool_]:
+        mask = np.uint64(1 << bit % 64)
+        return np.asarray((self.words[:, bit // 64] & mask) != 0)
+
+    def result(self, point: int) -> Result:
+        """One of the points."""
+        at = point + self.plan.first
+        values = [float(v[at // s % c]) for v, s, c in self.plan.axes]
+        outputs = [float(o.scale.to_base(self._columns[o.name][point])) for o in self.spec.outputs]
+        return Result(self.spec, values, outputs, [int(w) for w in self.words[point]])
+
+    def best(self, maximize: str = "", *, minimize: str = "") -> Result:
+        """The feasible point with the most (or least) of an output; the first of equals.
+
+        Points where it is infinite are left out.
+        """
+        if bool(maximize) == bool(minimize):
+            raise ValueError("name one output, to maximize or to minimize")
+        values = self._objective(maximize or minimize, bool(maximize))
+        allowed = self._comparable([values])
+        return self.result(int(allowed[np.argmin(values[allowed])]))
+
+    def pareto(
+        self, *, maximize: str | Sequence[str] = (), minimize: str | Sequence[str] = ()
+    ) -> Sweep:
+        """The feasible points no other is at least as good as in all and better in one.
+
+        Points where one of the outputs is infinite are left out.
+        """
+        up, down = ([n] if isinstance(n, str) else list(n) for n in (maximize, minimize))
+        goals = [self._objective(n, True) for n in up] + [self._objective(n, False) for n in down]
+        if not goals:
+            raise ValueError("name outputs to maximize or to minimize")
+        allowed = self._comparable(goals)
+        return self.take(allowed[_front(np.stack([g[allowed] for g in goals], axis=1))])
+
+    def _comparable(self, goals: Sequence[Floats]) -> NDArray[np.int64]:
+        """The feasible points where all goals are finite; ValueError if there are none."""
+        feasible = np.flatnonzero(self.feasible)
+        if not len(feasible):
+            raise ValueError(f"none of the {len(self)} points is feasible: {self.violations}")
+        finite = feasible[np.all([np.isfinite(g[feasible]) for g in goals], axis=0)]
+        if not len(finite):
+            raise ValueError(f"no output asked for is finite at any of {len(feasible)} points")
+        return finite
+
+    def _objective(self, name: str, maximize: bool) -> Floats:
+        if name not in self._columns:
+            raise ValueError(f"{self.spec.name} has no output {name}{hint(name, [*self._columns])}")
+        return -self._columns[name] if maximize else self._columns[name]
+
+    def take(self, points: Sequence[int] | NDArray[Any]) -> Sweep:
+        """Some of the points, as a sweep of one dimension: their numbers, or a mask of bools."""
+        points = np.asarray(points)
+        if points.dtype == np.bool_:
+            points = np.flatnonzero(points)
+        elif not len(points):
+            points = points.astype(np.int64)
+        elif points.ndim != 1 or points.dtype.kind not in "iu":
+            raise TypeError("points are taken by a list of their numbers, or a mask of bools")
+        if len(points) and not (-len(self) <= points.min() and points.max() < len(self)):
+            raise IndexError(f"some of the points are outside the sweep of {len(self)}")
+        points = points % max(len(self), 1)
+        columns = [c[points] for c in self._columns.values()]
+        return Sweep(self.plan.part(points), columns, self.words[points])
+
+    def iter_chunks(self, size: int) -> Iterator[Sweep]:
+        """The points in parts of at most `size`."""
+        for start in range(0, len(self), size):
+            yield self.take(np.arange(start, min(start + size, len(self))))
+
+    def to_numpy(self) -> dict[str, NDArray[Any]]:
+        """Columns by name: params, outputs, `feasible`."""
+        names = [p.name for p in self.spec.params] + list(self._columns)
+        return {**{n: self.column(n) for n in names}, "feasible": self.feasible.ravel()}
+
+    def to_arrow(self) -> Any:
+        """A `pyarrow.Table`; units are in the fields' metadata."""
+        pa = _package("pyarrow", "to_arrow")
+        units = {p.name: p.scale.unit for p in self.spec.params}
+        units.update({o.name: o.scale.unit for o in self.spec.outputs})
+        arrays = {n: pa.array(c) for n, c in self.to_numpy().items()}
+        fields = [pa.field(n, a.type, metadata={"unit": units.get(n, "")})
+                  for n, a in arrays.items()]  # fmt: skip
+        return pa.table(list(arrays.values()), schema=pa.schema(fields))
+
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame`, a row per point."""
+        return _package("pandas", "to_pandas").DataFrame(self.to_numpy())
+
+    def to_polars(self) -> Any:
+        """A `polars.DataFrame`, a row per point."""
+        return _package("polars", "to_polars").DataFrame(self.to_numpy())
+
+    def to_xarray(self) -> Any:
+        """An `xarray.Dataset` with the grid's axes as coordinates."""
+        coordinates = {}
+        for p, (values, _, _) in zip(self.spec.params, self.plan.axes, strict=True):
+            if p.name in self.dims:
+                coordinates[p.name] = [p.show(v) for v in values.tolist()]
+        data = {n: (self.dims, self[n]) for n in self._columns}
+        dataset = _package("xarray", "to_xarray").Dataset
+        return dataset({**data, "feasible": (self.dims, self.feasible)}, coordinates)
+
+    def __repr__(self) -> str:
+        grid = " x ".join(f"{n} {d}" for d, n in self.plan.dims) or "1 point"
+        good = int(np.count_nonzero(self.feasible))
+        return f"<sweep of {self.spec.name}: {grid}, {good} of {len(self)} feasible>"
+
+
+def _package(name: str, method: str) -> Any:
+    """A package that only some users have; without it, how to get it."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise ModuleNotFoundError(
+            f"{method} needs {name}: pip install {name}, or all of them with 'hwdsl[frames]'",
+            name=name,
+        ) from None
+
+
+def _labelled(values: Floats, labels: Sequence[str]) -> NDArray[Any]:
+    names = np.array([*labels, ""])
+    inside = (values >= 0) & (values < len(labels))
+    return np.asarray(names[np.where(inside, values, len(labels)).astype(np.int64)])
+
+
+def _front(costs: Floats) -> NDArray[np.int64]:
+    """The rows that no row dominates (all at most, one less), in their order."""
+    order = np.lexsort(costs.T[::-1])
+    if costs.shape[1] == 1:
+        return np.flatnonzero(costs[:, 0] == costs[:, 0].min()) if len(costs) else order
+    kept: list[int] = []
+    front = np.empty((0, costs.shape[1]))
+    for k in order:
+        row = costs[k]
+        below = np.all(front <= row, axis=1) & np.any(front < row, axis=1)
+        if not below.any():
+            kept.append(int(k))
+            front = np.vstack([front, row])
+    return np.array(sorted(kept), np.int64)
