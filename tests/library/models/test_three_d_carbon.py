@@ -1,0 +1,101 @@
+"""Carbon of dies and packages against 3D-Carbon's own printed numbers, and its tables.
+
+Compared, to the 0.01 kg that it prints: dies whose metal layers are given, and packages whose area
+is, of organic multi-chip modules. Not compared: dies whose layers it guesses from their gates, and
+all that is stacked, bonded or on an interposer: neither is described.
+"""
+
+from typing import Any
+
+import pytest
+from reference import agree, cases, document, model
+
+TABLES = document("three_d_carbon").get("parameters", {})
+PRINTED = 0.005 * (1 + 1e-9)
+LAYERS = TABLES.get("configs/layer_config.json", {})
+GRIDS = TABLES.get("carbon_intensity/manufacturing_location.json", {})
+
+
+def compared(case: dict[str, Any]) -> dict[str, float]:
+    """What we say of those numbers of a case that are compared."""
+    found: dict[str, float] = {}
+    for product in case["input"]:
+        grid = GRIDS.get(product.get("manufacturing_power_grid"))
+        if product["method"] != "MCM" or grid is None:
+            continue
+        if "packagearea(mm2)" in product:
+            size = f"{product['packagearea(mm2)']!r} mm^2"
+            housing = model("three_d_carbon").housing(size=size, grid=f"{grid!r} g/kWh")
+            found["package"] = housing.carbon
+        for die in product["die_list"]:
+            if "layer" in die and "area(mm2)" in die:
+                node = f"{die['technode(nm)']}nm"
+                made = model("three_d_carbon").dies(
+                    process=f"N{die['technode(nm)']}",
+                    size=f"{die['area(mm2)']!r} mm^2",
+                    more=die["layer"] - LAYERS[node],
+                    number=die.get("number", 1),
+                    grid=f"{grid!r} g/kWh",
+                )
+                found[die["name"]] = made.carbon
+    return found
+
+
+@pytest.mark.parametrize("case", cases("three_d_carbon"))
+def test_numbers_are_theirs(case: dict[str, Any]) -> None:
+    found = compared(case)
+    if not found:
+        pytest.skip("nothing of it is described")
+    printed = case["output"]["kg"]
+    wrong = {k: (v, printed[k]) for k, v in found.items() if abs(v - printed[k]) > PRINTED}
+    assert not wrong
+
+
+@pytest.mark.skipif(
+    not TABLES, reason="HWDSL_REFERENCE_DATA holds no cost_cases/three_d_carbon.json"
+)
+def test_tables_are_theirs() -> None:
+    dies, cut = model("three_d_carbon").dies, model("three_d_carbon").cut
+    tables = {k.split("/")[-1].removesuffix(".json"): v for k, v in TABLES.items()}
+    for label in dies.param("process").labels:
+        node = f"{label.removeprefix('N')}nm"
+
+        def carbon(grid: float, more: int = 0, size: float = 100, label: str = label) -> float:
+            at = f"{size!r} mm^2"
+            made = dies(process=label, grid=f"{grid!r} g/kWh", more=more, size=at)
+            return float(made.carbon) * 1000
+
+        density, clustering = tables["die_yield"][node]
+        good = (1 + density * 100 / clustering) ** -clustering
+        whole = 3.141592653589793 * 150**2
+        cost = whole / (whole / 100 - 3.141592653589793 * 300 / 200**0.5) / 100 / good
+        energy, gases = tables["epa"][node], tables["gpa"][node]
+        layer = tables["epa_BEOL_perlayer"][node]
+        agree(
+            {
+                "without energy": carbon(0),
+                "energy": carbon(1) - carbon(0),
+                "a layer": carbon(0, 1) - carbon(0),
+                "layers": dies(process=label, more=1 - LAYERS[node]).feasible,
+            },
+            {
+                "without energy": (gases + tables["mpa"][node]) * cost,
+                "energy": energy * cost,
+                "a layer": layer / energy * gases * cost,
+                "layers": True,
+            },
+            rel=1e-8,
+        )
+        assert not dies(process=label, more=-LAYERS[node]).feasible
+    for name in cut.param("method").labels:
+        share = cut(method=name, needed="100 GB/s").share
+        assert share == pytest.approx(100 * 100 / tables["bandwidth"][name], rel=1e-12)
+    for name in model("three_d_carbon").housing.param("enclosure").labels:
+        made = model("three_d_carbon").housing(enclosure=name, size="1 mm^2", grid="1 g/kWh")
+        assert made.carbon * 1000 == pytest.approx(tables["epa_package"][name], rel=1e-12)
+
+
+def test_what_cannot_be_carried_is_said() -> None:
+    cut = model("three_d_carbon").cut
+    assert list(cut(method="MCM", needed="500 GB/s").violations) == ["carries"]
+    assert not cut(method="Si_int", needed="500 GB/s").violations
