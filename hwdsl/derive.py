@@ -388,6 +388,8 @@ class _Walk:
             if not isinstance(expr, ast.Name) or self.readable(expr, env):
                 yield formula
             return
+        if self.m.builtin(expr) == "known":
+            return  # what is asked about is not read, and may have no value
         chosen = self.m.chosen(formula)
         if isinstance(expr, ast.Cond | ast.Match) and chosen is not None:
             subject = expr.condition if isinstance(expr, ast.Cond) else expr.subject

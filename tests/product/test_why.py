@@ -261,3 +261,19 @@ def test_why_without_an_output_lists_them(
     err = capsys.readouterr().err
     assert "cost" in err
     assert "each.1" in err
+
+
+def test_what_is_asked_about_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "asked.hw"
+    path.write_text("""edition 2026
+kind part { price : money = unknown "no price" }
+part free { }
+evaluator ask {
+    param base : money = 2 USD in 1 USD .. 9 USD
+    let more = if known(free.price) then free.price else 3 USD
+    output total in USD = base + more
+}
+""")
+    found = hwdsl.load(path, compiled=False).ask.why("total")
+    assert sum(t.value for t in found.terms) == found.value == 5.0
+    assert not [s for s in walk(found) if s.name == "free.price"]
