@@ -57,7 +57,7 @@ def test_commands_and_code_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "library" / "studies", tmp_path / "library" / "studies")
-    python = ""
+    python = printed = ""
     for language, text in blocks(page):
         if language == "hw":
             (tmp_path / "decode.hw").write_text(text)
@@ -68,6 +68,9 @@ def test_commands_and_code_run(
                     program, *words = shlex.split(command)
                     assert program == "hwdsl"
                     assert main(words) == 0, capsys.readouterr().err
+                    printed += capsys.readouterr().out
+        elif language == "text" and printed:
+            assert text in printed
         elif language == "python":
             python += text
     answer = subprocess.run(
@@ -82,9 +85,8 @@ def test_readme_shows_what_the_main_job_prints(
     monkeypatch.chdir(ROOT)
     assert main(["compare", "library/studies/megatron.hw"]) == 0
     printed = capsys.readouterr().out
-    shown = [text for language, text in blocks("README.md") if language == "text"]
-    assert shown
-    for line in "".join(shown).splitlines():
+    shown = next(text for language, text in blocks("README.md") if language == "text")
+    for line in shown.splitlines():
         assert line in printed.splitlines()
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| `")]
