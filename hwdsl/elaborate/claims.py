@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import attrs
 from attrs import evolve, frozen
 
 from hwdsl.codegen.ir import Ref
 from hwdsl.diagnostics import Diagnostics, Severity
+from hwdsl.elaborate.evaluator import ASKED
 from hwdsl.elaborate.machine import Machine
 from hwdsl.elaborate.messages import known_only, literal_unit, render
 from hwdsl.elaborate.quantities import PURE, coherent_unit
 from hwdsl.elaborate.records import with_lets
-from hwdsl.elaborate.values import Cell, EnumValue, Env, Failure, ResultValue, Value
-from hwdsl.semantics.symbols import ClaimInfo, Local
+from hwdsl.elaborate.values import EnumValue, Env, Failure, Value
+from hwdsl.semantics.symbols import ClaimInfo
 from hwdsl.semantics.types import Real
 from hwdsl.source import Span
 from hwdsl.syntax import ast
@@ -48,12 +46,13 @@ def verify_claim(m: Machine, claim: ClaimInfo, diagnostics: Diagnostics) -> list
     env = with_lets(m, Env(claim.scope), lets)
     verdicts: list[Verdict] = []
     assumed = False
+    m.watching = True
     for member in claim.decl.members:
         if isinstance(member, ast.Assume):
             assumed = True
         elif isinstance(member, ast.Expect):
             try:
-                verdicts.append(_judged(m, member, env, lets, assumed))
+                verdicts.append(_judged(m, member, env, assumed))
             except Failure as failure:
                 diagnostics.add(failure.diagnostic)
                 m.depth = 0
@@ -61,17 +60,21 @@ def verify_claim(m: Machine, claim: ClaimInfo, diagnostics: Diagnostics) -> list
     return verdicts
 
 
-def _judged(m: Machine, node: ast.Expect, env: Env, lets: list[ast.Let], assumed: bool) -> Verdict:
-    """The verdict; an implied rule (`whole`, a loop that must settle) that is broken is against."""
-    verdict, effects = m.collect(lambda: _expect(m, node, env, lets, assumed))
+def _judged(m: Machine, node: ast.Expect, env: Env, assumed: bool) -> Verdict:
+    """The verdict. Against it is an implied rule (`whole`, a loop that must settle) that is broken,
+    and an infeasible result that was read, unless the expectation read its `feasible` too.
+    """
+    verdict, effects = m.collect(lambda: _expect(m, node, env, assumed))
+    asked = [e.result for e in effects if e.rule == ASKED]
     broken = [
         render(m, e.text, known_only)
         for e in effects
         if e.severity is Severity.ERROR and e.holds.known != 1.0
+        if e.result is None or not any(e.result is r for r in asked)
     ]
     if not broken:
         return verdict
-    note = "; ".join(filter(None, [verdict.note, *broken]))
+    note = "; ".join(dict.fromkeys([*filter(None, [verdict.note]), *broken]))
     return evolve(verdict, ok=False, note=note)
 
 
@@ -82,7 +85,7 @@ def _failed(node: ast.Expect, note: str, assumed: bool) -> Verdict:
     )
 
 
-def _expect(m: Machine, node: ast.Expect, env: Env, lets: list[ast.Let], assumed: bool) -> Verdict:
+def _expect(m: Machine, node: ast.Expect, env: Env, assumed: bool) -> Verdict:
     condition = node.condition
     got = expected = tolerance = None
     mode, unit = node.mode, PURE
@@ -95,7 +98,6 @@ def _expect(m: Machine, node: ast.Expect, env: Env, lets: list[ast.Let], assumed
         ok = _within(got, expected, tolerance, mode)
     else:
         ok = m.need_known(m.number(condition, env), "what is expected", node.span) == 1.0
-    note = _infeasible(m, node, env, lets)
     status = node.status or ("assumed" if assumed else "")
     return Verdict(
         condition.span.text,
@@ -103,10 +105,10 @@ def _expect(m: Machine, node: ast.Expect, env: Env, lets: list[ast.Let], assumed
         got,
         tolerance,
         mode,
-        ok and not note,
+        ok,
         status,
         unit,
-        note,
+        "",
         node.span,
     )
 
@@ -141,49 +143,3 @@ def _unit(m: Machine, condition: ast.Compare, env: Env) -> Unit:
     type_ = m.checked.types.get(condition.operands[0])
     dim = type_.dim if isinstance(type_, Real) else ONE
     return coherent_unit(dim, env.scope)
-
-
-# --- feasibility -------------------------------------------------------------------------------
-
-
-def _infeasible(m: Machine, node: ast.Expect, env: Env, lets: list[ast.Let]) -> str:
-    """Why the results an expectation reads cannot be built; empty if they can, or if it asks."""
-    names = {let.name.name: let for let in lets}
-    seen: set[str] = set()
-    asks = False
-    todo: list[ast.Node] = [node.condition]
-    results: list[str] = []
-    while todo:
-        for inner in nodes(todo.pop()):
-            if isinstance(inner, ast.Attr) and inner.name.name == "feasible":
-                asks = True
-            if isinstance(inner, ast.Name) and inner.name not in seen:
-                meaning = m.checked.resolutions.get(inner)
-                if isinstance(meaning, Local) and inner.name in names:
-                    seen.add(inner.name)
-                    todo.append(names[inner.name].value)
-                    results.extend(_broken(m, inner.name, env))
-    return "" if asks else "; ".join(results)
-
-
-def _broken(m: Machine, name: str, env: Env) -> list[str]:
-    found = env.frame.lookup(name) if env.frame is not None else None
-    value = found.value if isinstance(found, Cell) else found
-    if not isinstance(value, ResultValue) or "feasible" not in value.fields:
-        return []
-    feasible = m.read(value.fields["feasible"])
-    if isinstance(feasible, Ref) and feasible.known == 1.0:
-        return []
-    return [f"`{name}` breaks a rule: it is not feasible"]
-
-
-def nodes(node: object) -> Iterator[ast.Node]:
-    """A node of the tree and all below it."""
-    todo = [node]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, tuple):
-            todo.extend(item)
-        elif isinstance(item, ast.Node):
-            yield item
-            todo.extend(getattr(item, a.name) for a in attrs.fields(type(item)) if a.name != "span")

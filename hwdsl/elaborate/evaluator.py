@@ -11,7 +11,7 @@ from hwdsl.codegen.ir import REAL, Graph, Ref
 from hwdsl.diagnostics import Diagnostic, Diagnostics, Label, Severity
 from hwdsl.elaborate import messages, params
 from hwdsl.elaborate.infos import Elaboration, OutputInfo, ParamInfo, RuleInfo
-from hwdsl.elaborate.machine import Machine, run_deep
+from hwdsl.elaborate.machine import Machine, as_ref, run_deep
 from hwdsl.elaborate.model import ModelComponent, model_of
 from hwdsl.elaborate.quantities import PURE, coherent_unit
 from hwdsl.elaborate.rules import Waivers, Walk, state_rule, waived
@@ -25,12 +25,14 @@ from hwdsl.elaborate.values import (
     Frame,
     ListValue,
     Merged,
+    MessageText,
     Record,
     ResultValue,
     Value,
 )
 from hwdsl.semantics.symbols import EvaluatorInfo
 from hwdsl.semantics.types import BoolType, EnumType, Int, ListType, Real, Type
+from hwdsl.source import Span
 from hwdsl.syntax import ast
 from hwdsl.units import Unit
 
@@ -123,24 +125,49 @@ def rules_of(m: Machine, instance: Instance, report: Callable[[Failure], None]) 
     return [*kept, *walk.found]
 
 
-def result_of(m: Machine, instance: Instance) -> ResultValue:
-    """The outputs of an evaluator that is called, and `feasible`."""
+FEASIBLE, ASKED = "feasible", "asked"
+"""What is noted of a result that is read: whether it is feasible, or that this was asked."""
+
+
+def result_of(m: Machine, instance: Instance, span: Span) -> ResultValue:
+    """The outputs of an evaluator that is called at `span`, and `feasible`."""
     info = instance.info
-    fields: dict[str, Value | Cell] = {name: instance.names[name] for name in info.outputs}
+    result = ResultValue(f"result of `{info.name}`", {})
+    reasons: list[str] = []
+
+    def fail(failure: Failure) -> None:
+        raise failure
 
     def feasible() -> Ref:
-        def fail(failure: Failure) -> None:
-            raise failure
-
         effects = rules_of(m, instance, fail)
-        hard = [e.holds for e in effects if e.severity is Severity.ERROR]
+        errors = [e for e in effects if e.severity is Severity.ERROR and e.result is None]
+        known = [e.text for e in errors if e.holds.known == 0.0]
+        reasons.extend(messages.render(m, text, messages.known_only) for text in known[:1])
+        hard = [e.holds for e in errors]
         for name in info.outputs:
             value, _ = m.collect(partial(m.read, instance.names[name]))
             hard.extend(m.op(info.decl, "eq", ref, ref) for ref in _numbers(value))
         return m.all_of(hard, info.decl)
 
-    fields["feasible"] = Cell("feasible", info.decl.name.span, feasible)
-    return ResultValue(f"result of `{info.name}`", fields)
+    verdict = Cell("feasible", info.decl.name.span, feasible)
+
+    def read(name: str, of: Value | Cell) -> Value:
+        # What the evaluator reads of other results is its own affair.
+        value, effects = m.collect(partial(m.read, of))
+        m.effects.extend(e for e in effects if e.result is None)
+        if m.watching:
+            asked = name == "feasible"
+            holds = m.truth(True) if asked else as_ref(m.read(verdict))
+            said = ": ".join([f"`{span.text}` is not feasible", *reasons])
+            text = MessageText(ast.Template(span, (said,)), instance.env)
+            rule = ASKED if asked else FEASIBLE
+            effect = Effect(rule, "", holds, Severity.ERROR, span, text, result=result)
+            m.effects.append(effect)
+        return value
+
+    for name, of in {**{n: instance.names[n] for n in info.outputs}, "feasible": verdict}.items():
+        result.fields[name] = Cell(name, info.decl.name.span, partial(read, name, of))
+    return result
 
 
 def _numbers(value: Value) -> list[Ref]:

@@ -91,7 +91,7 @@ def call_evaluator(
     cell = m.calls.get(key)
     if cell is None:
         label = f"{info.name}(…)"
-        cell = Cell(label, span, lambda: result_of(m, open_evaluator(m, info, given)))
+        cell = Cell(label, span, lambda: result_of(m, open_evaluator(m, info, given), span))
         cell.keep = given
         m.calls[key] = cell
     return m.read(cell)

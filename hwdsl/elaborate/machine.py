@@ -79,6 +79,7 @@ class Machine:
     ensured: set[int] = field(factory=set)
     variables: dict[int, tuple[Region, float, float]] = field(factory=dict)
     free_params: list[tuple[str, ast.Calibrated, Env]] = field(factory=list)
+    watching: bool = False  # whether reading an evaluator's result is noted, as claims need it
 
     # --- evaluation ---------------------------------------------------------------------------
 
@@ -378,9 +379,10 @@ def as_component(value: Value) -> Record | Merged:
 
 
 def _distinct(effects: Sequence[Effect]) -> list[Effect]:
-    found: dict[tuple[str, str, int, int, int], Effect] = {}
+    found: dict[object, Effect] = {}
     for e in effects:
-        key = (e.rule, e.path, id(e.holds.region), e.holds.index, id(e.text.template))
+        holds = (id(e.holds.region), e.holds.index)
+        key = (e.rule, e.path, holds, id(e.text.template), id(e.result))
         found.setdefault(key, e)
     return list(found.values())
 

@@ -141,7 +141,8 @@ class Effect:
     """A rule stated: `holds` is a bool of the graph.
 
     `rule` names it (`die.reticle`), `path` says how its record is reached, `owner` what that is
-    called where it is written, at `place`. `text` makes the message.
+    called where it is written, at `place`. `text` makes the message. Of a claim, `result` is the
+    evaluator's result that was read, and the rule that it is feasible or that it was asked.
     """
 
     rule: str
@@ -153,6 +154,7 @@ class Effect:
     help: MessageText | None = None
     place: Span | None = None
     owner: str = ""
+    result: ResultValue | None = None
 
 
 @frozen(eq=False)

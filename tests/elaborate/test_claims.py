@@ -1,0 +1,89 @@
+"""Claims: what an expectation reads of results that break rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.elaborate import verify
+from hwdsl.elaborate.claims import Verdict
+from hwdsl.semantics.symbols import ClaimInfo
+
+from .helper import checked
+
+PLANT = """
+evaluator inner {
+    param z : real = 1
+    output v : real = z
+    require small: z < 5 else "{z} is too much"
+}
+evaluator e {
+    param x : real = 1 in 0 .. 1000
+    let other = inner(z = 9)
+    output y : real = x
+    output nested : real = other.v
+    require big: x > 3 else "{x} is too little"
+}
+fn at(x: real) -> real = e(x = x).y
+"""
+
+
+def verdict(expectation: str, lets: str = "") -> Verdict:
+    program = checked(f"{PLANT} claim c {{ {lets}\nexpect {expectation}\n}}")
+    claim = program.main.values["c"]
+    assert isinstance(claim, ClaimInfo)
+    diagnostics = Diagnostics()
+    (found,) = verify(program, claim, diagnostics)
+    assert not diagnostics.failed
+    return found
+
+
+@pytest.mark.parametrize(
+    "expectation",
+    [
+        "e(x = 1).y == 1",
+        "e(x = 1).y == 1 within 1 relative",
+        "at(1) == 1",
+        "[e(x = 1), e(x = 4)][0].y == 1",
+        "sum(e(x = k).y for k in 1 .. 4) == 10",
+        "max([e(x = k).y for k in 1 .. 4]) == 4",
+        "sum(e(x = k).y for k in 1 .. 40) == 820",
+        "all(r.y > 0 for r in [e(x = 1), e(x = 4)])",
+        "lowest(e(x = k).y for k in 1 .. 9).k == 1",
+        "e(x = 4).feasible and e(x = 1).y == 1",
+    ],
+)
+def test_a_claim_on_an_infeasible_result_fails(expectation: str) -> None:
+    found = verdict(expectation)
+    assert not found.ok
+    assert "is not feasible" in found.note
+
+
+@pytest.mark.parametrize(
+    "expectation",
+    [
+        "e(x = 4).y == 4",
+        "at(4) == 4",
+        "not e(x = 1).feasible",
+        "not e(x = 1).feasible and e(x = 1).y == 1",
+        "sum(e(x = k).y for k in 4 .. 5) == 9",
+        "sum(e(x = k).y for k in 4 .. 50) == 1269",
+        "sum(e(x = k).y for k in 1 .. 4 if e(x = k).feasible) == 4",
+        "sum(e(x = k).y for k in 1 .. 40 if e(x = k).feasible) == 814",
+        "e(x = 4).nested == 9",  # `e` reads `inner`, and says itself what it requires
+    ],
+)
+def test_a_claim_on_feasible_results_or_one_that_asks_holds(expectation: str) -> None:
+    found = verdict(expectation)
+    assert found.ok, found.note
+
+
+def test_what_a_variable_of_the_claim_reads_counts_where_it_is_read() -> None:
+    lets = "let r = e(x = 1), let twice = 2 * r.y"
+    assert not verdict("twice == 2", lets).ok
+    assert verdict("twice == 2 and not r.feasible", lets).ok
+    assert verdict("1 == 1", lets).ok
+
+
+def test_the_note_says_which_rule_is_broken() -> None:
+    assert verdict("e(x = 1).y == 1").note == "`e(x = 1)` is not feasible: 1 is too little"
