@@ -91,11 +91,14 @@ def requests(module: Module) -> list[Request]:
     """
     found = []
     for item in module.checked.main.tree.items:
-        if isinstance(item, ast.Display) and item.form == "table":
+        if isinstance(item, ast.Display) and _has_data(item):
             settings = {a.path[-1].name: _setting(item, a) for a in item.settings}
-            if "data" in settings:
-                found.append(_request(module.path.parent, item, settings))
+            found.append(_request(module.path.parent, item, settings))
     return found
+
+
+def _has_data(item: ast.Display) -> bool:
+    return item.form == "table" and any(a.path[-1].name == "data" for a in item.settings)
 
 
 def _setting(item: ast.Display, setting: ast.Assign) -> str:

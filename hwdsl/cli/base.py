@@ -32,6 +32,7 @@ def commands() -> Mapping[str, str]:
         "run": "evaluate one design point",
         "sweep": "evaluate a grid of design points into a table",
         "compare": "predict the rows of a measured table and print both",
+        "report": "draw the figures and tables of a file",
         "why": "show how an output comes about, with numbers and lines",
         "verify": "evaluate the claims of files",
         "explain": "explain a diagnostic",

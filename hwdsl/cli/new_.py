@@ -44,6 +44,15 @@ evaluator decode {
     require fits: weights + cache <= machine.memory
         else "needs {weights + cache in GB}; the chip has {machine.memory in GB}"
 }
+
+## Throughput by the memory's bandwidth.
+figure by_bandwidth {
+    of    = decode
+    x     = bandwidth
+    y     = throughput
+    by    = batch
+    batch = [1, 16, 48]
+}
 """
 
 

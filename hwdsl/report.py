@@ -1,0 +1,134 @@
+"""Reports: the figures and tables of a file, and its comparisons with measurements, as one page.
+
+Input: a loaded module. Output: Markdown of the tables, or an HTML page that needs no other file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+from hwdsl.codegen.runtime import Output, Param
+from hwdsl.compare import Comparison, compare, requests
+from hwdsl.displays import Display, displays
+from hwdsl.evaluator import Module
+
+_STYLE = """\
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .2em .8em; text-align: right; border-bottom: 1px solid #ddd; }
+th:first-child, td:first-child { text-align: left; }
+tr.infeasible { color: #999; } figure { margin: 1em 0; } figcaption, .note { color: #555; }
+svg { max-width: 100%; height: auto; }"""
+
+
+def markdown(module: Module) -> str:
+    """The tables of the file as Markdown. Raises ValueError for one that does not fit."""
+    parts = []
+    for display in displays(module):
+        if display.form == "table":
+            head, rows, feasible = cells(display)
+            rows = [
+                [*row, "yes" if good else "no"] for row, good in zip(rows, feasible, strict=True)
+            ]
+            parts.append(_section(display.name, display.doc, _rows([*head, "feasible"], rows)))
+    for comparison in _comparisons(module):
+        head, rows = _compared(comparison)
+        table = f"{_rows(head, rows)}\n\n{_summary(comparison)}"
+        parts.append(_section(comparison.request.title, "", table))
+    return "\n\n".join(parts)
+
+
+def page(module: Module) -> str:
+    """The whole report as HTML. Raises ValueError for a declaration that does not fit, and
+    ModuleNotFoundError for a figure without matplotlib."""
+    title = module.path.stem
+    parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(module.doc)}</p>"]
+    for display in displays(module):
+        parts.append(f'<h2 id="{escape(display.name)}">{escape(display.name)}</h2>')
+        parts.append(_figure(display) if display.form == "figure" else _table(display))
+    for comparison in _comparisons(module):
+        head, rows = _compared(comparison)
+        parts.append(f"<h2>{escape(comparison.request.title)}</h2>")
+        parts.append(_html(head, rows, [True] * len(rows)))
+        parts.append(f"<p>{escape(_summary(comparison))}</p>")
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f"<title>{escape(title)}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n<body>\n"
+        + "\n".join(parts)
+        + "\n</body>\n</html>\n"
+    )
+
+
+def cells(display: Display) -> tuple[list[str], list[list[str]], list[bool]]:
+    """A table's header, its rows as text, and whether each row's point is feasible."""
+    shown: list[Param | Output] = [*display.along, *display.outputs]
+    head = [f"{x.name} [{x.scale.unit}]" if x.scale.unit else x.name for x in shown]
+    columns = [display.sweep.column(x.name).tolist() for x in shown]
+    rows = [[_cell(v) for v in row] for row in zip(*columns, strict=True)]
+    return head, rows, display.sweep.feasible.ravel().tolist()
+
+
+def _comparisons(module: Module) -> list[Comparison]:
+    return [compare(module, request) for request in requests(module)]
+
+
+def _compared(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
+    """The header and rows of a comparison: label, measured, predicted, error."""
+    unit = f" [{comparison.unit}]" if comparison.unit else ""
+    head = [comparison.request.label or "row", f"measured{unit}",
+            f"{comparison.request.output}{unit}", "error"]  # fmt: skip
+    lines = zip(comparison.labels, comparison.measured, comparison.predicted,
+                comparison.errors.relative, strict=True)  # fmt: skip
+    return head, [[a, _cell(b), _cell(c), f"{100 * d:+.1f} %"] for a, b, c, d in lines]
+
+
+def _summary(comparison: Comparison) -> str:
+    errors = comparison.errors
+    return (
+        f"Absolute error of {len(comparison.labels)} rows: median {100 * errors.median:.1f} %, "
+        f"mean {100 * errors.mean:.1f} %, 90th percentile {100 * errors.p90:.1f} %."
+    )
+
+
+def _figure(display: Display) -> str:
+    from hwdsl.figures import svg
+
+    note = ""
+    if not np.all(display.sweep.feasible):
+        note = ' <span class="note">Dotted: cannot be built.</span>'
+    caption = f"<figcaption>{escape(display.doc)}{note}</figcaption>"
+    return f"<figure>\n{svg(display)}\n{caption}\n</figure>"
+
+
+def _table(display: Display) -> str:
+    doc = f"<p>{escape(display.doc)}</p>\n" if display.doc else ""
+    note = "" if np.all(display.sweep.feasible) else '\n<p class="note">Grey: cannot be built.</p>'
+    return doc + _html(*cells(display)) + note
+
+
+def _html(head: Sequence[str], rows: Sequence[Sequence[str]], feasible: Sequence[bool]) -> str:
+    lines = ["<table>", f"<tr>{''.join(f'<th>{escape(h)}</th>' for h in head)}</tr>"]
+    for row, good in zip(rows, feasible, strict=True):
+        inner = "".join(f"<td>{escape(cell)}</td>" for cell in row)
+        kind = "" if good else ' class="infeasible"'
+        lines.append(f"<tr{kind}>{inner}</tr>")
+    return "\n".join([*lines, "</table>"])
+
+
+def _section(name: str, doc: str, text: str) -> str:
+    return "\n\n".join(part for part in (f"## {name}", doc, text) if part)
+
+
+def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(c.replace('|', chr(92) + '|') for c in r)} |" for r in lines)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:.5g}" if isinstance(value, int | float) else str(value)
