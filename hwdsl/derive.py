@@ -18,7 +18,7 @@ from attrs import define, evolve, field, frozen
 from hwdsl.codegen.ir import Ref
 from hwdsl.elaborate.evaluator import Instance, open_evaluator
 from hwdsl.elaborate.expressions import HANDLERS
-from hwdsl.elaborate.infos import Elaboration, ParamInfo
+from hwdsl.elaborate.infos import Elaboration, OutputInfo, ParamInfo
 from hwdsl.elaborate.machine import run_deep
 from hwdsl.elaborate.messages import literal_unit
 from hwdsl.elaborate.params import Free, fixed
@@ -27,6 +27,7 @@ from hwdsl.elaborate.values import (
     Cell,
     EnumValue,
     Env,
+    Failure,
     ListValue,
     Merged,
     Record,
@@ -107,7 +108,7 @@ def derive(
 
     def work() -> dict[str, Derivation]:
         walk = _Walk(m, open_evaluator(m, info, {}, free), elaboration, point, frozenset(given))
-        return {name: walk.output(name) for name in outputs}
+        return {name: walk.output_or_reason(name) for name in outputs}
 
     return run_deep(work)
 
@@ -126,6 +127,25 @@ class _Walk:
     arguments: dict[tuple[int, str], Formula] = field(factory=dict)
     given_steps: dict[tuple[int, str], Derivation | None] = field(factory=dict)
 
+    def output_or_reason(self, name: str) -> Derivation:
+        """The step of an output, or a step that says why it has no value at this point."""
+        try:
+            return self.output(name)
+        except Failure as failure:
+            self.m.depth = 0
+            found = failure.diagnostic
+            unit = self.described(name).unit
+            span = found.labels[0].span
+            scope = self.instance.env.scope
+            return Derivation(
+                name, math.nan, unit.dim, scope, unit=unit, formula=found.message, place=place(span)
+            )
+
+    def described(self, name: str) -> OutputInfo:
+        """What is known of an output, or of the vector that it is an element of."""
+        base = name.partition(".")[0]
+        return next(o for o in self.elaboration.outputs if o.name == base)
+
     def output(self, name: str) -> Derivation:
         """The step of an output."""
         for info in self.elaboration.params:
@@ -133,7 +153,7 @@ class _Walk:
             if isinstance(cell, Cell):
                 self.params[cell] = info
         base, _, label = name.partition(".")
-        described = next(o for o in self.elaboration.outputs if o.name == base)
+        described = self.described(name)
         node = next(
             x
             for x in self.instance.info.decl.members
@@ -293,6 +313,8 @@ class _Walk:
         if len(found) == 1 and found[0][1].expr is formula.expr:
             return [], frozenset()
         found = [x for x in found if not _is_zero(x[1].expr)] or found
+        if any(isinstance(x.expr, ast.Number) for _, x in found):
+            return [], frozenset()  # `ratio - 1` is no sum of parts
         factors: dict[int, Factor] = {}
         steps: dict[int, Derivation] = {}
         for factor, part in found:

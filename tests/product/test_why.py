@@ -1,5 +1,6 @@
 """Derivations: what is shown of a value, and that what is added up adds up."""
 
+import math
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -90,6 +91,8 @@ evaluator questions {
     output worst  in ms    = max(t for t in waits)
     output queued in us    = queue.t
     output speed           = 1 s / work
+    output gain   in %     = 2 ms / work - 1
+    output picked in ms    = waits[n - 1]
     output chosen          = way
 }
 """
@@ -112,7 +115,8 @@ def named(step: Derivation, name: str) -> Derivation:
     return next(s for s in walk(step) if name in (s.name, s.name.rpartition(".")[2]))
 
 
-OUTPUTS = ["cost", "rent", "total", "each.0", "each.1", "worst", "queued", "speed"]
+OUTPUTS = ["cost", "rent", "total", "each.0", "each.1", "worst", "queued", "speed",
+           "gain"]  # fmt: skip
 
 
 @pytest.mark.parametrize("output", OUTPUTS)
@@ -277,3 +281,51 @@ evaluator ask {
     found = hwdsl.load(path, compiled=False).ask.why("total")
     assert sum(t.value for t in found.terms) == found.value == 5.0
     assert not [s for s in walk(found) if s.name == "free.price"]
+
+
+def test_a_number_is_no_part_of_a_ratio(questions: hwdsl.Evaluator) -> None:
+    assert questions.why("gain").terms == ()
+    assert len(questions.why("gain").breakdown()) == 1
+
+
+def test_what_has_no_value_at_a_point_says_why(questions: hwdsl.Evaluator) -> None:
+    assert questions.why("picked", n=2).terms
+    assert not questions(n=9).feasible
+    text = questions.why("picked", n=9).text()
+    assert "there is no element 8: the list has 2" in text
+    assert set(questions.derivations(n=9)) == {o.name for o in questions.spec.outputs}
+
+
+ROOT = Path(__file__).parents[2]
+FILES = [*sorted((ROOT / "library").rglob("*.hw")), *sorted((ROOT / "docs").rglob("*.hw"))]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_every_output_of_the_library_is_followed_to_the_ground(path: Path) -> None:
+    for evaluator in hwdsl.load(path, compiled=False).evaluators.values():
+        needed = {
+            p.name: p.scale.from_base(p.low) for p in evaluator.spec.params if p.default is None
+        }
+        result = evaluator(**needed)
+        for name, top in evaluator.derivations(**needed).items():
+            if not top.label:
+                assert top.unit is not None
+                value = top.unit.from_base(top.value)
+                assert value == pytest.approx(result[name], rel=1e-9, nan_ok=True)
+            for step in distinct(top):
+                size = sum(abs(t.value) for t in step.terms)
+                if step.terms and math.isfinite(size):
+                    assert sum(t.value for t in step.terms) == pytest.approx(
+                        step.value, abs=1e-9 * size
+                    )
+
+
+def distinct(top: Derivation) -> list[Derivation]:
+    found: dict[int, Derivation] = {}
+    todo = [top]
+    while todo:
+        step = todo.pop()
+        if id(step) not in found:
+            found[id(step)] = step
+            todo += [*(t.step for t in step.terms), *step.inputs]
+    return list(found.values())
