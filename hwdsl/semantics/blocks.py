@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from hwdsl.diagnostics import did_you_mean
 from hwdsl.semantics.expressions import HANDLERS, condition, infer, output_unit, require
@@ -16,7 +17,7 @@ from hwdsl.semantics.signatures import (
     part_type,
     reserved,
 )
-from hwdsl.semantics.state import RESERVED, BlockLet, Env, State
+from hwdsl.semantics.state import RESERVED, Env, Late, State
 from hwdsl.semantics.typeexprs import resolve_type
 from hwdsl.semantics.types import Int, RecordType, RefType, Type
 from hwdsl.source import Span
@@ -45,15 +46,15 @@ def _with(state: State, env: Env, node: ast.With, expected: Type | None) -> Type
 
 def check_block(state: State, env: Env, record: RecordType, members: Sequence[ast.Member]) -> None:
     """Check the members of a block that amends `record`."""
-    lets = {m.name.name: BlockLet(m) for m in members if isinstance(m, ast.Let)}
-    inner = env.enter(record, lets)
-    for let in lets.values():
-        _put_off_let(state, inner, record, let)
+    lets = [m for m in members if isinstance(m, ast.Let)]
+    for let in lets:
+        _check_let_name(state, record, let)
+    inner = bind_lets(state, env.enter(record), lets, {})
     _check_overlap(state, members)
     _check_names(state, members)
     for member in members:
         if isinstance(member, ast.Let):
-            state.force(lets[member.name.name])
+            force_late(state, inner, member.name.name)
         elif isinstance(member, ast.Assign):
             _assign(state, inner, record, member)
         elif isinstance(member, ast.Amend):
@@ -71,22 +72,75 @@ def check_block(state: State, env: Env, record: RecordType, members: Sequence[as
             )
 
 
-def _put_off_let(state: State, env: Env, record: RecordType, let: BlockLet) -> None:
-    ident = let.decl.name
-    info = record.kind.member(ident.name)
+def _check_let_name(state: State, record: RecordType, node: ast.Let) -> None:
+    name = node.name.name
+    info = record.kind.member(name)
     if info is not None:
         state.error(
             "duplicate-name",
-            f"`{record.kind.name}` has a member `{ident.name}` already",
-            ident.span,
+            f"`{record.kind.name}` has a member `{name}` already",
+            node.name.span,
             others=[(info.decl.name.span, "declared here")],
-            help=f"write `{ident.name} = …` to set it, or choose another name",
+            help=f"write `{name} = …` to set it, or choose another name",
         )
 
-    def work() -> None:
-        let.type = let_type(state, env, let.decl)
 
-    state.put_off(let, ident.name, ident.span, work)
+def bind_lets(state: State, env: Env, lets: Sequence[ast.Let], taken: Mapping[str, Span]) -> Env:
+    """The environment with the lets of a block, which may stand in any order."""
+    return bind_late(state, env, lets, taken, lambda inner, let: let_type(state, inner, let))
+
+
+_Decl = TypeVar("_Decl", ast.Let, ast.Let | ast.Param | ast.Choice | ast.Output)
+
+
+def bind_late(
+    state: State,
+    env: Env,
+    declarations: Sequence[_Decl],
+    taken: Mapping[str, Span],
+    type_of: Callable[[Env, _Decl], Type],
+) -> Env:
+    """The environment with variables of a block, each typed when first read.
+
+    A name declared twice is reported, and its type is not known.
+    """
+    places, first, doubled = dict(taken), dict[str, Late](), set[str]()
+    for node in declarations:
+        name = node.name.name
+        if name in places:
+            duplicate(state, name, node.name, places[name])
+            doubled.add(name)
+        places.setdefault(name, node.name.span)
+        first.setdefault(name, Late(node))
+    inner = env.bind_late({n: late for n, late in first.items() if n not in taken})
+    for node in declarations:
+        late = first[node.name.name]
+        if late.decl is node and node.name.name not in taken:
+            _put_off(state, inner, late, node, type_of, keep=node.name.name not in doubled)
+    return inner
+
+
+def _put_off(
+    state: State,
+    env: Env,
+    late: Late,
+    node: _Decl,
+    type_of: Callable[[Env, _Decl], Type],
+    *,
+    keep: bool,
+) -> None:
+    def work() -> None:
+        type_ = type_of(env, node)
+        late.type = type_ if keep else POISON
+
+    state.put_off(late, node.name.name, node.name.span, work)
+
+
+def force_late(state: State, env: Env, name: str) -> None:
+    """Type a variable of a block now, if that has not been done."""
+    late = env.locals[name].late
+    if late is not None:
+        state.force(late)
 
 
 def let_type(state: State, env: Env, node: ast.Let) -> Type:
@@ -107,7 +161,7 @@ def _check_names(state: State, members: Sequence[ast.Member]) -> None:
         key = f"rule {name}" if isinstance(member, ast.Rule) else name
         if not isinstance(member, ast.Rule) and name in RESERVED:
             reserved(state, member.name)
-        if key in seen:
+        if key in seen and not isinstance(member, ast.Let):  # `bind_lets` has told of lets
             duplicate(state, name, member.name, seen[key].span)
         seen.setdefault(key, member.name)
 

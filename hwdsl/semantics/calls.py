@@ -101,6 +101,8 @@ def _by_name(state: State, env: Env, node: ast.Call, function: ast.Name) -> Type
 
 
 def _call_symbol(state: State, env: Env, node: ast.Call, symbol: Symbol) -> Type:
+    if state.is_doubled(symbol):
+        return _arguments_alone(state, env, node)
     if isinstance(symbol, FunctionInfo):
         return _call_function(state, env, node, symbol)
     if isinstance(symbol, KindInfo):

@@ -47,6 +47,11 @@ def _check(modules: Modules, diagnostics: Diagnostics) -> Checked:
     state.incomplete.update(
         d.span.source.name for d in diagnostics.items if d.span is not None and d.name in UNREAD
     )
+    state.misread.update(
+        (d.span.source.name, d.span.start)
+        for d in diagnostics.items
+        if d.span is not None and d.name == "bad-number"
+    )
     scopes = state.checked.modules
     for name, loaded in modules.loaded.items():
         scope = open_scope(state, loaded, scopes)

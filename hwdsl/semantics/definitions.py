@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from hwdsl.semantics.blocks import check_block, check_rule, let_type
+from hwdsl.semantics.blocks import bind_lets, check_block, check_rule, force_late, let_type
 from hwdsl.semantics.evaluators import check_bounds, check_claim, check_display, check_evaluator
 from hwdsl.semantics.expressions import require
 from hwdsl.semantics.missing import check_missing
@@ -158,8 +158,10 @@ def check_function(state: State, info: FunctionInfo, env: Env) -> None:
             require(state, env, parameter.default, type_, what, parameter.type.span)
     for parameter in info.decl.parameters:
         env = env.bind(parameter.name, types[parameter.name.name])
+    taken = {p.name.name: p.name.span for p in info.decl.parameters}
+    env = bind_lets(state, env, info.decl.lets, taken)
     for let in info.decl.lets:
-        env = env.bind(let.name, let_type(state, env, let))
+        force_late(state, env, let.name.name)
     what = f"the result of `{info.name}`"
     require(state, env, info.decl.body, info.result, what, info.decl.result.span)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from hwdsl.semantics.blocks import check_rule, let_type
+from hwdsl.semantics.blocks import bind_late, bind_lets, check_rule, force_late, let_type
 from hwdsl.semantics.expressions import (
     condition,
     infer,
@@ -29,20 +29,30 @@ from hwdsl.semantics.types import BoolType, EnumType, Int, ListType, Real, Type
 from hwdsl.source import Span
 from hwdsl.syntax import ast
 
+_Member = ast.Let | ast.Param | ast.Choice | ast.Output
+
 
 def check_evaluator(state: State, info: EvaluatorInfo) -> None:
     """Check an evaluator and note its params, choices and outputs."""
-    env = Env(info.scope, info)
-    seen: dict[str, Span] = {}
     rules: dict[str, Span] = {}
+    named = [m for m in info.decl.members if isinstance(m, _Member)]
+    for each in named:
+        _check_reserved(state, each.name)
+    env = bind_late(
+        state, Env(info.scope, info), named, {}, lambda env, node: _member(state, env, info, node)
+    )
     for member in info.decl.members:
         if isinstance(member, ast.Rule):
-            _once(state, rules, member.name)
+            _check_reserved(state, member.name)
+            if member.name.name in rules:
+                duplicate(state, member.name.name, member.name, rules[member.name.name])
+            rules.setdefault(member.name.name, member.name.span)
             check_rule(state, env, member)
-        elif isinstance(member, ast.Param | ast.Choice | ast.Let | ast.Output):
-            _once(state, seen, member.name)
-            env = _member(state, env, info, member)
-    if not info.outputs:
+        elif isinstance(member, _Member):
+            force_late(state, env, member.name.name)
+    # In the order of the text, whichever was read first.
+    info.free = {m.name.name: info.free[m.name.name] for m in named if m.name.name in info.free}
+    if not any(isinstance(m, ast.Output) for m in named):
         state.diagnostics.warning(
             "no-output",
             f"`{info.name}` has no output",
@@ -51,7 +61,7 @@ def check_evaluator(state: State, info: EvaluatorInfo) -> None:
         )
 
 
-def _once(state: State, seen: dict[str, Span], ident: ast.Ident) -> None:
+def _check_reserved(state: State, ident: ast.Ident) -> None:
     if ident.name in ("self", "outer", "feasible", "pi", "inf"):
         state.error(
             "reserved-name",
@@ -59,27 +69,19 @@ def _once(state: State, seen: dict[str, Span], ident: ast.Ident) -> None:
             ident.span,
             help="choose another name",
         )
-    elif ident.name in seen:
-        duplicate(state, ident.name, ident, seen[ident.name])
-    seen.setdefault(ident.name, ident.span)
 
 
-def _member(
-    state: State,
-    env: Env,
-    info: EvaluatorInfo,
-    node: ast.Param | ast.Choice | ast.Let | ast.Output,
-) -> Env:
+def _member(state: State, env: Env, info: EvaluatorInfo, node: _Member) -> Type:
     name = node.name.name
     if isinstance(node, ast.Let):
-        return env.bind(node.name, let_type(state, env, node))
+        return let_type(state, env, node)
     if isinstance(node, ast.Param):
         type_ = info.free[name] = _param(state, env, node)
     elif isinstance(node, ast.Choice):
         type_ = info.free[name] = _choice(state, env, node)
     else:
         type_ = info.outputs[name] = _output(state, env, node)
-    return env.bind(node.name, type_)
+    return type_
 
 
 def _param(state: State, env: Env, node: ast.Param) -> Type:
@@ -198,12 +200,13 @@ def _output(state: State, env: Env, node: ast.Output) -> Type:
 
 def check_claim(state: State, info: ClaimInfo) -> None:
     """Check a claim's lets and expectations."""
-    env = Env(info.scope, info)
-    seen: dict[str, Span] = {}
+    lets = [m for m in info.decl.members if isinstance(m, ast.Let)]
+    for let in lets:
+        _check_reserved(state, let.name)
+    env = bind_lets(state, Env(info.scope, info), lets, {})
     for member in info.decl.members:
         if isinstance(member, ast.Let):
-            _once(state, seen, member.name)
-            env = env.bind(member.name, let_type(state, env, member))
+            force_late(state, env, member.name.name)
         elif isinstance(member, ast.Expect):
             _expect(state, env, member)
 

@@ -14,7 +14,7 @@ from hwdsl.semantics.relations import (
     REAL,
     TEXT,
     describe,
-    dim_text,
+    dim_name,
     dimension,
     fits,
     is_poison,
@@ -22,8 +22,10 @@ from hwdsl.semantics.relations import (
     kind_of,
     over,
     times,
+    units_to_write,
 )
 from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.symbols import ModuleScope
 from hwdsl.semantics.typeexprs import literal_fits, resolve_unit
 from hwdsl.semantics.types import (
     BoolType,
@@ -92,7 +94,7 @@ def mismatch(
     if isinstance(expected, Int) and isinstance(actual, Real) and actual.dim.is_one:
         name, help = "int-from-real", "use `whole(x)`, `floor(x)`, `ceil(x)` or `round(x)`"
     elif dimension(actual) is not None and dimension(expected) is not None:
-        name, help = "unit-mismatch", _unit_help(actual, expected, expr, want)
+        name, help = "unit-mismatch", _unit_help(actual, expected, expr, env.scope)
     elif isinstance(expected, Real | Int):
         name = "not-a-number"
     others = [(declared, f"{what} is declared here: {want}")] if declared is not None else []
@@ -100,14 +102,19 @@ def mismatch(
     state.error(name, message, expr.span, f"this is {have}", others=others, help=help)
 
 
-def _unit_help(actual: Type, expected: Type, expr: ast.Expr, want: str) -> str | None:
-    if isinstance(expr, ast.Number) and exact(expr.text) is not None:
-        return f"give the number its unit: {want}"
+def _unit_help(actual: Type, expected: Type, expr: ast.Expr, scope: ModuleScope) -> str | None:
     have, need = dimension(actual), dimension(expected)
     if have is None or need is None:
         return None
-    missing = over(need, have)
-    return f"multiply by something of dimension {dim_text(missing)}"
+    literal = isinstance(expr, ast.Quantity | ast.Number)
+    units = units_to_write(need, scope, expr.unit if isinstance(expr, ast.Quantity) else None)
+    if need.is_one and literal:
+        return "leave the unit out"
+    if not units or not literal:
+        return f"multiply by something of dimension {dim_name(over(need, have), scope)}"
+    *more, last = [f"`{u}`" for u in units]
+    listed = f"{', '.join(more)} or {last}" if more else last
+    return f"write a unit of {dim_name(need, scope)}: {listed}"
 
 
 def condition(state: State, env: Env, expr: ast.Expr, what: str) -> None:
@@ -119,13 +126,15 @@ def condition(state: State, env: Env, expr: ast.Expr, what: str) -> None:
 
 
 def _number(state: State, env: Env, node: ast.Number, expected: Type | None) -> Type:
+    if (node.span.source.name, node.span.start) in state.misread:
+        return POISON
     literal_fits(state, node.text, None, node.span)
     return INT if node.is_int else REAL
 
 
 def _quantity(state: State, env: Env, node: ast.Quantity, expected: Type | None) -> Type:
     unit = resolve_unit(state, env, node.unit)
-    if unit is None:
+    if unit is None or (node.span.source.name, node.span.start) in state.misread:
         return POISON
     literal_fits(state, node.text, unit, node.span)
     return Real(unit.dim)

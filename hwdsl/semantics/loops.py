@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hwdsl.semantics.blocks import let_type
+from hwdsl.semantics.blocks import bind_lets, force_late
 from hwdsl.semantics.expressions import condition, infer, iterated, require
 from hwdsl.semantics.relations import BOOL, INT, fits
 from hwdsl.semantics.scopes import duplicate
@@ -62,11 +62,14 @@ def _states(state: State, env: Env, node: ast.Iterate) -> dict[str, Type]:
 
 
 def _rounds(state: State, env: Env, node: ast.Iterate, states: dict[str, Type]) -> None:
-    """Check the body of a round; its lets hold from where they stand."""
+    """Check the body of a round."""
     given: dict[str, Span] = {}
+    lets = [m for m in node.members if isinstance(m, ast.Let)]
+    own = [node.variable, *(m.name for m in node.members if isinstance(m, ast.State))]
+    env = bind_lets(state, env, lets, {i.name: i.span for i in own})
     for member in node.members:
         if isinstance(member, ast.Let):
-            env = env.bind(member.name, let_type(state, env, member))
+            force_late(state, env, member.name.name)
         elif isinstance(member, ast.Until):
             condition(state, env, member.condition, "the condition of `until`")
         elif isinstance(member, ast.Next):

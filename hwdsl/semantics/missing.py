@@ -22,6 +22,8 @@ class Entry:
 
 def check_missing(state: State, info: ComponentInfo) -> None:
     """Report the fields of a component, and of its parts, that nothing gives a value."""
+    if state.is_broken(info.kind):
+        return
     entries = [*_kind_entries(info.kind), *_component_entries(info)]
     _check(state, info.kind, entries, info.decl.name.span, (info.name,), 0)
 

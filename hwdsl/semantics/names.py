@@ -40,6 +40,7 @@ from hwdsl.semantics.types import (
 )
 from hwdsl.source import Span
 from hwdsl.syntax import ast
+from hwdsl.syntax.words import power_help
 
 
 def has_member(record: RecordType, name: str) -> bool:
@@ -109,11 +110,10 @@ def _variable_or_member(state: State, env: Env, node: ast.Name, name: str) -> Ty
                 help=f"rename the variable, or write `self.{name}` for the member",
             )
         state.resolve(node, Local(name))
-        if variable.let is None:
+        late = variable.late
+        if late is None:
             return variable.type
-        return (
-            variable.let.type if state.force(variable.let) else state.cycle(variable.let, node.span)
-        )
+        return late.type if state.force(late) else state.cycle(late, node.span)
     found = levels(env, name)
     if not found:
         return None
@@ -159,6 +159,10 @@ def _unknown(state: State, env: Env, node: ast.Name, expected: Type | None) -> T
             node.span,
             help=f"a unit follows a number: `1 {node.name}`",
         )
+    before = node.span.source.text[: node.span.start]
+    if before.endswith("/") and node.name.rstrip("0123456789") in env.scope.visible_units:
+        help = power_help(node.name)
+        return state.error("unknown-name", f"unknown name `{node.name}`", node.span, help=help)
     return state.unknown("unknown-name", "name", node.name, node.span, known)
 
 
@@ -169,6 +173,8 @@ def _close(name: str, known: list[str]) -> bool:
 def use_symbol(state: State, env: Env, node: ast.Name | ast.Attr, symbol: Symbol) -> Type:
     """The type of a module-level symbol read as a value."""
     state.resolve(node, Global(symbol))
+    if state.is_doubled(symbol):
+        return POISON
     if isinstance(symbol, ValueInfo):
         return state.value_type(symbol, node.span)
     if isinstance(symbol, ComponentInfo):
@@ -222,7 +228,7 @@ def _enum_path(state: State, env: Env, node: ast.Attr) -> Type | None:
         return None
     if isinstance(base, ast.Name):
         variable = env.locals.get(base.name)
-        if variable is not None and variable.let is not None:
+        if variable is not None and variable.late is not None:
             return None
         if variable is not None and kind_of(variable.type) is not None:
             return None

@@ -19,7 +19,7 @@ from hwdsl.semantics.types import (
     Type,
 )
 from hwdsl.syntax import ast
-from hwdsl.units import ONE, Dim, Unit
+from hwdsl.units import ONE, PREFIXES, Dim, Unit
 
 POISON = Poison()
 INT = Int()
@@ -134,7 +134,31 @@ def describe(type_: Type, scope: ModuleScope, expr: ast.Expr | None = None) -> s
     if dim.is_one:
         return "an int" if isinstance(type_, Int) else "a pure number"
     unit = _written_unit(expr, dim, scope) or _unit_for(dim, scope)
-    return f"{dim_text(dim)} ({unit})" if unit else dim_text(dim)
+    name = dim_name(dim, scope)
+    return f"{name} ({unit})" if unit else name
+
+
+def dim_name(dim: Dim, scope: ModuleScope) -> str:
+    """What a dimension is called: by the first type of it in sight, else by its bases."""
+    for name, symbol in scope.visible_types.items():
+        if symbol == dim or (isinstance(symbol, Real) and symbol.dim == dim):
+            return name
+    return dim_text(dim)
+
+
+def units_to_write(dim: Dim, scope: ModuleScope, like: ast.UnitExpr | None = None) -> list[str]:
+    """Units of a dimension to suggest; with a prefix as in `like` if there is such a one."""
+    plain = _unit_for(dim, scope)
+    if plain is None:
+        return []
+    size = next((i for i, c in enumerate(plain) if c in "*/^"), len(plain))
+    head, tail = plain[:size], plain[size:]
+    same = {p: f"{p}{head}" for p in PREFIXES if f"{p}{head}" in scope.visible_units}
+    written = like.factors[0].name if like is not None and like.factors else ""
+    for prefix, name in same.items():
+        if written.startswith(prefix) and written.removeprefix(prefix) in scope.visible_units:
+            return [name + tail]
+    return [plain, *(same[p] + tail for p in ("k", "M", "G", "T") if p in same)]
 
 
 def unit_text(unit: ast.UnitExpr) -> str:

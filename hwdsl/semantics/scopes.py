@@ -149,6 +149,7 @@ def declare(
         before = extra.places.get((space, name))
         if before is not None:
             duplicate(state, name, ident, before)
+            extra.doubled.add(name)
             return False
     for space in spaces:
         extra.places[space, name] = ident.span

@@ -65,6 +65,7 @@ def _sign_member(
     before = kind.members.get(name)
     if before is not None:
         duplicate(state, name, node.name, before.decl.name.span)
+        state.pending.pop(before, None)  # which of the two types holds is not known
         return
     info = MemberInfo(name, _ROLES[type(node)], POISON, node, kind)
     kind.members[name] = info

@@ -18,6 +18,7 @@ from hwdsl.semantics.symbols import (
     ModuleScope,
     Resolution,
     Symbol,
+    TableInfo,
     ValueInfo,
 )
 from hwdsl.semantics.types import RecordType, Type
@@ -49,13 +50,14 @@ class Extra:
     families: dict[str, tuple[str, ...]] = field(factory=dict)
     places: dict[tuple[str, str], Span] = field(factory=dict)
     used_units: set[str] = field(factory=set)
+    doubled: set[str] = field(factory=set)  # names declared twice: nothing is known of them
 
 
 @define(eq=False)
-class BlockLet:
-    """A `let` of a component's block, a variable of all that block, typed when first read."""
+class Late:
+    """A variable of a whole block, wherever it stands there: typed when first read."""
 
-    decl: ast.Let
+    decl: ast.Let | ast.Param | ast.Choice | ast.Output
     type: Type = POISON
 
 
@@ -66,7 +68,7 @@ class Variable:
     type: Type
     span: Span
     depth: int
-    let: BlockLet | None = None
+    late: Late | None = None
 
 
 @frozen(eq=False)
@@ -89,16 +91,15 @@ class Env:
         variable = Variable(type_, name.span, len(self.records))
         return evolve(self, locals={**self.locals, name.name: variable})
 
-    def enter(self, record: RecordType, lets: Mapping[str, BlockLet]) -> Env:
-        """This environment inside the block of a record; `lets` are the block's own."""
-        depth = len(self.records) + 1
-        own = {n: Variable(POISON, let.decl.name.span, depth, let) for n, let in lets.items()}
-        return evolve(
-            self,
-            locals={**self.locals, **own},
-            records=(record, *self.records),
-            assigning=None,
-        )
+    def enter(self, record: RecordType) -> Env:
+        """This environment inside the block of a record."""
+        return evolve(self, records=(record, *self.records), assigning=None)
+
+    def bind_late(self, variables: Mapping[str, Late]) -> Env:
+        """This environment with the variables of a block."""
+        depth = len(self.records)
+        own = {n: Variable(POISON, v.decl.name.span, depth, v) for n, v in variables.items()}
+        return evolve(self, locals={**self.locals, **own})
 
     def assign(self, name: str | None) -> Env:
         """This environment while the value of a field is read."""
@@ -116,6 +117,7 @@ class State:
     active: list[tuple[object, str, Span]] = field(factory=list)
     lost: dict[str, set[str]] = field(factory=dict)
     incomplete: set[str] = field(factory=set)
+    misread: set[tuple[str, int]] = field(factory=set)  # where the parser read no number
     broken: set[object] = field(factory=set)
     depth: int = 0
     methods: dict[ast.Fn, FunctionInfo] = field(factory=dict)
@@ -153,7 +155,12 @@ class State:
 
     def is_broken(self, kind: KindInfo) -> bool:
         """Whether a kind has a base in error, so that what it lacks is not known."""
-        return any(k in self.broken for k in kind.lineage())
+        return any(k in self.broken or self.is_doubled(k) for k in kind.lineage())
+
+    def is_doubled(self, symbol: Symbol) -> bool:
+        """Whether another declaration has the symbol's name, so that its type is not known."""
+        scope = None if isinstance(symbol, TableInfo) else symbol.scope
+        return scope is not None and symbol.name in self.extras[scope].doubled
 
     def resolve(self, node: ast.Node, resolution: Resolution) -> None:
         """Note what a name stands for."""

@@ -153,7 +153,8 @@ def _unit_named(state: State, env: Env, factor: ast.UnitFactor) -> Unit | None:
     found = find_unit(state, scope, name, factor.span)
     if found is None:
         help = f"write `{FOREIGN[name]}`" if name in FOREIGN else None
-        help = help or _case_help(name, scope) or did_you_mean(name, scope.visible_units)
+        help = help or _case_help(name, scope) or _spelt_help(name, scope)
+        help = help or did_you_mean(name, scope.visible_units)
         if name in env.locals:
             help = f"`{name}` is a variable here: write `* {name}` to multiply by it"
         state.error("unknown-unit", f"unknown unit `{name}`", factor.span, help=help)
@@ -171,6 +172,18 @@ def _unit_named(state: State, env: Env, factor: ast.UnitFactor) -> Unit | None:
 def _case_help(name: str, scope: ModuleScope) -> str | None:
     close = [u for u in scope.visible_units if u.lower() == name.lower()]
     return f"did you mean `{min(close)}`?" if close else None
+
+
+def _spelt_help(name: str, scope: ModuleScope) -> str | None:
+    """A unit run together from others: `GBps` for `GB/s`, `TFLOPS` for `TFLOP/s`."""
+    units = scope.visible_units
+    splits = [(name[:i], name[i + 1 :]) for i in range(1, len(name) - 1) if name[i] == "p"]
+    if name[-1] == "S":
+        splits.append((name[:-1], "s"))
+    found = next(
+        (f"{above}/{below}" for above, below in splits if {above, below} <= set(units)), None
+    )
+    return f"did you mean `{found}`?" if found else None
 
 
 def unit_value(state: State, env: Env, node: ast.Expr) -> tuple[Dim, Fraction] | None:

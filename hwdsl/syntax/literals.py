@@ -71,26 +71,28 @@ class Literals:
         return ast.Number(self.span(start, end), self.number_text(c[0]))
 
     def bad_number(self, c: list[Token], start: int, end: int) -> ast.Number:
-        """Report a number run together with letters and go on with its digits."""
+        """Report a number run together with letters; the checker knows the place as misread."""
         text = self.text_of(c[0])
-        digits = next((i for i, ch in enumerate(text) if ch not in "0123456789."), len(text))
-        front, back = text[:digits], text[digits:]
+        size = _digits(text)
+        front, back = text[:size].rstrip("_"), text[size:]
+        shown = text if len(text) <= 30 else f"{text[:27]}..."
+        message = f"`{shown}` is not a number"
         if front == "0" and back[:1] in ("x", "X", "b", "B", "o", "O"):
             remedy = "write numbers in decimal digits"
+        elif back[:1].isalpha() and "_" not in back:
+            message = f"`{shown}` lacks the blank between a number and its unit"
+            remedy = f"write `{front} {back}`; a product needs `*`"
         elif "_" in text:
             remedy = "an underscore stands between two digits"
         else:
-            remedy = f"a unit stands after a blank: `{front} {back}`; a product needs `*`"
-        shown = text if len(text) <= 30 else f"{text[:27]}..."
-        self.error("bad-number", f"`{shown}` is not a number", self.span(start, end), remedy)
+            remedy = "write one number, with one point"
+        self.error("bad-number", message, self.span(start, end), remedy)
         return ast.Number(self.span(start, end), "0")
 
     def quantity(self, c: list[Token], start: int, end: int) -> ast.Quantity:
         """Build a number with its unit."""
         text = self.text_of(c[0])
-        size = 0
-        while size < len(text) and (text[size] in "0123456789._" or _exponent(text, size)):
-            size += 1
+        size = _digits(text)
         digits = self.checked(text[:size], self.span(start, start + size))
         at = size
         while text[at] in " \t":
@@ -244,6 +246,14 @@ class Literals:
         if literal:
             parts.append("".join(literal))
         return ast.Template(self.at(token), tuple(parts)), height
+
+
+def _digits(text: str) -> int:
+    """How many characters at the start of a text belong to its number."""
+    size = 0
+    while size < len(text) and (text[size] in "0123456789._" or _exponent(text, size)):
+        size += 1
+    return size
 
 
 def _exponent(text: str, at: int) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.source import Source, Span
 from hwdsl.syntax import ast
+from hwdsl.syntax.braces import with_missing
 from hwdsl.syntax.build import EDITIONS, Builder
 from hwdsl.syntax.joiner import join
 from hwdsl.syntax.lexer import lex
@@ -18,7 +19,8 @@ def parse(source: Source, diagnostics: Diagnostics) -> ast.Module:
     """Return the tree of a file: all items that parsed. Errors are in `diagnostics`."""
     lexed = lex(source, diagnostics)
     builder = Builder(source, diagnostics, lexed.docs, _hole_parser(source, diagnostics))
-    parser = Parser(source, join(source, lexed.tokens, diagnostics), actions(builder), diagnostics)
+    tokens = with_missing(source, lexed.tokens, diagnostics)
+    parser = Parser(source, join(source, tokens, diagnostics), actions(builder), diagnostics)
     parser.inner_heights = builder.inner_heights
     parsed = parser.run("start")
     if builder.edition_found is None and not parser.errors:

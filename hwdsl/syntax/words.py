@@ -59,6 +59,9 @@ def _remedy(token: Token, source: Source) -> str | None:
     text = source.text[token.start : token.end]
     if token.kind == "NAME" and text in _WRITTEN_SO:
         return _WRITTEN_SO[text]
+    power = power_help(text) if token.kind == "NAME" else None
+    if power is not None and source.text[: token.start].rstrip()[-1:].isdigit():
+        return power
     if token.kind in ("RPAR", "RSQB", "RBRACE"):
         return f"remove the `{text}`, or add what is missing before it"
     if token.kind == "EQUAL":
@@ -68,6 +71,13 @@ def _remedy(token: Token, source: Source) -> str | None:
     if token.kind in _keyword_kinds() and token.kind not in _soft_kinds():
         return f"`{text}` is a word of the language and cannot be a name"
     return None
+
+
+def power_help(text: str) -> str | None:
+    """What to say of a unit with a power run together: `cm2` for `cm^2`."""
+    unit = text.rstrip("0123456789")
+    power = text[len(unit) :]
+    return f"a power is written `{unit}^{power}`" if power and unit.isalpha() else None
 
 
 _WRITTEN_SO = {

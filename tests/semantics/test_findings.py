@@ -70,6 +70,77 @@ CASES = {
         let c = known(p.price, 3)                        # error: unknown-argument
         let d : real = known(p.price)                    # error: not-a-number
         """,
+    "order": """
+        evaluator e {
+            param x : time = 1 s in 1 s .. top
+            let b = a + x
+            let a = x * 2
+            let top = 3 s
+            output o in s = b
+            let c = d + 1
+            let d = c + 1                                # error: field-cycle
+        }
+        fn f(x: real) -> real {
+            let b = a + x
+            let a = x * 2
+            let c = d
+            let d = c                                    # error: field-cycle
+            b
+        }
+        claim k {
+            expect later == 3
+            let later = 3
+        }
+        """,
+    "declared twice": """
+        let a = 1 GB
+        let a = 2 s                                      # error: duplicate-name
+        let b = a + 1 GB
+        let c = a + 1 s
+        kind k { x : real }
+        kind k { y : real }                              # error: duplicate-name
+        k i { y = 3 }
+        let u = i.y + i.x
+        fn f(x: real) -> real = x
+        fn f(x: real, y: real) -> time = x * y * 1 s     # error: duplicate-name
+        let v = f(1, 2) + 3 GB
+        fn g(x: real) -> real {
+            let x = x + 1                                # error: duplicate-name
+            let y = x
+            let y = 3 s                                  # error: duplicate-name
+            y + 1
+        }
+        chip d {
+            let p = 1 s
+            let p = 2 GB                                 # error: duplicate-name
+            area = p
+        }
+        evaluator e {
+            param x : time = 1 s in 1 s .. 2 s
+            let a = x
+            let a = x * 2 GB                             # error: duplicate-name
+            output o in s = a
+        }
+        kind m { q : data, q : time }                    # error: duplicate-name
+        m n { q = 3 s }
+        let w = n.q + 1 GB + 2 s
+        fn loop() -> real {
+            let r = iterate i in 1 .. 3 {
+                state u : real = 0
+                let late = v + u
+                let v = 3 * u
+                let i = 2 s                              # error: duplicate-name
+                next u = late + i
+            }
+            r.u
+        }
+        """,
+    "misread numbers": """
+        let a = 1.5GHz + 3                               # error: bad-number
+        let b = 1.5GB/s + 1 s                            # error: bad-number
+        memory m { bandwidth = 3_ }                      # error: bad-number
+        let c = 0x10 * 3 GB + 1 s                        # error: bad-number
+        """,
     "compare": """
         let a = 1 GB < 1 s                               # error: unit-mismatch
         let b = 1 < 2 <= 3.5

@@ -59,11 +59,37 @@ def test_one_error_each_and_the_rest_is_read(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("memory m\n    a = 1\n    b = 2\n    c = 3\n}\n", [2]),
+        ("board b {\n    memory m[3]\n        a = 1\n    }\n    c = 2\n}\n", [3]),
+        ("kind a\n    b : real\n}\nevaluator e\n    output o = 1\n}\n", [2, 5]),
+        (
+            "board b {\n    memory m\n        a = 1\n        die d\n            c = 2\n"
+            "        }\n    }\n}\n",
+            [5, 3],
+        ),
+    ],
+)
+def test_a_missing_brace_is_one_error(text: str, lines: list[int]) -> None:
+    tree, diagnostics = run(f"{text}let last = 1\n")
+    assert {d.message for d in diagnostics.items} == {"expected `{`, found the end of the line"}
+    places = [d.span.source.position(d.span.start)[0] for d in diagnostics.items if d.span]
+    assert places == lines
+    assert tree.items[-1].span.text == "let last = 1"
+    assert len(tree.items) == len(lines) + 1 - ("board" in text and len(lines) > 1)
+
+
+@pytest.mark.parametrize(
     ("text", "name", "place"),
     [
         ("let a = 1e3m\n", "bad-number", "1e3m"),
         ("let a = 4x\n", "bad-number", "4x"),
         ("let a = 0x10\n", "bad-number", "0x10"),
+        ("let a = 1.5GHz\n", "bad-number", "1.5GHz"),
+        ("let a = 1.5GB/s^2 * 3\n", "bad-number", "1.5GB/s^2"),
+        ("let a = 1e-3m + 2\n", "bad-number", "1e-3m"),
+        ("let a = 1.2.3\n", "bad-number", "1.2.3"),
         ("let a = 1e999\n", "bad-number", "1e999"),
         ("let a = 1e-999\n", "bad-number", "1e-999"),
         ("let a = 1 m^999999999\n", "bad-number", "999999999"),

@@ -1,0 +1,57 @@
+"""What the messages advise: units to write, names meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from hwdsl.diagnostics import Diagnostic, Diagnostics
+from hwdsl.semantics import check, load
+from hwdsl.source import Source
+
+
+def findings(text: str) -> list[Diagnostic]:
+    diagnostics = Diagnostics()
+    check(load(Source("main.hw", "edition 2026\n" + text), diagnostics), diagnostics)
+    return diagnostics.items
+
+
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        ("let a = 819 GBps", "did you mean `GB/s`?"),
+        ("let a = 100 Gbps", "did you mean `Gb/s`?"),
+        ("let a = 40 TFLOPS", "did you mean `TFLOP/s`?"),
+        ("let a = 3 GHZ", "did you mean `GHz`?"),
+        ("let a = 3 GBn", "did you mean `GB`?"),
+        ("let a = 1.5GHz", "write `1.5 GHz`; a product needs `*`"),
+        ("let a = 1e-3m", "write `1e-3 m`; a product needs `*`"),
+        ("let a = 1.2.3", "write one number, with one point"),
+        ("let a = 10 mW/cm2", "a power is written `cm^2`"),
+        ("let a = 10 cm2", "a power is written `cm^2`"),
+        ("let a : frequency = 3", "write a unit of frequency: `Hz`, `kHz`, `MHz`, `GHz` or `THz`"),
+        ("let a : bandwidth = 3 GHz", "write a unit of bandwidth: `GB/s`"),
+        ("let a : real = 3 GHz", "leave the unit out"),
+        ("let b = 3 GHz\nlet a : bandwidth = b", "multiply by something of dimension data"),
+        ("use std.memory: memori", "did you mean `memory`?"),
+    ],
+)
+def test_help(text: str, help: str) -> None:
+    (found,) = findings(text)
+    assert found.help == help
+
+
+def test_dimensions_have_their_names() -> None:
+    (found,) = findings("let b = 3 GHz\nlet a : bandwidth = b")
+    assert found.message == "`a` must be bandwidth (B/s), not frequency (Hz)"
+    (found,) = findings("let a = 3 GB * 2 GHz / 1 m + 1 J*s")
+    assert [label.text for label in found.labels[1:]] == [
+        "this is edge_bandwidth (B/m/s)",
+        "this is length^2 * mass/time (J*s)",
+    ]
+
+
+def test_a_cycle_shows_its_way() -> None:
+    (found,) = findings(
+        "evaluator e {\n let a = b + 1\n let b = c\n let c = a\n output o : real = a }"
+    )
+    assert found.message == "`a` is defined by itself: a -> b -> c -> a"
