@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 
-from hwdsl.codegen.ir import INT, Ref
+from hwdsl.codegen.ir import BOOL, INT, Ref
 from hwdsl.elaborate import reducers
 from hwdsl.elaborate.machine import Machine, as_ref
 from hwdsl.elaborate.selection import items_of, pick_value
@@ -162,14 +162,17 @@ def _step(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
     xs, values = _points(m, expr, args)
     x = _clamped(m, expr, as_ref(args[0]), xs, env)
     index = m.op(expr, "bucket", x, index=m.builder.table(xs[1:]))
-    return pick_value(m, index, values, expr.span)
+    found = pick_value(m, index, values, expr.span)
+    if not isinstance(found, Ref) or found.type == BOOL:
+        return found
+    return m.op(expr, "select", m.op(expr, "eq", x, x), found, m.const(math.nan))
 
 
 # --- order -------------------------------------------------------------------------------------
 
 
 def _ranks(m: Machine, keys: list[Ref], node: ast.Expr) -> list[Ref]:
-    """Each key's place in a stable ascending order."""
+    """Each key's place in a stable ascending order, NaN last."""
     known = [k.known for k in keys]
     values = [k for k in known if k is not None]
     if len(values) == len(keys):
@@ -184,6 +187,7 @@ def _ranks(m: Machine, keys: list[Ref], node: ast.Expr) -> list[Ref]:
             node.span,
         )
     one, zero = m.const(1, INT), m.const(0, INT)
+    behind = _behind(m, keys, node)
     ranks: list[Ref] = []
     for i, key in enumerate(keys):
         before = [
@@ -191,8 +195,21 @@ def _ranks(m: Machine, keys: list[Ref], node: ast.Expr) -> list[Ref]:
             for j, other in enumerate(keys)
             if j != i
         ]
-        ranks.append(m.op(node, "sum", zero, *before, type=INT))
+        rank = m.op(node, "sum", zero, *before, type=INT)
+        number = m.op(node, "eq", key, key)
+        ranks.append(m.op(node, "select", number, rank, behind[i]))
     return ranks
+
+
+def _behind(m: Machine, keys: list[Ref], node: ast.Expr) -> list[Ref]:
+    """The place of each key if it is NaN: behind the NaNs before it and behind all numbers."""
+    one, zero = m.const(1, INT), m.const(0, INT)
+    numbers_after, places = zero, list[Ref]()
+    for i in reversed(range(len(keys))):
+        places.append(m.op(node, "add", m.const(i, INT), numbers_after))
+        number = m.op(node, "select", m.op(node, "eq", keys[i], keys[i]), one, zero)
+        numbers_after = m.op(node, "add", numbers_after, number)
+    return places[::-1]
 
 
 def _ordered(m: Machine, items: list[Value], keys: list[Ref], node: ast.Expr) -> list[Value]:
@@ -230,10 +247,10 @@ def _quantile(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
     if not values:
         raise Failure("empty-list", "`quantile` of an empty list has no value", expr.span)
     ordered = _ordered(m, list(values), values, expr)
-    last = m.const(len(values) - 1, INT)
+    end = m.const(len(values) - 1, INT)
     zero = m.const(0.0)
-    at = m.op(expr, "mul", as_ref(args[1]), last)
-    inside = m.op(expr, "min", m.op(expr, "max", at, zero), last)
+    at = m.op(expr, "mul", as_ref(args[1]), end)
+    inside = m.op(expr, "min", m.op(expr, "max", at, zero), end)
     # An index must be a number; a NaN comes back in by the share.
     place = m.op(expr, "select", m.op(expr, "le", zero, at), inside, zero)
     below = m.op(expr, "floor", place)
@@ -241,7 +258,9 @@ def _quantile(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
     a = as_ref(pick_value(m, below, ordered, expr.span))
     b = as_ref(pick_value(m, above, ordered, expr.span))
     share = m.op(expr, "sub", inside, below)
-    return m.op(expr, "add", a, m.op(expr, "mul", m.op(expr, "sub", b, a), share))
+    result = m.op(expr, "add", a, m.op(expr, "mul", m.op(expr, "sub", b, a), share))
+    last = as_ref(ordered[-1])  # where a NaN stands
+    return m.op(expr, "select", m.op(expr, "eq", last, last), result, m.const(math.nan))
 
 
 _FUNCTIONS: Mapping[str, Callable[[Machine, ast.Call, list[Value], Env], Value]] = {

@@ -10,7 +10,7 @@ from hwdsl.codegen.ir import INT, Ref
 from hwdsl.elaborate import builtins, control, records
 from hwdsl.elaborate.functions import call_evaluator, call_function
 from hwdsl.elaborate.machine import Handler, Machine, as_component
-from hwdsl.elaborate.selection import items_of, pick_value
+from hwdsl.elaborate.selection import clamp_index, items_of, pick_value
 from hwdsl.elaborate.values import (
     Cell,
     Component,
@@ -177,23 +177,6 @@ def _index(m: Machine, expr: ast.Index, env: Env) -> Value:
     if not items:
         raise Failure("index-out-of-range", "the list is empty", expr.span)
     return pick_value(m, clamp_index(m, index, len(items), expr, env), items, expr.span)
-
-
-def clamp_index(m: Machine, index: Ref, count: int, expr: ast.Expr, env: Env) -> Ref:
-    """The index, moved inside the list, with the rule that it was inside."""
-    low, high = m.interval(index)
-    if low >= 0 and high <= count - 1:
-        return index
-    first, last = m.const(0, INT), m.const(count - 1, INT)
-    inside = m.op(expr, "and", m.op(expr, "le", first, index), m.op(expr, "le", index, last))
-    m.state(
-        "index-out-of-range",
-        inside,
-        expr.span,
-        f"`{expr.span.text}` asks for an element outside the list of {count}",
-        env,
-    )
-    return m.op(expr, "select", inside, index, first)  # `min` and `max` would let NaN through
 
 
 # --- operators ---------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from attrs import frozen
 
@@ -11,7 +12,7 @@ from hwdsl.codegen.ir import BOOL, INT, REAL, Ref
 from hwdsl.elaborate.machine import Machine
 from hwdsl.elaborate.records import with_lets
 from hwdsl.elaborate.rolling import Rolled, close, flatten, inner_effects, rebuild
-from hwdsl.elaborate.selection import check_size, items_of, merge, pick_value
+from hwdsl.elaborate.selection import check_index, check_size, items_of, merge, pick_value
 from hwdsl.elaborate.values import (
     Cell,
     Effect,
@@ -120,13 +121,15 @@ def _round(m: Machine, loop: Loop, variable: Value, states: Mapping[str, Value])
             after[name] = (
                 value
                 if member.index is None
-                else _replaced(m, after[name], m.number(member.index, env), value, member)
+                else _replaced(m, after[name], m.number(member.index, env), value, member, env)
             )
     stop = None if loop.until is None else m.number(loop.until.condition, env)
     return Round(after, stop)
 
 
-def _replaced(m: Machine, old: Value, index: Ref, value: Value, node: ast.Next) -> ListValue:
+def _replaced(
+    m: Machine, old: Value, index: Ref, value: Value, node: ast.Next, env: Env
+) -> ListValue:
     """The list with one element replaced."""
     assert isinstance(old, ListValue)
     items = list(old.items)
@@ -140,6 +143,7 @@ def _replaced(m: Machine, old: Value, index: Ref, value: Value, node: ast.Next) 
             )
         items[at] = value
         return ListValue(tuple(items), old.labels)
+    check_index(m, index, len(items), node, env)
     for i, item in enumerate(items):
         here = m.op(node, "eq", index, m.const(i, INT))
         items[i] = merge(m, Selector(here, 2), (value, item), node.span)
@@ -289,7 +293,8 @@ def _trace(m: Machine, loop: Loop) -> ResultValue:
     trace: list[dict[str, Value]] = []
     for i in range(low, high + 1):
         before = states
-        step = _round(m, loop, loop.variable(m.const(i, INT)), before)
+        runs = m.op(loop.expr, "not", stopped)
+        step = m.masked(runs, partial(_round, m, loop, loop.variable(m.const(i, INT)), before))
         selector = Selector(stopped, 2)
         states = {
             n: merge(m, selector, (before[n], v), loop.expr.span) for n, v in step.states.items()

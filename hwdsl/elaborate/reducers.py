@@ -7,15 +7,18 @@ something inside must be known.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Generic, TypeVar
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
 from hwdsl.codegen.ir import BOOL, INT, REAL, LoopRegion, Ref
 from hwdsl.elaborate.machine import Machine, as_ref
 from hwdsl.elaborate.rolling import Rolled, close, flatten, inner_effects, rebuild
 from hwdsl.elaborate.selection import check_size, items_of, pick_value
 from hwdsl.elaborate.values import (
+    Cell,
     Env,
     Failure,
     ListValue,
@@ -28,6 +31,7 @@ from hwdsl.semantics.types import Int
 from hwdsl.source import Span
 from hwdsl.syntax import ast
 
+T = TypeVar("T")
 SHORT = 16
 """Ranges up to this length are written out."""
 
@@ -56,7 +60,10 @@ PAIR = {
 
 @frozen(eq=False)
 class Candidate:
-    """One assignment of a comprehension's variables; `mask` is its unknown filter."""
+    """An assignment of a comprehension's variables, or of the first of them.
+
+    `mask` says whether it takes part, where that is unknown.
+    """
 
     env: Env
     mask: Ref | None
@@ -65,49 +72,77 @@ class Candidate:
 
 @frozen(eq=False)
 class Term:
-    """A value to be reduced, or already reduced over a loop, with the variables it stands for."""
+    """A value to be reduced, or already reduced over a loop, with the variables it stands for.
+
+    `exists` says whether there is a candidate behind it, where that is unknown.
+    """
 
     value: Ref
     picks: dict[str, Value]
+    exists: Ref | None
 
 
 def candidates(m: Machine, expr: ast.Comprehension, env: Env) -> Iterator[Candidate]:
     """All assignments of the variables, written out, for which the filter may hold."""
-    budget = [0]
-    yield from _expand(m, expr, 0, env, {}, None, budget)
+    yield from _Expansion(m, expr, lambda c: c, lambda c, over: None).over(
+        0, Candidate(env, None, {})
+    )
 
 
-def _expand(
-    m: Machine,
-    expr: ast.Comprehension,
-    at: int,
-    env: Env,
-    picks: dict[str, Value],
-    mask: Ref | None,
-    budget: list[int],
-) -> Iterator[Candidate]:
-    if at == len(expr.generators):
-        kept = _filter(m, expr, env, mask)
-        if kept is None or kept.known != 0.0:
-            yield Candidate(env, None if kept is None or kept.known is not None else kept, picks)
-        return
-    generator = expr.generators[at]
-    name = generator.name.name
-    values, hidden = elements(m, m.evaluate(generator.iterable, env), generator.iterable)
-    budget[0] += len(values)
-    check_size(budget[0], expr.span)
-    for value, unless in zip(values, hidden, strict=True):
-        inner = env.extend({name: value})
-        both = unless if mask is None or unless is None else m.op(expr, "and", mask, unless)
-        yield from _expand(
-            m,
-            expr,
-            at + 1,
-            inner,
-            {**picks, name: value},
-            both if both is not None else mask,
-            budget,
-        )
+@frozen(eq=False)
+class _Expansion(Generic[T]):
+    """The way through a comprehension's generators.
+
+    `leaf` makes something of each assignment; `roll` may make one thing of all in the last range.
+    """
+
+    m: Machine
+    expr: ast.Comprehension
+    leaf: Callable[[Candidate], T]
+    roll: Callable[[Candidate, RangeValue], T | None]
+    written: list[int] = field(factory=lambda: [0])
+
+    def over(self, at: int, part: Candidate) -> Iterator[T]:
+        """What is made from the generator `at` on; those before have their values in `part`."""
+        m, expr = self.m, self.expr
+        if at == len(expr.generators):
+            kept = _filtered(m, expr, part)
+            if kept is not None:
+                yield self.leaf(kept)
+            return
+        generator = expr.generators[at]
+        iterable = m.evaluate(generator.iterable, part.env)
+        if at == len(expr.generators) - 1 and isinstance(iterable, RangeValue):
+            whole = self.roll(part, iterable)
+            if whole is not None:
+                yield whole
+                return
+        values, hidden = elements(m, iterable, generator.iterable)
+        self.written[0] += len(values)
+        check_size(self.written[0], expr.span)
+        name = generator.name.name
+        for value, there in zip(values, hidden, strict=True):
+            env = part.env.extend({name: value})
+            mask = _both(m, expr, part.mask, there)
+            yield from self.over(at + 1, Candidate(env, mask, {**part.picks, name: value}))
+
+
+def _both(m: Machine, node: ast.Node, a: Ref | None, b: Ref | None) -> Ref | None:
+    """The conjunction of two conditions, None being one that holds."""
+    if a is None or b is None:
+        return b if a is None else a
+    return m.op(node, "and", a, b)
+
+
+def _filtered(m: Machine, expr: ast.Comprehension, part: Candidate) -> Candidate | None:
+    """The candidate with the filter in its mask; None if it is known not to take part."""
+    mask = part.mask
+    if expr.condition is not None:
+        condition = m.number(expr.condition, part.env)
+        mask = condition if condition.known == 0.0 else _both(m, expr, mask, condition)
+    if mask is None or mask.known is None:
+        return evolve(part, mask=mask)
+    return evolve(part, mask=None) if mask.known else None
 
 
 def elements(
@@ -132,24 +167,37 @@ def elements(
     ]
 
 
-def _filter(m: Machine, expr: ast.Comprehension, env: Env, mask: Ref | None) -> Ref | None:
-    if expr.condition is None:
-        return mask
-    condition = m.number(expr.condition, env)
-    if mask is None or condition.known == 0.0:
-        return condition
-    return m.op(expr, "and", mask, condition)
-
-
 # --- reduction ---------------------------------------------------------------------------------
 
 
 def reduce(m: Machine, how: str, expr: ast.Comprehension, env: Env) -> Value:
     """The reduction of a comprehension; `lowest` and `highest` give the variables too."""
-    terms = list(_terms(m, how, expr, 0, env, {}, None, [0]))
+    expansion = _Expansion(
+        m, expr, lambda c: _term(m, how, expr, c), lambda c, over: _try_roll(m, how, expr, c, over)
+    )
+    terms = list(expansion.over(0, Candidate(env, None, {})))
+    exists = _any(m, [t.exists for t in terms], expr)
     if how in ("lowest", "highest"):
-        return _best(m, how, terms, expr)
+        return _best(m, how, terms, exists, expr, env)
+    if how in ("min", "max") and terms:
+        _need(m, how, exists, expr, env)
     return combine(m, how, [t.value for t in terms], expr.span)
+
+
+def _any(m: Machine, conditions: Sequence[Ref | None], node: ast.Node) -> Ref:
+    """Whether one of the conditions holds, None being one that does."""
+    unknown = [c for c in conditions if c is not None]
+    if len(unknown) < len(conditions):
+        return m.truth(True)
+    result = m.truth(False)
+    for condition in unknown:
+        result = m.op(node, "or", result, condition)
+    return result
+
+
+def _need(m: Machine, how: str, exists: Ref, node: ast.Expr, env: Env) -> None:
+    """State that there is something to reduce."""
+    m.state("empty-list", exists, node.span, f"`{how}` finds nothing to choose from", env)
 
 
 def combine(m: Machine, how: str, values: Sequence[Ref], span: Span) -> Ref:
@@ -169,66 +217,13 @@ def combine(m: Machine, how: str, values: Sequence[Ref], span: Span) -> Ref:
     return m.op(span, NARY[how], *values)
 
 
-def _terms(
-    m: Machine,
-    how: str,
-    expr: ast.Comprehension,
-    at: int,
-    env: Env,
-    picks: dict[str, Value],
-    mask: Ref | None,
-    budget: list[int],
-) -> Iterator[Term]:
-    if at == len(expr.generators):
-        term = _term(m, how, expr, env, picks, mask)
-        if term is not None:
-            yield term
-        return
-    generator = expr.generators[at]
-    name = generator.name.name
-    iterable = m.evaluate(generator.iterable, env)
-    if at == len(expr.generators) - 1 and isinstance(iterable, RangeValue):
-        rolled = _try_roll(m, how, expr, env, picks, mask, iterable)
-        if rolled is not None:
-            yield rolled
-            return
-    values, hidden = elements(m, iterable, generator.iterable)
-    budget[0] += len(values)
-    check_size(budget[0], expr.span)
-    for value, unless in zip(values, hidden, strict=True):
-        inner = env.extend({name: value})
-        both = unless if mask is None or unless is None else m.op(expr, "and", mask, unless)
-        yield from _terms(
-            m,
-            how,
-            expr,
-            at + 1,
-            inner,
-            {**picks, name: value},
-            both if both is not None else mask,
-            budget,
-        )
-
-
-def _term(
-    m: Machine,
-    how: str,
-    expr: ast.Comprehension,
-    env: Env,
-    picks: dict[str, Value],
-    mask: Ref | None,
-) -> Term | None:
-    kept = _filter(m, expr, env, mask)
-    if kept is not None and kept.known is not None:
-        if not kept.known:
-            return None
-        kept = None
-    if kept is None:
-        return Term(as_element(m, how, m.evaluate(expr.element, env)), picks)
-    inside = kept
+def _term(m: Machine, how: str, expr: ast.Comprehension, candidate: Candidate) -> Term:
+    inside, env = candidate.mask, candidate.env
+    if inside is None:
+        return Term(as_element(m, how, m.evaluate(expr.element, env)), candidate.picks, None)
     value = m.masked(inside, lambda: as_element(m, how, m.evaluate(expr.element, env)))
     other = m.const(NEUTRAL[how], value.type)
-    return Term(m.op(expr, "select", inside, value, other), picks)
+    return Term(m.op(expr, "select", inside, value, other), candidate.picks, inside)
 
 
 def as_element(m: Machine, how: str, value: Value) -> Ref:
@@ -241,42 +236,49 @@ def as_element(m: Machine, how: str, value: Value) -> Ref:
     return m.builder.op("select", ref, m.const(1, INT), m.const(0, INT))
 
 
-def _best(m: Machine, how: str, terms: Sequence[Term], expr: ast.Comprehension) -> ResultValue:
+def _best(
+    m: Machine,
+    how: str,
+    terms: Sequence[Term],
+    exists: Ref,
+    expr: ast.Comprehension,
+    env: Env,
+) -> ResultValue:
+    what = f"result of `{how}`"
+    names = ["value", *(g.name.name for g in expr.generators)]
     if not terms:
-        raise Failure("empty-list", f"`{how}` has nothing to choose from", expr.span)
+
+        def nothing() -> Value:
+            raise Failure("empty-list", f"`{how}` finds nothing to choose from", expr.span)
+
+        empty = {name: Cell(name, expr.span, nothing) for name in names}
+        return ResultValue(what, {**empty, "found": m.truth(False)})
     values = [t.value for t in terms]
     if len(values) == 1:
         index = m.const(0, INT)
     else:
         index = m.op(expr, "argmin" if how == "lowest" else "argmax", *values)
     value = as_ref(pick_value(m, index, values, expr.span))
-    picks = {
-        name: pick_value(m, index, [t.picks[name] for t in terms], expr.span)
-        for name in terms[0].picks
-    }
-    return _found(m, how, value, picks, expr)
 
+    def read(name: str) -> Value:
+        _need(m, how, exists, expr, env)
+        if name == "value":
+            return value
+        return pick_value(m, index, [t.picks[name] for t in terms], expr.span)
 
-def _found(
-    m: Machine, how: str, value: Ref, picks: dict[str, Value], expr: ast.Comprehension
-) -> ResultValue:
+    path = m.path  # where the rule is found, whoever reads the value
+    fields: dict[str, Value | Cell] = {n: Cell(path, expr.span, partial(read, n)) for n in names}
     limit = m.const(NEUTRAL[how])
     pair = (value, limit) if how == "lowest" else (limit, value)
-    found = m.op(expr, "lt", *pair)
-    return ResultValue(f"result of `{how}`", {**picks, "value": value, "found": found})
+    fields["found"] = m.op(expr, "lt", *pair)
+    return ResultValue(what, fields)
 
 
 # --- rolled ------------------------------------------------------------------------------------
 
 
 def _try_roll(
-    m: Machine,
-    how: str,
-    expr: ast.Comprehension,
-    env: Env,
-    picks: dict[str, Value],
-    mask: Ref | None,
-    over: RangeValue,
+    m: Machine, how: str, expr: ast.Comprehension, part: Candidate, over: RangeValue
 ) -> Term | None:
     """The reduction over a long range as one loop; None if it has to be written out."""
     low, high = m.interval(over.low)[0], m.interval(over.high)[1]
@@ -284,9 +286,7 @@ def _try_roll(
         return None
     try:
         rolled, effects = m.collect(
-            lambda: inner_effects(
-                m, lambda extra: _roll(m, how, expr, env, picks, mask, over, extra)
-            )
+            lambda: inner_effects(m, lambda extra: _roll(m, how, expr, part, over, extra))
         )
     except NotKnown:
         return None
@@ -297,30 +297,33 @@ def _try_roll(
 
 
 def _roll(
-    m: Machine,
-    how: str,
-    expr: ast.Comprehension,
-    env: Env,
-    picks: dict[str, Value],
-    mask: Ref | None,
-    over: RangeValue,
-    extra: int,
+    m: Machine, how: str, expr: ast.Comprehension, part: Candidate, over: RangeValue, extra: int
 ) -> Rolled[Term | None]:
     best = how in ("lowest", "highest")
+    # Whether a candidate exists is a state of its own where a filter may leave none.
+    seeks = expr.condition is not None and (best or how in ("min", "max"))
     kind = BOOL if how in ("any", "all") else INT if _is_int(m, how, expr) else REAL
-    carries = [kind, *([INT] if best else []), *([BOOL] * extra)]
+    carries = [kind, *([INT] if best else []), *([BOOL] if seeks else [])]
     name = expr.generators[-1].name.name
-    with m.loop(carries) as loop:
+    with m.loop([*carries, *([BOOL] * extra)]) as loop:
         m.note_range(loop.variable, over.low, over.high)
-        inner = env.extend({name: loop.variable})
-        term, effects = m.collect(
-            lambda: _term(m, how, expr, inner, {**picks, name: loop.variable}, mask)
-        )
+        env = part.env.extend({name: loop.variable})
+        inner = evolve(part, env=env, picks={**part.picks, name: loop.variable})
+
+        def body() -> Term | None:
+            kept = _filtered(m, expr, inner)
+            return None if kept is None else _term(m, how, expr, kept)
+
+        term, effects = m.collect(body)
         if term is None:
             return Rolled(None, [], loop)
         following = _next(m, how, term.value, loop, best, expr)
-    start = m.const(NEUTRAL[how], kind)
-    initial = [start, over.low] if best else [start]
+        if seeks:
+            here = m.truth(True) if term.exists is None else term.exists
+            following.append(m.op(expr, "or", loop.states[len(carries) - 1], here))
+    initial = [m.const(NEUTRAL[how], kind)]
+    initial.extend([over.low] if best else [])
+    initial.extend([m.truth(False)] if seeks else [])
     bound = int(m.interval(over.high)[1] - m.interval(over.low)[0]) + 1
     mine, outer = close(
         m,
@@ -337,8 +340,11 @@ def _roll(
     if mine is None:
         return Rolled(None, outer, loop)
     m.effects.extend(outer)
-    chosen = {**picks, name: mine[1]} if best else picks
-    return Rolled(Term(mine[0], chosen), [], loop)
+    some = m.op(expr, "le", over.low, over.high)
+    exists = mine[len(carries) - 1] if seeks else _both(m, expr, part.mask, some)
+    picks = {**part.picks, name: mine[1]} if best else part.picks
+    known = exists is None or exists.known == 1.0
+    return Rolled(Term(mine[0], picks, None if known else exists), [], loop)
 
 
 def _is_int(m: Machine, how: str, expr: ast.Comprehension) -> bool:
@@ -369,7 +375,9 @@ def list_refs(m: Machine, value: Value, span: Span) -> list[Ref]:
 def mean(m: Machine, how: str, node: ast.Expr, env: Env) -> Ref:
     """`mean` and `geomean`, over a comprehension or a list."""
     if isinstance(node, ast.Comprehension):
-        values, weights = _weighted(m, how, node, env)
+        values, weights, exists = _weighted(m, how, node, env)
+        if values:
+            _need(m, how, exists, node, env)
     else:
         values = list_refs(m, m.evaluate(node, env), node.span)
         if how == "geomean":
@@ -384,12 +392,15 @@ def mean(m: Machine, how: str, node: ast.Expr, env: Env) -> Ref:
 
 def _weighted(
     m: Machine, how: str, node: ast.Comprehension, env: Env
-) -> tuple[list[Ref], list[Ref]]:
+) -> tuple[list[Ref], list[Ref], Ref]:
+    """What is summed, what it weighs, and whether anything is there."""
     values: list[Ref] = []
+    masks: list[Ref | None] = []
     weights: list[Ref] = []
     one, nothing = m.const(1, INT), m.const(0, INT)
     for candidate in candidates(m, node, env):
         mask, inner = candidate.mask, candidate.env
+        masks.append(mask)
 
         def element(inner: Env = inner) -> Ref:
             value = m.number(node.element, inner)
@@ -401,7 +412,7 @@ def _weighted(
         else:
             values.append(m.op(node, "select", mask, m.masked(mask, element), m.const(0.0)))
             weights.append(m.op(node, "select", mask, one, nothing))
-    return values, weights
+    return values, weights, _any(m, masks, node)
 
 
 __all__ = [

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from hwdsl.codegen.ir import BOOL, Ref
+from hwdsl.codegen.ir import BOOL, INT, Ref
 from hwdsl.elaborate.machine import MAX_ITEMS, Machine
 from hwdsl.elaborate.values import (
     Cell,
     Component,
     EnumValue,
+    Env,
     Failure,
     ListValue,
     Merged,
@@ -25,6 +26,7 @@ from hwdsl.elaborate.values import (
 )
 from hwdsl.semantics.symbols import KindInfo
 from hwdsl.source import Span
+from hwdsl.syntax import ast
 
 
 def merge(m: Machine, selector: Selector, values: Sequence[Value], span: Span) -> Value:
@@ -129,6 +131,30 @@ def check_size(count: int, span: Span) -> None:
             span,
             "use `iterate` or a reducer over a range, whose rounds are not written out",
         )
+
+
+def clamp_index(m: Machine, index: Ref, count: int, expr: ast.Node, env: Env) -> Ref:
+    """The index, moved inside the list, with the rule that it was inside."""
+    inside = check_index(m, index, count, expr, env)
+    # `min` and `max` would let NaN through.
+    return m.op(expr, "select", inside, index, m.const(0, INT))
+
+
+def check_index(m: Machine, index: Ref, count: int, expr: ast.Node, env: Env) -> Ref:
+    """Whether an unknown index lies inside the list, with the rule that it does."""
+    low, high = m.interval(index)
+    if low >= 0 and high <= count - 1:
+        return m.truth(True)
+    first, last = m.const(0, INT), m.const(count - 1, INT)
+    inside = m.op(expr, "and", m.op(expr, "le", first, index), m.op(expr, "le", index, last))
+    m.state(
+        "index-out-of-range",
+        inside,
+        expr.span,
+        f"`{expr.span.text}` asks for an element outside the list of {count}",
+        env,
+    )
+    return inside
 
 
 def _merge_results(
