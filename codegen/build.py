@@ -37,6 +37,7 @@ FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O3", "-march=native",
 MODULE_FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O1", "-w")
 SOURCES = ("emit.py", "printer.py", "region.py", "branches.py", "shape.py", "memo.py", "build.py",
            "ir.py")  # fmt: skip
+SCARCE = 64 << 20
 NO_COMPILE, ABORT_ON_MISS = "HWDSL_NO_COMPILE", "HWDSL_ABORT_ON_CACHE_MISS"
 
 
@@ -266,15 +267,19 @@ def _cython(work: Path) -> None:
         raise BuildError(f"Cython could not translate {source}")
 
 
-def _start(work: Path, command: Sequence[str]) -> tuple[Sequence[str], subprocess.Popen[str]]:
+Running = tuple[Path, Sequence[str], subprocess.Popen[str]]
+
+
+def _start(work: Path, command: Sequence[str]) -> Running:
+    """Start a command in the folder, which takes its temporary files as well."""
     process = subprocess.Popen(
         command, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        errors="replace",
+        errors="replace", env={**os.environ, "TMPDIR": str(work)},
     )  # fmt: skip
-    return command, process
+    return work, command, process
 
 
-def _finish(command: Sequence[str], process: subprocess.Popen[str]) -> None:
+def _finish(work: Path, command: Sequence[str], process: subprocess.Popen[str]) -> None:
     """Wait for a command; its failure is a `BuildError` with what it printed."""
     try:
         text, _ = process.communicate()
@@ -285,5 +290,19 @@ def _finish(command: Sequence[str], process: subprocess.Popen[str]) -> None:
     if process.returncode:
         raise BuildError(
             f"the C compiler failed with status {process.returncode}:\n"
-            f"  {shlex.join(command)}\n{text.strip()}"
+            f"  {shlex.join(command)}\n{text.strip()}{_room(work)}"
         )
+
+
+def _room(work: Path) -> str:
+    """What to do if there is little space where a command has failed."""
+    try:
+        free = shutil.disk_usage(work).free
+    except OSError:
+        return ""
+    if free > SCARCE:
+        return ""
+    return (
+        f"\nonly {free >> 10} KiB are free at {work}; free some space, or name another folder "
+        "with HWDSL_CACHE_DIR"
+    )

@@ -139,7 +139,8 @@ class KernelWriter:
         return (
             f"        if ({changed}) {{\n"
             f"            const int lanes = n, one = {steady};\n            {{\n"
-            f"            const int n = one ? 1 : lanes;\n{text}\n            }}\n"
+            "            const int n = one ? 1 : lanes;\n            (void)n;\n"
+            f"{text}\n            }}\n"
             f"            if (one) {{ {spread} }}\n        }}"
         )
 
