@@ -228,12 +228,12 @@ def package(hw: dict[str, Any], dies: int) -> str:
     return f"{body}\n{die}\n{kind} dram[{count}] : {part}"
 
 
-def server(hw: dict[str, Any], dies: int, heat_sink: float) -> str:
+def server(hw: dict[str, Any], dies: int, sink: float) -> str:
     given, own = DATA["constants"]["Server"], hw["Server"]
     assert given["DCDCEfficiency"] == given["PSUEfficiency"]
     body = fields(
         lanes=str(own["num_lanes"]),
-        heat_sink=f"{heat_sink!r} USD",
+        heat_sink=f"{sink!r} USD",
         nic=unit(given, "EthernetCost", "USD"),
         board=f"{given['PCBCost'] + given['PCBPartsCost']!r} USD",
         chassis=unit(given, "ChassisCost", "USD"),
@@ -348,19 +348,23 @@ evaluator ask {{
 _loaded: dict[str, hwdsl.Module] = {}
 
 
-def asked(case: dict[str, Any], folder: Path) -> hwdsl.Evaluator:
-    """The evaluator of a case's machine and model."""
-    hw, out = hardware(case), case["server"]
-    declared, kind, _ = memory_of(hw)
-    part = "memory" if kind == "stack" else "layers_3d"
-    given = DATA["constants"]["Server"]
+def heat_sink(case: dict[str, Any]) -> float:
+    """What a heat sink costs: what is left of the server's price."""
+    given, out = DATA["constants"]["Server"], case["server"]
     known = (
         out["num_packages"] * case["package"]["cost"] + given["EthernetCost"] + given["PCBCost"]
         + given["PCBPartsCost"] + given["ChassisCost"] + out["num_lanes"] * given["FanCost"]
         + out["cost_dcdc"] + out["cost_psu"]
     )  # fmt: skip
-    heat_sink = (out["cost"] - known) / out["num_packages"]
-    machine = server(hw, case["chip"]["dpw"], heat_sink)
+    return float((out["cost"] - known) / out["num_packages"])
+
+
+def asked(case: dict[str, Any], folder: Path) -> hwdsl.Evaluator:
+    """The evaluator of a case's machine and model."""
+    hw = hardware(case)
+    declared, kind, _ = memory_of(hw)
+    part = "memory" if kind == "stack" else "layers_3d"
+    machine = server(hw, case["chip"]["dpw"], heat_sink(case))
     text = written(machine, language_model(case["inputs"]["model"]), declared, part)
     if text not in _loaded:
         path = folder / f"machine{len(_loaded)}.hw"
@@ -462,3 +466,31 @@ def test_a_larger_batch_shares_the_weights() -> None:
     serving = model("chiplet_cloud").serving
     costs = [serving(batch=n, micro=n).per_token for n in (1, 4, 16, 64)]
     assert costs == sorted(costs, reverse=True)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_example_is_theirs(case: dict[str, Any]) -> None:
+    """The library's own server, models and defaults, where a case is about them."""
+    at, name = point(case), hardware(case)["Name"]
+    if name != "hw_example" or at["micro"] != at.pop("first_micro"):
+        pytest.skip("not about the library's example")
+    label = next(k for k in ("gpt3", "llama3_70B") if k == name_of(case))
+    run = model("chiplet_cloud").serving(
+        **at, model=label, heat_sink=f"{heat_sink(case)!r} USD", as_shipped=True
+    )
+    perf = case["perf"]
+    latency = perf["prefill_latency"] + perf["generate_latency"]
+    agree(
+        {"server": run.server, "power": run.power, "latency": run.latency, "cost": run.per_token},
+        {
+            "server": case["server"]["cost"],
+            "power": perf["srv_tco"]["server_tdp"],
+            "latency": latency,
+            "cost": perf["generate_tco_per_token"],
+        },
+    )
+
+
+def name_of(case: dict[str, Any]) -> str:
+    """The library's name of a case's model."""
+    return str(case["inputs"]["model"]["name"]).replace("-", "_")

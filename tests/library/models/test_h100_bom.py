@@ -81,3 +81,20 @@ def test_the_stated_price_of_a_node(case: dict[str, Any]) -> None:
 def test_switches_are_whole(nodes: int, switches: int) -> None:
     """Leaves of 32 ports down, and half as many above; one switch where 32 ports are enough."""
     assert model("h100_bom").bill(join="two_tiers", nodes=nodes).switches == switches
+
+
+@pytest.mark.parametrize(("nodes", "switches"), [(5, 5), (8, 5), (9, 8), (12, 8), (8192, 5120)])
+def test_three_tiers(nodes: int, switches: int) -> None:
+    """As many aggregation switches as leaves, and half as many cores."""
+    bill = model("h100_bom").bill(join="three_tiers", nodes=nodes)
+    assert (bill.switches, list(bill.violations)) == (switches, [])
+
+
+@pytest.mark.parametrize(
+    ("join", "nodes"), [("direct", 2), ("star", 8), ("two_tiers", 256), ("three_tiers", 8192),
+                        ("rails", 2048)],
+)  # fmt: skip
+def test_a_fabric_ends(join: str, nodes: int) -> None:
+    bill = model("h100_bom").bill
+    assert not bill(join=join, nodes=nodes).violations
+    assert list(bill(join=join, nodes=nodes + 1).violations) == ["fits"]

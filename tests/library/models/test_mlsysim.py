@@ -137,3 +137,9 @@ def test_young_is_the_best_interval() -> None:
     """Waste at the interval is twice the share of writing: the two losses are equal there."""
     result = model("mlsysim").reliability(checkpoint="2 minute")
     assert result.waste == pytest.approx(2 * 120 / result.interval, rel=1e-12)
+
+
+def test_an_odd_switch_is_refused() -> None:
+    fabric = model("mlsysim").fabric
+    assert list(fabric(radix=65).violations) == ["even"]
+    assert not fabric(radix=66).violations
