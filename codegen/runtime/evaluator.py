@@ -122,7 +122,8 @@ class Evaluator:
     def base(self, param: Param, value: Any) -> float:
         """One value in base units: a number, a text with a unit, a bool or a label."""
         if hasattr(value, "to_base_units") and hasattr(value, "units"):
-            value = f"{value.magnitude} {value.units:~C}".replace("**", "^")
+            units = f"{value.units:~C}".replace("**", "^")
+            value = f"{value.magnitude} {units}".replace("\u00b5", "u").replace("\u03bc", "u")
         if param.kind == "choice":
             if isinstance(value, str) and value in param.labels:
                 return float(param.labels.index(value))

@@ -25,7 +25,10 @@ def run(options: argparse.Namespace) -> int:
         ["python", f"{platform.python_version()} ({sys.executable})"],
         ["platform", platform.platform()],
         ["C compiler", compiler or "none: evaluators are interpreted, some 100 times slower"],
-        *[[name, _version(name)] for name in ("cython", "numpy", "lark", "jinja2", "pyarrow")],
+        *[
+            [name, _version(name)]
+            for name in ("cython", "numpy", "lark", "jinja2", "pyarrow", "matplotlib")
+        ],
         ["cache", _cache_line()],
     ]
     print(table(rows))

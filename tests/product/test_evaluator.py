@@ -193,6 +193,9 @@ class Units(str):
 
 def test_quantities_of_pint_are_converted(stream: hwdsl.Evaluator) -> None:
     assert stream(size=Quantity(0.016, "TB")).latency == stream(size=16).latency
+    micro = Quantity(1.6e16, "\u00b5B")
+    with pytest.raises(ValueError, match="uB"):  # bytes have no such prefix, but it was understood
+        stream(size=micro)
     swept = stream.sweep(size=[Quantity(16, "GB"), Quantity(8000, "MB")])
     assert swept.size.tolist() == [16, 8]
     with pytest.raises(ValueError, match="size"):
