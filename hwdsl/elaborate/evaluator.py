@@ -125,6 +125,23 @@ def rules_of(m: Machine, instance: Instance, report: Callable[[Failure], None]) 
     return [*kept, *walk.found]
 
 
+def called(
+    m: Machine,
+    info: EvaluatorInfo,
+    given: Mapping[str, Value],
+    spans: Mapping[str, Span],
+    span: Span,
+) -> ResultValue:
+    """The result of an evaluator for params that fit their ranges; `spans` is where they stand."""
+    instance = open_evaluator(m, info, given)
+    for node in info.decl.members:
+        if isinstance(node, ast.Param | ast.Choice) and node.name.name in given:
+            name = node.name.name
+            declared = params.declare(m, node, info.free[name], instance.env)
+            params.check_given(m, declared, given[name], instance.env, spans[name])
+    return result_of(m, instance, span)
+
+
 FEASIBLE, ASKED = "feasible", "asked"
 """What is noted of a result that is read: whether it is feasible, or that this was asked."""
 

@@ -10,7 +10,7 @@ from hwdsl.codegen.ir import INT, Ref
 from hwdsl.elaborate import builtins, control, records
 from hwdsl.elaborate.functions import call_evaluator, call_function
 from hwdsl.elaborate.machine import Handler, Machine, as_component
-from hwdsl.elaborate.selection import clamp_index, items_of, pick_value
+from hwdsl.elaborate.selection import clamp_index, equal, items_of, pick_value
 from hwdsl.elaborate.values import (
     Cell,
     Component,
@@ -20,7 +20,6 @@ from hwdsl.elaborate.values import (
     ListValue,
     Merged,
     RangeValue,
-    Record,
     ResultValue,
     TextValue,
     Value,
@@ -227,36 +226,6 @@ def _relation(m: Machine, expr: ast.Compare, op: str, a: Value, b: Value) -> Ref
     return same if op == "==" else m.op(expr, "not", same)
 
 
-def equal(m: Machine, node: ast.Node, a: Value, b: Value) -> Ref:
-    """Whether two values are the same: numbers by value, components by identity."""
-    if isinstance(a, Ref) and isinstance(b, Ref):
-        return m.op(node, "eq", a, b)
-    if isinstance(a, EnumValue) and isinstance(b, EnumValue):
-        return m.op(node, "eq", a.ref, b.ref)
-    if isinstance(a, TextValue) and isinstance(b, TextValue):
-        return _equal_texts(m, a, b)
-    if isinstance(a, Record | Merged) and isinstance(b, Record | Merged):
-        return _identical(m, a, b)
-    raise TypeError("the checker let values pass that cannot be compared")
-
-
-def _equal_texts(m: Machine, a: TextValue, b: TextValue) -> Ref:
-    if a.selector is not None:
-        options = [_equal_texts(m, TextValue((o,)), b) for o in a.options]
-        return m.pick(a.selector, options)
-    if b.selector is not None:
-        return _equal_texts(m, b, a)
-    return m.truth(a.options == b.options)
-
-
-def _identical(m: Machine, a: Component, b: Component) -> Ref:
-    if a is b:
-        return m.truth(True)
-    if isinstance(a, Merged):
-        return m.pick(a.selector, [_identical(m, x, b) for x in a.alternatives])
-    return _identical(m, b, a) if isinstance(b, Merged) else m.truth(False)
-
-
 def _list(m: Machine, expr: ast.ListLit, env: Env) -> Value:
     return ListValue(tuple(m.evaluate(e, env) for e in expr.items))
 
@@ -283,8 +252,10 @@ def _call(m: Machine, expr: ast.Call, env: Env) -> Value:
     if isinstance(symbol, KindInfo):
         return records.construct(m, symbol, expr, env)
     if isinstance(symbol, EvaluatorInfo):
-        given = {a.name.name: m.evaluate(a.value, env) for a in expr.arguments if a.name}
-        return call_evaluator(m, symbol, given, expr.span)
+        named = {a.name.name: a.value for a in expr.arguments if a.name}
+        given = {name: m.evaluate(value, env) for name, value in named.items()}
+        spans = {name: value.span for name, value in named.items()}
+        return call_evaluator(m, symbol, given, spans, expr.span)
     assert isinstance(symbol, FunctionInfo)
     arguments = _arguments(m, symbol.decl, expr.arguments, env)
     return call_function(m, symbol.decl, Env(symbol.scope), arguments, expr.span)

@@ -81,17 +81,24 @@ def _key(value: object) -> object:
 
 
 def call_evaluator(
-    m: Machine, info: EvaluatorInfo, given: Mapping[str, Value], span: Span
+    m: Machine,
+    info: EvaluatorInfo,
+    given: Mapping[str, Value],
+    spans: Mapping[str, Span],
+    span: Span,
 ) -> Value:
-    """The outputs of an evaluator at given params, and whether its rules hold."""
-    from hwdsl.elaborate.evaluator import open_evaluator, result_of
+    """The outputs of an evaluator at given params, and whether its rules hold.
+
+    `spans` says where each param is given.
+    """
+    from hwdsl.elaborate.evaluator import called
 
     m.ensure(info)
     key = (info, _key(sorted(given.items(), key=lambda item: item[0])))
     cell = m.calls.get(key)
     if cell is None:
         label = f"{info.name}(…)"
-        cell = Cell(label, span, lambda: result_of(m, open_evaluator(m, info, given), span))
+        cell = Cell(label, span, lambda: called(m, info, given, spans, span))
         cell.keep = given
         m.calls[key] = cell
     return m.read(cell)

@@ -10,8 +10,8 @@ from hwdsl.codegen.ir import BOOL, INT, REAL, Ref
 from hwdsl.elaborate.infos import ParamInfo
 from hwdsl.elaborate.machine import Machine, as_ref
 from hwdsl.elaborate.messages import literal_unit
-from hwdsl.elaborate.quantities import PURE, coherent_unit
-from hwdsl.elaborate.selection import items_of, pick_value
+from hwdsl.elaborate.quantities import PURE, coherent_unit, quantity_text
+from hwdsl.elaborate.selection import equal, items_of, pick_value
 from hwdsl.elaborate.values import (
     EnumValue,
     Env,
@@ -21,6 +21,7 @@ from hwdsl.elaborate.values import (
     Value,
 )
 from hwdsl.semantics.types import BoolType, EnumType, Int, Real, Type
+from hwdsl.source import Span
 from hwdsl.syntax import ast
 from hwdsl.units import ONE, Dim, Unit
 
@@ -85,6 +86,7 @@ def _describe(
         )
     unit = _unit(m, node, type_, written, env)
     labels = () if type_ == BoolType() else _labels(m, written, alternatives, unit)
+    _check_repeated(node, written, alternatives)
     start = None if default is None else _position(m, node, default, alternatives)
     _check_default(node, start, low, high)
     dim = type_.dim if isinstance(type_, Real) else ONE
@@ -102,6 +104,26 @@ def _describe(
         node.name.span,
     )
     return Free(info, alternatives)
+
+
+def _check_repeated(
+    node: ast.Param | ast.Choice, written: ast.Expr | None, alternatives: Sequence[Value]
+) -> None:
+    nodes = written.items if isinstance(written, ast.ListLit) else ()
+    seen: set[object] = set()
+    for i, value in enumerate(alternatives):
+        ref = value.ref if isinstance(value, EnumValue) else value
+        key = ref.known if isinstance(ref, Ref) else id(value)
+        if key in seen:
+            span = nodes[i].span if nodes else node.span
+            raise Failure(
+                "repeated-alternative",
+                f"`{node.name.name}` has an alternative twice: "
+                + (f"`{span.text}`" if nodes else f"number {i + 1}"),
+                span,
+                "leave one of them out",
+            )
+        seen.add(key)
 
 
 def _check_default(
@@ -189,6 +211,64 @@ def _position(
     )
 
 
+def check_given(m: Machine, free: Free, value: Value, env: Env, span: Span) -> None:
+    """Hold an argument of a call to the param's range or alternatives.
+
+    What is known not to fit is a failure; what depends on a param becomes a rule.
+    """
+    info = free.info
+    fits = _among(m, free.alternatives, value, span)
+    if not free.alternatives:
+        fits = _between(m, info, value, span)
+    if fits.known == 1.0:
+        return
+    allowed = ", ".join(info.labels)
+    if not free.alternatives:
+        low, high = (_shown(info, end, env) for end in (info.low, info.high))
+        allowed = f"{low} .. {high}"
+    if fits.known is None:
+        m.state("outside-range", fits, span, f"`{info.name}` is outside {allowed}", env)
+        return
+    number = as_ref(value).known if isinstance(value, Ref) else None
+    have = f"`{span.text}`" if number is None else _shown(info, number, env)
+    raise Failure(
+        "outside-range",
+        f"`{info.name}` cannot be {have}: it is one of {allowed}"
+        if free.alternatives
+        else f"`{info.name}` cannot be {have}: its range is {allowed}",
+        span,
+        others=[(info.span, "declared here")],
+    )
+
+
+def _shown(info: ParamInfo, value: float | None, env: Env) -> str:
+    return "…" if value is None else quantity_text(value, info.dim, env.scope, info.unit)
+
+
+def _between(m: Machine, info: ParamInfo, value: Value, span: Span) -> Ref:
+    if info.low is None or info.high is None or not isinstance(value, Ref):
+        return m.truth(True)
+    low, high = m.interval(value)
+    if info.low <= low and high <= info.high:
+        return m.truth(True)
+    above = m.op(span, "le", m.const(info.low), value)
+    return m.op(span, "and", above, m.op(span, "le", value, m.const(info.high)))
+
+
+def _among(m: Machine, alternatives: Sequence[Value], value: Value, span: Span) -> Ref:
+    """Whether a value is one of the alternatives; components are told by identity."""
+    if isinstance(value, Merged):
+        return m.pick(
+            value.selector, [_among(m, alternatives, a, span) for a in value.alternatives]
+        )
+    if isinstance(value, EnumValue) and len(alternatives) == len(value.enum.cases):
+        return m.truth(True)
+    result = m.truth(False)
+    for alternative in alternatives:
+        result = m.op(span, "or", result, equal(m, span, value, alternative))
+    return result
+
+
 def as_input(m: Machine, free: Free) -> Value:
     """The param as an input of the graph."""
     info = free.info
@@ -230,4 +310,4 @@ def calibrated_info(m: Machine, name: str, node: ast.Calibrated, env: Env) -> Pa
     return ParamInfo(name, node.doc, unit.dim, REAL, unit, value, low, high, (), (), node.span)
 
 
-__all__ = ["Free", "as_input", "calibrated_info", "declare", "fixed"]
+__all__ = ["Free", "as_input", "calibrated_info", "check_given", "declare", "fixed"]

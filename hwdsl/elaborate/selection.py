@@ -198,3 +198,33 @@ def pick_value(m: Machine, index: Ref, values: Sequence[Value], span: Span) -> V
     if len(values) == 1:
         return values[0]
     return merge(m, Selector(index, len(values)), values, span)
+
+
+def equal(m: Machine, node: ast.Node | Span, a: Value, b: Value) -> Ref:
+    """Whether two values are the same: numbers by value, components by identity."""
+    if isinstance(a, Ref) and isinstance(b, Ref):
+        return m.op(node, "eq", a, b)
+    if isinstance(a, EnumValue) and isinstance(b, EnumValue):
+        return m.op(node, "eq", a.ref, b.ref)
+    if isinstance(a, TextValue) and isinstance(b, TextValue):
+        return _equal_texts(m, a, b)
+    if isinstance(a, Record | Merged) and isinstance(b, Record | Merged):
+        return _identical(m, a, b)
+    raise TypeError("the checker let values pass that cannot be compared")
+
+
+def _equal_texts(m: Machine, a: TextValue, b: TextValue) -> Ref:
+    if a.selector is not None:
+        options = [_equal_texts(m, TextValue((o,)), b) for o in a.options]
+        return m.pick(a.selector, options)
+    if b.selector is not None:
+        return _equal_texts(m, b, a)
+    return m.truth(a.options == b.options)
+
+
+def _identical(m: Machine, a: Component, b: Component) -> Ref:
+    if a is b:
+        return m.truth(True)
+    if isinstance(a, Merged):
+        return m.pick(a.selector, [_identical(m, x, b) for x in a.alternatives])
+    return _identical(m, b, a) if isinstance(b, Merged) else m.truth(False)

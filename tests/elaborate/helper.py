@@ -19,7 +19,7 @@ def checked(text: str) -> Checked:
     diagnostics = Diagnostics()
     result = check(load(Source("t.hw", "edition 2026\n" + text), diagnostics), diagnostics)
     errors = [(d.name, d.message) for d in diagnostics.items if d.severity.value == "error"]
-    assert not errors
+    assert not errors, errors
     return result
 
 

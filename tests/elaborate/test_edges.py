@@ -144,3 +144,75 @@ def test_a_lane_past_its_end_replaces_nothing() -> None:
     traced = case(f"(iterate k in 1 .. 5 {{ {late} }}).trace.s[4][2]")
     assert (broken(traced, n=3), run(traced, n=3)) == ({}, {"y": 1.0})
     assert {n.rsplit(".", 1)[-1] for n in broken(traced, n=2)} == {"index-out-of-range"}
+
+
+# --- calls of evaluators -----------------------------------------------------------------------
+
+ASKED = """
+enum law { poisson, seeds, murphy }
+kind mem { bw : data / time = 1 TB/s }
+mem A { }
+mem B { }
+mem C { }
+evaluator inner {
+    param z  : data = 2 GB in 1 GB .. 10 GB
+    choice k : int in [1, 2, 4] = 2
+    choice l : law in [poisson, seeds]
+    choice m : mem in [A, B]
+    output v in GB = z * k
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        ("z = 12 GB", "`z` cannot be 12 GB: its range is 1 GB .. 10 GB"),
+        ("k = 3", "`k` cannot be 3: it is one of 1, 2, 4"),
+        ("l = murphy", "`l` cannot be `murphy`: it is one of poisson, seeds"),
+        ("m = C", "`m` cannot be `C`: it is one of A, B"),
+        ("m = A with { bw = 2 TB/s }", "`m` cannot be `A with { bw = 2 TB/s }`: it is one of A, B"),
+    ],
+)
+def test_a_call_outside_the_range_is_an_error(argument: str, said: str) -> None:
+    text = case(f"inner({argument}).v / 1 GB", ASKED)
+    assert failures(text) == [("outside-range", said)]
+
+
+@pytest.mark.parametrize(
+    ("argument", "inside", "outside"),
+    [("z = x * 1 GB", 9, 11), ("z = x * 1 GB", 1, math.nan), ("k = n", 4, 3)],
+)
+def test_a_call_with_unknowns_states_the_range_as_a_rule(
+    argument: str, inside: float, outside: float
+) -> None:
+    text = case(f"inner({argument}).v / 1 GB", ASKED)
+    name = argument[-1] if argument == "k = n" else "x"
+    assert broken(text, **{name: inside}) == {}
+    found = broken(text, **{name: outside})
+    assert [n.rsplit(".", 1)[-1] for n in found if n != "undefined"] == ["outside-range"]
+
+
+def test_a_choice_handed_on_needs_no_rule() -> None:
+    text = (
+        ASKED
+        + """
+    evaluator e {
+        choice l : law in [seeds, poisson]
+        choice m : mem in [B, A]
+        choice w : law in law
+        output y : real = inner(l = l, m = m).v / 1 GB
+        output z : real = inner(l = w).v / 1 GB
+    }"""
+    )
+    e, diagnostics = elaborated(text)
+    assert not diagnostics.failed
+    assert [r.name for r in e.rules] == ["inner(…).outside-range"]
+    assert broken(text, w=2) != {}
+    assert broken(text, w=1) == {}
+
+
+@pytest.mark.parametrize("of", ["int in [1, 2, 1]", "law in [seeds, seeds]", "mem in [A, A]"])
+def test_an_alternative_stands_once(of: str) -> None:
+    text = f"{ASKED} evaluator e {{ choice c : {of}\n output y : real = 1 }}"
+    assert [name for name, _ in failures(text)] == ["repeated-alternative"]
