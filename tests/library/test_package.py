@@ -75,6 +75,20 @@ package high {
     memory hbm[4] : HBM3
 }
 
+## All that some makers publish.
+package brief {
+    tdp = 700 W
+    memory hbm[5] : HBM3
+}
+
+evaluator published {
+    param stacks : int = 5 in 1 .. 8
+    let p = brief with { hbm.count = stacks }
+    output power     in W    = p.tdp
+    output bandwidth in GB/s = p.memory_bandwidth
+    output priced            = if known(p.cost) then 1 else 0
+}
+
 evaluator towers {
     param bond : real = 0.95 in 0 .. 1
     let p = high with { towers.bond_yield = bond }
@@ -195,3 +209,10 @@ def test_stacks(packages: Any) -> None:
     assert it.all_dies == pytest.approx(2 * it.one_stack)
     assert (it.memory, it.bandwidth, it.capacity) == pytest.approx((4 * 320, 4 * 819.2, 64))
     assert packages.towers(bond=1).one_stack == pytest.approx(it.of_dies)
+
+
+def test_a_package_of_which_little_is_known(packages: Any) -> None:
+    it = packages.published(stacks=8)
+    assert it.feasible
+    assert (it.power, it.bandwidth) == pytest.approx((700, 8 * 819.2))
+    assert it.priced == 0, "nobody has said what it is mounted on"
