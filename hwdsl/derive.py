@@ -200,10 +200,10 @@ class _Walk:
         value, cell = self.m.follow(formula)
         if isinstance(value, Record | Merged | ListValue | ResultValue):
             return None
+        chosen = self.m.chosen_value(formula)
+        if chosen is not None:
+            return self.named(_text(expr.span), chosen, value, self.m.dim(expr), expr.span)
         if cell is None:
-            chosen = self.m.chosen_value(formula)
-            if chosen is not None:
-                return self.named(_text(expr.span), chosen, value, self.m.dim(expr), expr.span)
             return self.leaf(_text(expr.span), value, self.m.dim(expr), expr.span)
         if cell not in self.steps:
             self.steps[cell] = self.cell(cell, value, formula)
@@ -219,6 +219,8 @@ class _Walk:
             name = _text(read_by.expr.span, 40)
             self.note_arguments(read_by, formula)
         if formula is None or name.rpartition(".")[2] == "feasible":
+            written = isinstance(read_by.expr, ast.Attr) and formula is None
+            name = _text(read_by.expr.span) if written else name
             return self.leaf(name, value, dim, cell.span)
         return self.named(name, formula, value, dim, formula.expr.span, cell.label)
 

@@ -74,7 +74,7 @@ class Samples:
 
     def quantile(self, output: str, shares: ArrayLike) -> Any:
         """Values that the given shares of samples lie below, in the output's unit."""
-        return np.quantile(self[output], shares)
+        return np.quantile(self[output], np.asarray(shares, np.float64))
 
     def mean(self, output: str) -> float:
         """The mean over all samples, feasible or not, in the output's unit."""

@@ -92,6 +92,7 @@ evaluator questions {
     output queued in us    = queue.t
     output speed           = 1 s / work
     output gain   in %     = 2 ms / work - 1
+    output rounds          = 2 * best.k + 1
     output picked in ms    = waits[n - 1]
     output chosen          = way
 }
@@ -197,6 +198,7 @@ def test_the_best_candidate_is_the_one_shown(questions: hwdsl.Evaluator) -> None
     best = named(questions.why("total"), "best.value")
     assert best.value == pytest.approx(5e-3)
     assert best.formula == "k * 1 ms + 6 ms / k"
+    assert named(questions.why("rounds"), "best.k").value == 2
 
 
 def test_arguments_lead_to_what_was_given_for_them(questions: hwdsl.Evaluator) -> None:
