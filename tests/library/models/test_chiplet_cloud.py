@@ -303,7 +303,7 @@ def outputs() -> list[tuple[str, str]]:
         ("token__cost", "run.cost_per_token in USD/token"),
         ("token__rate", "run.throughput in token/s"),
         ("token__paid", "run.cost_rate in USD/s"),
-        ("count__dies", "squares(sqrt(die.area), die.gap, die.wafer)"),
+        ("count__dies", "squares(sqrt(die.area), die.gap, die.wafer, rows = 40)"),
     ]  # fmt: skip
     return found
 
