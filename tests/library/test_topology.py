@@ -16,7 +16,7 @@ cable wire {
     bandwidth_per_direction = 400 Gb/s
     reach  = 100 m
     length = 2 m
-    price  = 100 USD
+    price  = 100 USD/unit
     transfer_energy = 100 pJ/B
 }
 switch box {
@@ -24,7 +24,7 @@ switch box {
     bandwidth_per_direction = 400 Gb/s
     latency = 300 ns
     power = 1 kW
-    price = 36 kUSD
+    price = 36 kUSD/unit
 }
 """
 ASKED = [
