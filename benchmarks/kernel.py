@@ -1,26 +1,23 @@
 """How fast kernels are, beside C written by hand for the same formulas with the same flags.
 
-    python benchmarks/kernel.py [--quick]
-
-Prints points and graph operations a second on one core and the ratio to the hand-written loop,
-the time of a scalar call, of compiling 200, 2,000 and 20,000 operations, and of a warm load.
+Prints points and graph operations a second on one core, the ratio to the hand-written loop, what
+the interpreter does, how it scales over cores, the time of a scalar call, and of compiling.
 """
 
-import argparse
 import ctypes
+import os
 import subprocess
-import tempfile
-import time
-from pathlib import Path
 
 import numpy as np
+from common import table, timed
 
 from hwdsl.codegen import build as building
 from hwdsl.codegen.build import build
 from hwdsl.codegen.ir import INT, Builder
+from hwdsl.codegen.kernel import InterpreterKernel
 from hwdsl.codegen.numerics.c import C_SOURCE
 from hwdsl.codegen.passes import optimise
-from hwdsl.codegen.runtime import Evaluator, Output, Param, Spec
+from hwdsl.codegen.runtime import Evaluator, Output, Param, Rule, Spec
 
 STATIONS = (0.021, 0.017, 0.034, 0.008)
 LAYERS = tuple(1e9 * (1 + i % 7) for i in range(96))
@@ -50,6 +47,21 @@ void rolled(const double *bw, const double *fl, int64_t na, int64_t nb, double *
         double total[256] = {0};
         for (int l = 0; l < 96; l++)
             for (int i = 0; i < n; i++) total[i] = total[i] + hw_max(W[l] / bw[a], 300.0 * W[l] / fl[b0 + i]);
+        for (int i = 0; i < n; i++) {
+            out[a * nb + b0 + i] = total[i];
+            bits[a * nb + b0 + i] = (uint64_t)(total[i] != total[i]);
+        }
+    }
+}
+void rolled_by_hand(const double *bw, const double *fl, int64_t na, int64_t nb, double *out, uint64_t *bits)
+{
+    for (int64_t a = 0; a < na; a++) for (int64_t b0 = 0; b0 < nb; b0 += 256) {
+        const int n = nb - b0 < 256 ? (int)(nb - b0) : 256;
+        const double slow = 1.0 / bw[a];
+        double total[256] = {0}, quick[256];
+        for (int i = 0; i < n; i++) quick[i] = 1.0 / fl[b0 + i];
+        for (int l = 0; l < 96; l++)
+            for (int i = 0; i < n; i++) total[i] = total[i] + hw_max(W[l] * slow, 300.0 * W[l] * quick[i]);
         for (int i = 0; i < n; i++) {
             out[a * nb + b0 + i] = total[i];
             bits[a * nb + b0 + i] = (uint64_t)(total[i] != total[i]);
@@ -136,16 +148,6 @@ def straight(count):
     return b.finish([("last", values[-1])])
 
 
-def timed(action, repeat):
-    """The best of some runs, in seconds."""
-    best = float("inf")
-    for _ in range(repeat):
-        start = time.perf_counter()
-        action()
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
 def by_hand(folder):
     """The hand-written loops as a library."""
     terms = "\n".join(
@@ -163,11 +165,12 @@ def by_hand(folder):
 
 def throughput(folder, points, repeat):
     """Kernels against the loops written by hand."""
-    cases = {"roofline": roofline(), "rolled": rolled(), "mva": mva()}
+    cases = {"roofline": roofline(), "rolled": rolled(), "rolled_by_hand": rolled(), "mva": mva()}
     cases = {n: (optimise(g), ops) for n, (g, ops) in cases.items()}
     kernels = build({n: g for n, (g, _) in cases.items()}, cache_dir=folder)
     library = by_hand(folder)
     side = int(points**0.5)
+    rows = []
     for name, (graph, ops) in cases.items():
         n = side if name == "roofline" else side // 5
         first = np.linspace(1e12, 9e12, n) if name != "mva" else np.linspace(0.1, 2.0, n)
@@ -182,8 +185,30 @@ def throughput(folder, points, repeat):
         loop = getattr(library, name)
         hand = timed(lambda: loop(*pointers, size, size, *results), repeat)  # noqa: B023
         assert np.allclose(out, expected, rtol=1e-12)
-        print(f"{name:10} {n * n / kernel / 1e6:8.1f} M points/s {n * n * ops / kernel / 1e9:7.2f} G "
-              f"ops/s   by hand {n * n / hand / 1e6:8.1f} M points/s   ratio {hand / kernel:.2f}")  # fmt: skip
+        few = min(n * n, 20_000)
+        slow = InterpreterKernel(graph)
+        interpreted = timed(lambda: slow.run(axes, 0, few, [out], bits), 1)  # noqa: B023
+        rows.append([name, f"{n * n / kernel / 1e6:.1f}", f"{n * n * ops / kernel / 1e9:.1f}",
+                     f"{n * n / hand / 1e6:.1f}", f"{hand / kernel:.2f}",
+                     f"{few / interpreted / 1e6:.3f}"])  # fmt: skip
+    head = ["kernel, one core", "M points/s", "G ops/s", "by hand", "ratio", "interpreter"]
+    table("Kernels beside hand-written C (its `rolled` divides, `rolled_by_hand` has the "
+          "reciprocals taken out)", head, rows)  # fmt: skip
+
+
+def cores(folder, points):
+    """The same sweep on one thread and on all."""
+    graph = optimise(roofline()[0])
+    kernel = build({"roofline": graph}, cache_dir=folder)["roofline"]
+    spec = Spec("roofline", (Param("bw"), Param("fl")), (Output("total"),), (Rule("fast"),))
+    side = int(points**0.5)
+    plan = Evaluator(spec, kernel).plan(bw=np.linspace(1e12, 9e12, side),
+                                        fl=np.linspace(1e14, 9e14, side))  # fmt: skip
+    counts = sorted({1, os.cpu_count() or 1})
+    times = [timed(lambda: plan.run(threads=t), 5) for t in counts]  # noqa: B023
+    table("A sweep from Python, results kept", ["threads", "M points/s", "speed-up"],
+          [[t, f"{plan.points / s / 1e6:.1f}", f"{times[0] / s:.2f}"]
+           for t, s in zip(counts, times, strict=True)])  # fmt: skip
 
 
 def calls(folder, repeat):
@@ -195,31 +220,27 @@ def calls(folder, repeat):
     many = range(20_000)
     whole = timed(lambda: [evaluator(bw=2e12, fl=5e14) for _ in many], repeat) / len(many)
     inner = timed(lambda: [kernel.point([2e12, 5e14]) for _ in many], repeat) / len(many)
-    print(f"scalar call {whole * 1e6:.2f} us, of which the kernel {inner * 1e6:.2f} us")
+    table("A scalar call", ["", "us"], [["from Python", f"{whole * 1e6:.2f}"],
+                                        ["of which the kernel", f"{inner * 1e6:.2f}"]])  # fmt: skip
 
 
 def compiling(folder, sizes):
     """Cold compiles, and loading what they made."""
+    rows = []
     for count in sizes:
         graph = straight(count)
         cold = timed(lambda: build({"g": graph}, cache_dir=folder / f"cold{count}"), 1)  # noqa: B023
         again = timed(lambda: build({"g": graph}, cache_dir=folder / f"cold{count}",  # noqa: B023
                                     flags=["-DAGAIN"]), 1)  # fmt: skip
-        building._LOADED.modules.clear()
         warm = timed(lambda: building.ingredients({"g": graph}), 3)  # noqa: B023
-        print(f"{count:6} ops: cold {cold:.2f} s, with the module half cached {again:.2f} s, "
-              f"key {warm * 1e3:.1f} ms")  # fmt: skip
+        rows.append([count, f"{cold:.2f}", f"{again:.2f}", f"{warm * 1e3:.1f}"])
+    table("Compiling straight-line code", ["operations", "cold s", "module half cached s", "key ms"],
+          rows)  # fmt: skip
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
-    with tempfile.TemporaryDirectory() as folder:
-        throughput(Path(folder), 1_000_000 if quick else 9_000_000, 3 if quick else 7)
-        calls(Path(folder), 3)
-        compiling(Path(folder), (200, 2_000) if quick else (200, 2_000, 20_000))
-
-
-if __name__ == "__main__":
-    main()
+def main(folder, quick):
+    """Print the tables."""
+    throughput(folder, 1_000_000 if quick else 9_000_000, 3 if quick else 7)
+    cores(folder, 1_000_000 if quick else 9_000_000)
+    calls(folder, 3)
+    compiling(folder, (200, 2_000) if quick else (200, 2_000, 20_000))

@@ -186,6 +186,33 @@ def _rename(fresh: Path, target: Path, name: str, cache_dir: Path | str | None) 
     raise OSError(errno.EBUSY, "the entry keeps changing", str(target))
 
 
+def load_text(kind: str, name: str, cache_dir: Path | str | None = None) -> str | None:
+    """A text stored under a kind and name if it is sound and ours, else nothing."""
+    path = folder(cache_dir) / kind / name
+    if not (_ours(path.parent) and _ours(path)):
+        return None
+    try:
+        digest, _, text = path.read_text("utf-8").partition("\n")
+    except (OSError, ValueError):
+        return None
+    return text if hashlib.sha256(text.encode()).hexdigest() == digest else None
+
+
+def store_text(kind: str, name: str, text: str, cache_dir: Path | str | None = None) -> None:
+    """Put a text in place at once, for `load_text`. Raises CacheError."""
+    root = _prepare(_prepare(folder(cache_dir)) / kind)
+    fresh = workspace(cache_dir)
+    try:
+        file = fresh / name
+        file.write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}", "utf-8")
+        file.chmod(0o600)
+        os.replace(file, root / name)
+    except OSError as error:
+        raise CacheError(explain(root, error)) from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
 def entries(cache_dir: Path | str | None = None) -> Iterator[Entry]:
     """All published builds, sound or not, by key."""
     root = _kernels(cache_dir)
@@ -207,7 +234,7 @@ def size(cache_dir: Path | str | None = None) -> int:
 def clear(cache_dir: Path | str | None = None) -> int:
     """Remove all builds and leftovers; return how many builds there were."""
     found = list(entries(cache_dir))
-    for name in ("kernels", "work", "parts"):
+    for name in ("kernels", "work", "parsed"):
         shutil.rmtree(folder(cache_dir) / name, ignore_errors=True)
     return len(found)
 

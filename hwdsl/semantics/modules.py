@@ -14,6 +14,7 @@ from attrs import define, field, frozen
 from hwdsl.diagnostics import Diagnostics, did_you_mean
 from hwdsl.source import Source, Span
 from hwdsl.syntax import ast, parse
+from hwdsl.syntax.stored import parse_stored
 
 PRELUDE = "std.units"
 MAX_MODULE = 4_000_000
@@ -197,13 +198,13 @@ _parsed: dict[tuple[str, str], ast.Module] = {}
 
 
 def _parse(source: Source, diagnostics: Diagnostics, library: Path) -> ast.Module:
-    """Parse; a library file that parsed without a finding is kept for this process."""
+    """Parse; a library file that parsed without a finding is kept, here and in the cache."""
     if library not in Path(source.name).parents:
         return parse(source, diagnostics)
     key = (source.name, source.text)
     if key not in _parsed:
         own = Diagnostics()
-        tree = parse(source, own)
+        tree = parse_stored(source, own)
         for item in own.items:
             diagnostics.add(item)
         if own.items:

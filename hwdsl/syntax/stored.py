@@ -1,0 +1,50 @@
+"""Library modules kept in the cache as trees, so that they are parsed once per machine.
+
+A tree is found by the hash of its text and of all that turns text into trees. What is stored is
+data (`serialise`), checked as it is read; what is not sound is parsed again.
+"""
+
+import hashlib
+import json
+from contextlib import suppress
+from functools import cache
+from importlib import resources
+
+from hwdsl.codegen import cache as store
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.source import Source
+from hwdsl.syntax import ast
+from hwdsl.syntax.read import parse
+from hwdsl.syntax.serialise import DataError, from_data, to_data
+
+KIND = "parsed"
+
+
+def parse_stored(source: Source, diagnostics: Diagnostics) -> ast.Module:
+    """The tree of a text, from the cache if it is there; one without findings is put there."""
+    name = hashlib.sha256(_maker() + source.text.encode()).hexdigest() + ".json"
+    text = store.load_text(KIND, name)
+    if text is not None:
+        with suppress(DataError, ValueError):
+            return from_data(json.loads(text), source)
+    found = Diagnostics()
+    tree = parse(source, found)
+    for item in found.items:
+        diagnostics.add(item)
+    if not found.items:
+        with suppress(store.CacheError):  # nothing but time depends on it
+            store.store_text(KIND, name, json.dumps(to_data(tree), separators=(",", ":")))
+    return tree
+
+
+@cache
+def _maker() -> bytes:
+    """A hash of the grammar and of the code that makes trees."""
+    digest = hashlib.sha256()
+    for package, endings in (("hwdsl.grammar", (".json",)), ("hwdsl.syntax", (".py",))):
+        files = [f for f in resources.files(package).iterdir() if f.name.endswith(endings)]
+        for file in sorted(files, key=lambda f: f.name):
+            data = file.read_bytes()
+            digest.update(f"{file.name}:{len(data)}\n".encode())
+            digest.update(data)
+    return digest.digest()

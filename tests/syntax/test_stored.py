@@ -1,0 +1,74 @@
+"""Trees of library modules in the cache: found again, never trusted when spoilt, never required."""
+
+import json
+
+import pytest
+
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.source import Source
+from hwdsl.syntax import stored
+from hwdsl.syntax.compare import shape
+from hwdsl.syntax.read import parse
+
+TEXT = "edition 2026\n## A length.\nlet span = 3 mm * (1 + 2)\nfn twice(x: real) -> real = 2 * x\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HWDSL_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache" / stored.KIND
+
+
+def read(text=TEXT):
+    return stored.parse_stored(Source("x.hw", text), Diagnostics())
+
+
+def forbid(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("parsed again")
+
+    monkeypatch.setattr(stored, "parse", refuse)
+
+
+def test_the_second_time_nothing_is_parsed(folder, monkeypatch):
+    first = read()
+    assert [f.stat().st_mode & 0o777 for f in folder.iterdir()] == [0o600]
+    forbid(monkeypatch)
+    assert shape(read()) == shape(first)
+    with pytest.raises(AssertionError, match="parsed again"):
+        read(TEXT + "\n")
+
+
+def spoil(file, how):
+    text = file.read_text()
+    if how == "cut":
+        file.write_text(text[:-3])
+    elif how == "changed":
+        file.write_text(text.replace("span", "spin"))
+    elif how == "writable":
+        file.chmod(0o666)
+    else:
+        stored.store.store_text(stored.KIND, file.name, json.dumps({"version": 0}))
+
+
+@pytest.mark.parametrize("how", ["cut", "changed", "writable", "other data"])
+def test_what_is_not_sound_is_parsed_again(folder, monkeypatch, how):
+    read()
+    (file,) = folder.iterdir()
+    spoil(file, how)
+    assert shape(read()) == shape(parse(Source("x.hw", TEXT), Diagnostics()))
+    forbid(monkeypatch)
+    read()
+
+
+def test_a_text_with_findings_is_not_kept(folder):
+    diagnostics = Diagnostics()
+    stored.parse_stored(Source("x.hw", "edition 2026\nlet = 3\n"), diagnostics)
+    assert diagnostics.failed
+    assert not folder.exists()
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("HWDSL_CACHE_DIR", str(tmp_path / "file"))
+    assert len(read().items) == 2
