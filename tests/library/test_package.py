@@ -12,12 +12,14 @@ import hwdsl
 TEXT = """edition 2026
 #! Questions about packages.
 use std.process: process
+use std.d2d: d2d_port, d2d_link
 use std.die: die, unit_array
 use std.memory: memory
 use std.package: package, stack, carrier, assembly_order
 use vendor.processes: N5, N7
 use vendor.carriers: organic_substrate, InFO, RDL_interposer, CoWoS_S
 use vendor.memories: HBM3
+use vendor.d2d: UCIe_3D
 
 package several {
     carrier = organic_substrate
@@ -87,6 +89,22 @@ evaluator published {
     output power     in W    = p.tdp
     output bandwidth in GB/s = p.memory_bandwidth
     output priced            = if known(p.cost) then 1 else 0
+}
+
+stack tied : tower {
+    base { d2d_port up { standard = UCIe_3D, area = 0.1 mm^2 } }
+    top { count = 1, d2d_port down { standard = UCIe_3D, area = 0.1 mm^2 } }
+    d2d_link l { a = base.up, b = top.down }
+}
+
+package bound : high { stack towers[2] : tied }
+
+evaluator links {
+    param loose : int = 0 in 0 .. 1
+    let p = bound with { towers.base.up.tied_off = loose == 1 }
+    output stack in W = p.towers.link_power
+    output all   in W = p.link_power
+    output tdp   in W = p.tdp
 }
 
 evaluator towers {
@@ -216,3 +234,12 @@ def test_a_package_of_which_little_is_known(packages: Any) -> None:
     assert it.feasible
     assert (it.power, it.bandwidth) == pytest.approx((700, 8 * 819.2))
     assert it.priced == 0, "nobody has said what it is mounted on"
+
+
+def test_connections_within_stacks_count(packages: Any) -> None:
+    """15 TB/s each way at .05 pJ/b are 12 W in each of two stacks; a tied-off port stays free."""
+    it = packages.links()
+    assert it.feasible
+    assert (it.stack, it.all) == pytest.approx((12, 24))
+    assert it.tdp == pytest.approx(4 * 819.2e9 * 8 * 2.7e-12 + 24)
+    assert packages.links(loose=1).violations == ["p.ports"]
