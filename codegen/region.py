@@ -97,7 +97,7 @@ class GraphSinks(Sinks):
             block.lanes.append(f"o{k}[i] = {names[op]};")
         bits = [f"({names[op]} != 1.0)" for _, op in g.rules]
         doubtful = sorted({names[o] for _, o in g.outputs if not _is_number(g.ops[o])})
-        bits.append("(" + (" | ".join(f"({v} != {v})" for v in doubtful) or "0") + ")")
+        bits.append("(" + (" | ".join(f"__builtin_isnan({v})" for v in doubtful) or "0") + ")")
         if g.words > 1:
             block.head.append(f"uint64_t W[{g.words}][HW_TILE];")
         for w in range(g.words):
