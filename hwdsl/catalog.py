@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 
 CATALOG: Mapping[str, str] = {
-    "affine-unit": "a unit with a zero point of its own stands in a product",
+    "affine-unit": "a reading of a scale with its own zero is calculated with",
     "ambiguous-name": "two imports bring the same name",
     "amend-through-ref": "a part is amended through a reference to it",
     "bad-exponent": "an exponent is zero below the bar or out of bounds",

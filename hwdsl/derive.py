@@ -36,6 +36,7 @@ from hwdsl.elaborate.values import (
     Value,
 )
 from hwdsl.recorder import LITERAL, Formula, Recorder, factors, operands
+from hwdsl.semantics.exact import reading
 from hwdsl.semantics.symbols import (
     Checked,
     EvaluatorInfo,
@@ -343,7 +344,8 @@ class _Walk:
             sign = Factor(1.0 if expr.op == "+" else -1.0)
             yield from self.linear(Formula(expr.right, env), factor.by(sign))
             return
-        if isinstance(expr, ast.Unary) and expr.op in ("+", "-"):
+        whole = reading(expr, self.m.checked.units) is not None
+        if isinstance(expr, ast.Unary) and expr.op in ("+", "-") and not whole:
             sign = Factor(1.0 if expr.op == "+" else -1.0)
             yield from self.linear(Formula(expr.operand, env), factor.by(sign))
             return

@@ -24,6 +24,7 @@ from hwdsl.elaborate.values import (
     TextValue,
     Value,
 )
+from hwdsl.semantics.exact import reading
 from hwdsl.semantics.symbols import (
     Builtin,
     Case,
@@ -182,6 +183,9 @@ def _index(m: Machine, expr: ast.Index, env: Env) -> Value:
 
 
 def _unary(m: Machine, expr: ast.Unary, env: Env) -> Value:
+    read = reading(expr, m.checked.units)
+    if read is not None:
+        return m.const(read)
     operand = m.number(expr.operand, env)
     if expr.op == "+":
         return operand

@@ -8,6 +8,7 @@ from hwdsl.semantics.blocks import bind_late, bind_lets, check_rule, force_late,
 from hwdsl.semantics.expressions import (
     condition,
     infer,
+    is_reading,
     mismatch,
     output_unit,
     require,
@@ -216,6 +217,8 @@ def _expect(state: State, env: Env, node: ast.Expect) -> None:
     if node.tolerance is None:
         return
     tolerance = infer(state, env, node.tolerance)
+    if is_reading(state, node.tolerance, "a tolerance"):
+        return
     compared = node.condition
     if not isinstance(compared, ast.Compare) or compared.ops != ("==",):
         state.error(

@@ -1,8 +1,12 @@
-"""Exact reading of decimal numbers, with bounds: no literal keeps the compiler busy."""
+"""Exact reading of literals, with bounds: no literal keeps the compiler busy."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
+
+from hwdsl.syntax import ast
+from hwdsl.units import Unit
 
 _DIGITS = frozenset("0123456789")
 _LONGEST = 400
@@ -30,3 +34,21 @@ def exact(text: str) -> Fraction | None:
 def _is_integer(text: str) -> bool:
     digits = text[1:] if text[:1] in ("+", "-") else text
     return bool(digits) and set(digits) <= _DIGITS
+
+
+def reading(expr: ast.Expr, units: Mapping[ast.UnitExpr, Unit]) -> float | None:
+    """The value, in base units, of a literal such as `-5 degC`, of a scale with a zero of its own.
+
+    The sign belongs to the number that is read. None for every other expression.
+    """
+    signed = isinstance(expr, ast.Unary) and expr.op in ("+", "-")
+    literal = expr.operand if isinstance(expr, ast.Unary) else expr
+    if not isinstance(literal, ast.Quantity) or (literal is not expr and not signed):
+        return None
+    unit, value = units.get(literal.unit), exact(literal.text)
+    if unit is None or not unit.offset or value is None:
+        return None
+    try:
+        return unit.to_base(-value if isinstance(expr, ast.Unary) and expr.op == "-" else value)
+    except OverflowError:
+        return None  # `number-too-large` has been said.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from hwdsl.semantics.exact import exact
+from hwdsl.semantics.exact import exact, reading
 from hwdsl.semantics.relations import (
     BOOL,
     INT,
@@ -156,7 +156,23 @@ def _unary(state: State, env: Env, node: ast.Unary, expected: Type | None) -> Ty
         condition(state, env, node.operand, "the operand of `not`")
         return BOOL
     type_ = infer(state, env, node.operand)
+    if isinstance(node.operand, ast.Unary) and is_reading(state, node.operand, "signed twice"):
+        return POISON
     return type_ if is_poison(type_) else number(state, env, node.operand, type_, f"`{node.op}`")
+
+
+def is_reading(state: State, expr: ast.Expr, done: str) -> bool:
+    """Report a literal such as `5 degC` in a place where it does not stand for itself."""
+    if reading(expr, state.checked.units) is None:
+        return False
+    state.error(
+        "affine-unit",
+        f"{short(expr)} is read from a scale with a zero of its own and cannot be {done}",
+        expr.span,
+        help="for a difference use the unit it counts in, such as K; to calculate with the "
+        f"reading, give it a name first: `let x = {expr.span.text}`",
+    )
+    return True
 
 
 def number(state: State, env: Env, expr: ast.Expr, type_: Type, what: str) -> Type:
@@ -190,6 +206,10 @@ def _binary(state: State, env: Env, node: ast.Binary, expected: Type | None) -> 
     right = number(state, env, node.right, infer(state, env, node.right), f"`{node.op}`")
     if is_poison(left) or is_poison(right):
         return POISON
+    if node.op != "..":
+        found = [is_reading(state, e, "calculated with") for e in (node.left, node.right)]
+        if any(found):
+            return POISON
     if node.op == "^":
         return _power(state, env, node, left, right)
     if node.op == "..":

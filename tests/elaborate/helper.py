@@ -9,7 +9,7 @@ from hwdsl.codegen.interpret import interpret
 from hwdsl.codegen.ir import Graph
 from hwdsl.codegen.verify import verify as verify_graph
 from hwdsl.diagnostics import Diagnostics
-from hwdsl.elaborate import Elaboration, elaborate
+from hwdsl.elaborate import Elaboration, check_rules, elaborate
 from hwdsl.semantics import check, load
 from hwdsl.semantics.symbols import Checked, EvaluatorInfo
 from hwdsl.source import Source
@@ -21,6 +21,15 @@ def checked(text: str) -> Checked:
     errors = [(d.name, d.message) for d in diagnostics.items if d.severity.value == "error"]
     assert not errors, errors
     return result
+
+
+def found(text: str) -> list[tuple[str, str]]:
+    """What `check` says of a file: names and messages."""
+    diagnostics = Diagnostics()
+    program = check(load(Source("t.hw", "edition 2026\n" + text), diagnostics), diagnostics)
+    if not diagnostics.failed:
+        check_rules(program, diagnostics)
+    return [(d.name, d.message) for d in diagnostics.items]
 
 
 def elaborated(

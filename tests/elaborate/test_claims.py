@@ -7,7 +7,7 @@ import pytest
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.elaborate import verify
 from hwdsl.elaborate.claims import Verdict
-from hwdsl.semantics.symbols import ClaimInfo
+from hwdsl.semantics.symbols import Checked, ClaimInfo
 
 from .helper import checked
 
@@ -28,14 +28,17 @@ fn at(x: real) -> real = e(x = x).y
 """
 
 
-def verdict(expectation: str, lets: str = "") -> Verdict:
-    program = checked(f"{PLANT} claim c {{ {lets}\nexpect {expectation}\n}}")
+def claim_of(program: Checked) -> Verdict:
     claim = program.main.values["c"]
     assert isinstance(claim, ClaimInfo)
     diagnostics = Diagnostics()
     (found,) = verify(program, claim, diagnostics)
     assert not diagnostics.failed
     return found
+
+
+def verdict(expectation: str, lets: str = "") -> Verdict:
+    return claim_of(checked(f"{PLANT} claim c {{ {lets}\nexpect {expectation}\n}}"))
 
 
 @pytest.mark.parametrize(
