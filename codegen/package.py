@@ -57,7 +57,7 @@ _evaluators = {{
     spec.name: _runtime.Evaluator(spec, _runtime.CompiledKernel(_kernels, index))
     for index, spec in enumerate(_specs)
 }}
-globals().update(_evaluators)
+globals().update({{n: e for n, e in _evaluators.items() if not n.startswith("__")}})
 __all__ = list(_evaluators)
 '''
 

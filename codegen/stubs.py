@@ -6,7 +6,7 @@ import json
 import keyword
 from collections.abc import Sequence
 
-from hwdsl.codegen.runtime import Output, Param, Spec
+from hwdsl.codegen.runtime import Output, Param, Result, Spec
 
 _HEAD = """\
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,43 +28,76 @@ _RESULT = """\
 """
 
 
+_OPTIONS = {
+    "mode": 'Literal["grid", "zip"] | None',
+    "zipped": "Mapping[str, Any] | None",
+    "progress": "Callable[[int, int], None] | None",
+    "threads": "int | None",
+}
+"""The options of a sweep, which `Evaluator.named` tells from params of the same name."""
+
+
+_MAPPING = ["self", "at: Mapping[str, Any]", "/", "**given: Any"]
+
+
 def stub(specs: Sequence[Spec]) -> str:
     """The text of a `.pyi` for a module with these evaluators."""
     return _HEAD + "\n".join(_evaluator(spec) for spec in specs)
 
 
 def _evaluator(spec: Spec) -> str:
-    prefix = "_" + spec.name
-    outputs = [o for o in spec.outputs if _usable(o.name)]
-    lines = [f"class {prefix}_result:"]
+    result, sweep, evaluator = (f"_{n}_{spec.name}" for n in ("Result", "Sweep", "Evaluator"))
+    outputs = [o for o in spec.outputs if _attribute(o.name, Result)]
+    lines = [f"class {result}:"]
     for o in outputs:
         lines += ["    @property", f"    def {o.name}(self) -> {_answer(o)}:"]
         lines.append(f"        {_doc(o.doc, o.scale.unit)}")
     for name in dict.fromkeys(o.name.partition(".")[0] for o in spec.outputs if "." in o.name):
-        lines += ["    @property", f"    def {name}(self) -> dict[str, Any]: ..."]
+        if _attribute(name, Result):
+            lines += ["    @property", f"    def {name}(self) -> dict[str, Any]: ..."]
     lines.append(_RESULT)
-    params = [p for p in spec.params if _usable(p.name)]
-    one = ["self", *(["*"] if params else []), *(_argument(p, _given(p)) for p in params)]
-    many = [_argument(p, f"{_given(p)} | Sequence[Any] | NDArray[Any]") for p in params]
-    sweep = ["self", "*", 'mode: Literal["grid", "zip"] = ...',
-             "zipped: Mapping[str, Any] | None = ...",
-             "progress: Callable[[int, int], None] | None = ...",
-             "threads: int | None = ...", *(_optional(a) for a in many)]  # fmt: skip
-    chunks = ["self", "size: int = ...", "*", 'mode: Literal["grid", "zip"] = ...',
-              "zipped: Mapping[str, Any] | None = ...", *(_optional(a) for a in many)]  # fmt: skip
-    lines += [_sweep(prefix, outputs), f"class {prefix}:"]
+    lines += [_sweep(sweep, result, spec.outputs), f"class {evaluator}:"]
     lines += [f"    {_doc(spec.doc or spec.name, '')}"]
-    lines += _method("__call__", one, f"{prefix}_result")
-    lines += _method("sweep", sweep, f"{prefix}_sweep")
-    lines += _method("iter_chunks", chunks, f"Iterator[{prefix}_sweep]")
-    return "\n".join([*lines, "", f"{spec.name}: {prefix}", ""])
+    for arguments in (_MAPPING, _keywords(spec)):
+        lines += ["    @overload", *_method("__call__", arguments, result)]
+    lines += _method("sweep", _many(spec, *_OPTIONS), sweep)
+    chunks = _many(spec, "mode", "zipped", sized=True)
+    lines += _method("iter_chunks", chunks, f"Iterator[{sweep}]")
+    if not _usable(spec.name):  # Python reaches it by `getattr` or `vars` only
+        return "\n".join([*lines, ""])
+    return "\n".join([*lines, "", f"{spec.name}: {evaluator}", ""])
 
 
-def _sweep(prefix: str, outputs: Sequence[Output]) -> str:
+def _keywords(spec: Spec) -> list[str]:
+    """The arguments of a call whose params are keywords; those without a default are needed."""
+    params = [p for p in spec.params if _usable(p.name)]
+    needed = ("" if p.default is None else " = ..." for p in params)
+    given = (f"{p.name}: {_given(p)}{end}" for p, end in zip(params, needed, strict=True))
+    return ["self", *(["*"] if params else []), *given]
+
+
+def _many(spec: Spec, *options: str, sized: bool = False) -> list[str]:
+    """The arguments of a sweep; a param that is called as an option stands in the mapping."""
+    params = [p for p in spec.params if _usable(p.name) and p.name not in options]
+    given = (f"{p.name}: {_given(p)} | Sequence[Any] | NDArray[Any] = ..." for p in params)
+    places = [*([f"{_fresh(spec, 'size')}: int = ..."] if sized else []),
+              f"{_fresh(spec, 'at')}: Mapping[str, Any] = ..."]  # fmt: skip
+    return ["self", *places, "/", "*",
+            *(f"{name}: {_OPTIONS[name]} = ..." for name in options), *given]  # fmt: skip
+
+
+def _fresh(spec: Spec, name: str) -> str:
+    """The name of an argument given by place: one that no param has."""
+    while any(p.name == name for p in spec.params):
+        name += "_"
+    return name
+
+
+def _sweep(sweep: str, result: str, outputs: Sequence[Output]) -> str:
     name = f"Literal[{', '.join(json.dumps(o.name) for o in outputs)}]" if outputs else "str"
     goals = f"{name} | Sequence[{name}]"
     return f"""\
-class {prefix}_sweep:
+class {sweep}:
     shape: tuple[int, ...]
     dims: tuple[str, ...]
     feasible: NDArray[np.bool_]
@@ -73,19 +106,19 @@ class {prefix}_sweep:
     @overload
     def __getitem__(self, key: str) -> NDArray[Any]: ...
     @overload
-    def __getitem__(self, key: int) -> {prefix}_result: ...
+    def __getitem__(self, key: int) -> {result}: ...
     def __getattr__(self, name: str) -> NDArray[Any]: ...
-    def take(self, points: Sequence[int] | NDArray[Any]) -> {prefix}_sweep: ...
+    def take(self, points: Sequence[int] | NDArray[Any]) -> {sweep}: ...
     def column(self, name: str) -> NDArray[Any]: ...
     def broken(self, rule: str) -> NDArray[np.bool_]: ...
     def best(
         self, maximize: {name} | Literal[""] = ..., *, minimize: {name} | Literal[""] = ...
-    ) -> {prefix}_result: ...
+    ) -> {result}: ...
     def pareto(
         self, *, maximize: {goals} = ..., minimize: {goals} = ...
-    ) -> {prefix}_sweep: ...
-    def result(self, point: int) -> {prefix}_result: ...
-    def iter_chunks(self, size: int) -> Iterator[{prefix}_sweep]: ...
+    ) -> {sweep}: ...
+    def result(self, point: int) -> {result}: ...
+    def iter_chunks(self, size: int) -> Iterator[{sweep}]: ...
     def to_numpy(self) -> dict[str, NDArray[Any]]: ...
     def to_arrow(self) -> Any: ...
     def to_pandas(self) -> Any: ...
@@ -97,16 +130,6 @@ class {prefix}_sweep:
 def _method(name: str, args: Sequence[str], result: str) -> list[str]:
     inner = [f"        {a}," for a in args]
     return [f"    def {name}(", *inner, f"    ) -> {result}: ..."]
-
-
-def _argument(param: Param, type: str) -> str:
-    default = "" if param.default is None else " = ..."
-    return f"{param.name}: {type}{default}"
-
-
-def _optional(argument: str) -> str:
-    """The same, to be left out: a sweep may give it in `zipped`."""
-    return argument if argument.endswith(" = ...") else f"{argument} = ..."
 
 
 def _given(param: Param) -> str:
@@ -128,3 +151,8 @@ def _doc(text: str, unit: str) -> str:
 
 def _usable(name: str) -> bool:
     return name.isidentifier() and not keyword.iskeyword(name)
+
+
+def _attribute(name: str, of: type) -> bool:
+    """Whether an output of that name is an attribute: neither a word of Python nor of the class."""
+    return _usable(name) and not hasattr(of, name)

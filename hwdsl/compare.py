@@ -195,7 +195,7 @@ def _by_rows(
     evaluator: Evaluator, given: Mapping[str, Sequence[str]], rows: int
 ) -> dict[str, Floats]:
     """All outputs, one call a row: what a sweep gives must not depend on a row's neighbours."""
-    results = [evaluator(**{n: cells[i] for n, cells in given.items()}) for i in range(rows)]
+    results = [evaluator({n: cells[i] for n, cells in given.items()}) for i in range(rows)]
     return {o.name: np.array([r[o.name] for r in results]) for o in evaluator.spec.outputs}
 
 

@@ -31,6 +31,7 @@ from hwdsl.syntax import ast
 WIDE = 50.0
 """From this ratio of its ends on, a positive range is taken in equal ratios."""
 _OWN = ("of", "x", "y", "by", "rows", "outputs", "points")
+"""Settings of a figure or table; a param of such a name can be an axis, and takes no values."""
 
 
 @frozen(eq=False)
@@ -82,10 +83,10 @@ def _display(module: Module, item: ast.Display, settings: Mapping[str, ast.Node]
     if figure and len({o.scale.unit for o in outputs}) > 1:
         raise ValueError(f"{', '.join(o.name for o in outputs)} are in different units")
     points = _points(settings.get("points"), 50 if figure else 5)
-    given = {n: _texts(settings[n]) for n in settings if n in params}
+    given = {n: _texts(settings[n]) for n in settings if n in params and n not in _OWN}
     along = tuple(evaluator.param(n) for n in axes)
     values = {p.name: _values(p, given.pop(p.name, None), points) for p in along}
-    sweep = evaluator.sweep(**{**given, **values})
+    sweep = evaluator.sweep({**given, **values})
     return Display(item.form, item.name.name, item.doc, evaluator, along, outputs, sweep)
 
 

@@ -56,7 +56,8 @@ class DescriptionError(ValueError):
 class Evaluator(runtime.Evaluator):
     """A question with free params: call it with values, sweep it, ask why.
 
-    Params are given by name. A plain number is in the param's unit, a text such as `"4.8 TB/s"` or
+    Params are given by name: as keywords, or in a mapping behind the other arguments, where any
+    name can stand. A plain number is in the param's unit, a text such as `"4.8 TB/s"` or
     a quantity of pint in its own; what is left out takes its default. What does not fit is a
     `ValueError` that names the param, its unit and its range.
     """
@@ -110,13 +111,20 @@ class Evaluator(runtime.Evaluator):
     # --- sweeps as written --------------------------------------------------------------------
 
     def plan(
-        self, *, mode: str = "grid", zipped: Mapping[str, Any] | None = None, **axes: Any
+        self,
+        at: Mapping[str, Any] | None = None,
+        /,
+        *,
+        mode: str | None = None,
+        zipped: Mapping[str, Any] | None = None,
+        **axes: Any,
     ) -> runtime.Plan:
         """The points of a sweep; texts may be as on the command line: `1..10 TB/s:4`, `all`."""
+        axes = self.named("plan", at, axes, zipped, mode=mode)
         return super().plan(
+            {n: self._spread(n, v) for n, v in axes.items()},
             mode=mode,
             zipped=None if zipped is None else {n: self._spread(n, v) for n, v in zipped.items()},
-            **{n: self._spread(n, v) for n, v in axes.items()},
         )
 
     def _spread(self, name: str, value: Any) -> Any:
@@ -168,7 +176,13 @@ class Evaluator(runtime.Evaluator):
     # --- derivatives and derivations ------------------------------------------------------------
 
     def gradient(
-        self, outputs: str | Sequence[str] = (), wrt: str | Sequence[str] = (), **given: object
+        self,
+        outputs: str | Sequence[str] = (),
+        at: Mapping[str, Any] | None = None,
+        /,
+        *,
+        wrt: str | Sequence[str] | None = None,
+        **given: Any,
     ) -> dict[str, dict[str, float]]:
         """Exact derivatives at a point: output name to param name to value.
 
@@ -177,14 +191,20 @@ class Evaluator(runtime.Evaluator):
         """
         names = [outputs] if isinstance(outputs, str) else list(outputs)
         names = [self._output(n).name for n in names or [o.name for o in self.spec.outputs]]
-        point = self._point(given)
+        point = self._point(self.named("gradient", at, given, wrt=wrt))
         return {name: self._slopes(name, self._reals(wrt), point)[1] for name in names}
 
     def elasticity(
-        self, output: str, wrt: str | Sequence[str] = (), **given: object
+        self,
+        output: str,
+        at: Mapping[str, Any] | None = None,
+        /,
+        *,
+        wrt: str | Sequence[str] | None = None,
+        **given: Any,
     ) -> dict[str, float]:
         """Per cent of change of an output for one per cent of each real param."""
-        point = self._point(given)
+        point = self._point(self.named("elasticity", at, given, wrt=wrt))
         names = self._reals(wrt)
         value, slopes = self._slopes(self._output(output).name, names, point)
         at = {p.name: p.scale.from_base(v) for p, v in zip(self.spec.params, point, strict=True)}
@@ -216,8 +236,8 @@ class Evaluator(runtime.Evaluator):
         hint = did_you_mean(name, names) or f"it has {', '.join(names)}"
         raise ValueError(f"{self.name} has no output {name}; {hint}")
 
-    def _reals(self, wrt: str | Sequence[str]) -> list[str]:
-        names = [wrt] if isinstance(wrt, str) else list(wrt)
+    def _reals(self, wrt: str | Sequence[str] | None) -> list[str]:
+        names = [wrt] if isinstance(wrt, str) else list(wrt or ())
         for name in names:
             if self.param(name).kind != "real":
                 raise ValueError(f"{self.name}.{name} is no real: it has no derivative")
@@ -230,42 +250,57 @@ class Evaluator(runtime.Evaluator):
             raise ValueError(f"{self.name}: give single values, not many")
         return [float(column[0]) for column, _, _ in plan.axes]
 
-    def why(self, output: str, **given: object) -> Derivation:
+    def why(self, output: str, at: Mapping[str, Any] | None = None, /, **given: Any) -> Derivation:
         """How an output comes about at one point: named steps with values, units and lines."""
-        return self.derivations([output], **given)[output]
+        return self.derivations([output], at, **given)[output]
 
-    def derivations(self, outputs: Sequence[str] = (), **given: object) -> dict[str, Derivation]:
+    def derivations(
+        self, outputs: Sequence[str] = (), at: Mapping[str, Any] | None = None, /, **given: Any
+    ) -> dict[str, Derivation]:
         """The derivations of several outputs at one point; of all if none is named."""
         from hwdsl.derive import derive
 
+        given = self.named("derivations", at, given)
         names = [self._output(n).name for n in outputs or [o.name for o in self.spec.outputs]]
         params = (p.name for p in self.spec.params)
         point = dict(zip(params, self._point(given), strict=True))
         return derive(self.checked, self.info, self.elaboration, names, point, given)
 
     def sample(
-        self, points: int = 100_000, *, seed: int = 0, threads: int | None = None, **given: object
+        self,
+        points: int = 100_000,
+        at: Mapping[str, Any] | None = None,
+        /,
+        *,
+        seed: int | None = None,
+        threads: int | None = None,
+        **given: Any,
     ) -> Samples:
         """Evaluate at points drawn from the distributions of the params (`param … ~ …`).
 
-        Params in `given` stay as given. A seed gives the same draws on any number of threads, and
-        more points go on where fewer stopped. Raises ValueError if no param left is uncertain.
+        Params that are given stay as given. A seed (0 if none is) gives the same draws on any
+        number of threads, and more points go on where fewer stopped. Raises ValueError if no param
+        left is uncertain.
         """
         from hwdsl.sample import Sampler, draw
 
+        given = self.named("sample", at, given, seed=seed, threads=threads)
         if self._sampler is None:
             graph = self.elaboration.sampler
             if graph is None:
                 raise ValueError(f"{self.name}: no param has a distribution, as in `~ normal(…)`")
             kernels, _ = driver.kernels({self.name: graph}, compiled=self.compiled)
             self._sampler = Sampler(tuple(p.name for p in graph.params), kernels[self.name])
-        return draw(self, self._sampler, points, seed=seed, threads=threads, given=given)
+        return draw(self, self._sampler, points, seed=seed or 0, threads=threads, given=given)
 
-    def complaints(self, **given: object) -> list[tuple[str, str, str]]:
+    def complaints(
+        self, at: Mapping[str, Any] | None = None, /, **given: Any
+    ) -> list[tuple[str, str, str]]:
         """The rules that a point breaks: name, message, help."""
+        given = self.named("complaints", at, given)
         point = self._point(given)
         found = []
-        for name in self(**given).violations:
+        for name in self(given).violations:
             rule = next((r for r in self.elaboration.rules if r.name == name), None)
             if rule is None:
                 found.append((name, "an output is not a number", ""))

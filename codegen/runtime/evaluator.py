@@ -32,8 +32,10 @@ class Evaluator:
             for k, p in enumerate(spec.params)
         }
 
-    def __call__(self, **given: Any) -> Result:
+    def __call__(self, at: Mapping[str, Any] | None = None, /, **given: Any) -> Result:
         """Evaluate one point; what is left out takes its default."""
+        if at is not None:
+            given = self.named("call", at, given)
         values: list[Any] = self._defaults.copy()
         for name, value in given.items():
             slot = self._slots.get(name)
@@ -52,31 +54,64 @@ class Evaluator:
             self._default(min(self._needed - given.keys()))
         return Result(self.spec, values, *self.kernel.point(values))
 
+    def named(
+        self, method: str, at: Mapping[str, Any] | None, given: Mapping[str, Any],
+        zipped: Mapping[str, Any] | None = None, **options: object,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Params by name: from a mapping, which takes any name, and from keywords.
+
+        A keyword that could be an option of the method or a param is refused with a ValueError,
+        unless a mapping has the param: then it is the option. An option that is None is not given.
+        """
+        if at is not None and not isinstance(at, Mapping):
+            raise TypeError(f"{self.spec.name}: params are given by name, not as {at!r}")
+        found = dict(at or {})
+        for name, value in {"zipped": zipped, **options}.items():
+            if value is not None and name in self._slots and name not in {**found, **_map(zipped)}:
+                raise ValueError(
+                    f"{name} is a param of {self.spec.name} and an option of {method}: "
+                    f"give params in a mapping, {{{name!r}: …}}, and options as keywords"
+                )
+        for name, value in given.items():
+            if name in found:
+                raise ValueError(f"{self.spec.name}.{name} is given twice")
+            found[name] = value
+        return found
+
     def sweep(
-        self, *, mode: str = "grid", zipped: Mapping[str, Any] | None = None,
-        progress: Progress | None = None, threads: int | None = None, **axes: Any,
+        self, at: Mapping[str, Any] | None = None, /, *, mode: str | None = None,
+        zipped: Mapping[str, Any] | None = None, progress: Progress | None = None,
+        threads: int | None = None, **axes: Any,
     ) -> Sweep:  # fmt: skip
         """Evaluate all combinations of the values given (the last varies fastest).
 
-        With `mode="zip"`, or for those in `zipped`, columns of one length go together. Raises
-        ValueError for what does not fit. Uses all cores unless `threads` says how many.
+        Params are keywords, or keys of the mapping `at`; there stands a param that has the name of
+        an option. With `mode="zip"`, or for those in `zipped`, columns of one length go together.
+        Raises ValueError for what does not fit. Uses all cores unless `threads` says how many.
         """
-        return self.plan(mode=mode, zipped=zipped, **axes).run(progress, threads)
+        axes = self.named("sweep", at, axes, zipped, mode=mode, progress=progress, threads=threads)
+        return self.plan(axes, mode=mode, zipped=zipped).run(progress, threads)
 
     def iter_chunks(
-        self, size: int = 1 << 20, *, mode: str = "grid",
-        zipped: Mapping[str, Any] | None = None, **axes: Any,
+        self, size: int = 1 << 20, at: Mapping[str, Any] | None = None, /, *,
+        mode: str | None = None, zipped: Mapping[str, Any] | None = None, **axes: Any,
     ) -> Iterator[Sweep]:  # fmt: skip
         """The sweep in parts of at most `size` points, one in memory at a time."""
-        return self.plan(mode=mode, zipped=zipped, **axes).iter_chunks(size)
+        axes = self.named("iter_chunks", at, axes, zipped, mode=mode)
+        return self.plan(axes, mode=mode, zipped=zipped).iter_chunks(size)
 
     def plan(
-        self, *, mode: str = "grid", zipped: Mapping[str, Any] | None = None, **axes: Any
-    ) -> Plan:
+        self, at: Mapping[str, Any] | None = None, /, *, mode: str | None = None,
+        zipped: Mapping[str, Any] | None = None, **axes: Any,
+    ) -> Plan:  # fmt: skip
         """The points of a sweep, nothing evaluated yet."""
-        if mode not in ("grid", "zip"):
+        axes = self.named("plan", at, axes, zipped, mode=mode)
+        if mode not in (None, "grid", "zip"):
             raise ValueError(f"mode is grid or zip, not {mode!r}")
         together = dict(zipped or {})
+        twice = sorted(together.keys() & axes.keys())
+        if twice:
+            raise ValueError(f"{self.spec.name}.{twice[0]} is given twice")
         if mode == "zip":
             together.update(axes)
             axes = {}
@@ -183,3 +218,8 @@ def _plain_types(param: Param) -> tuple[type, ...]:
 
 def _many(value: Any) -> bool:
     return not isinstance(value, str) and (np.ndim(value) > 0 or isinstance(value, range))
+
+
+def _map(value: object) -> Mapping[str, Any]:
+    """A mapping, or none: a param's value may stand where an option was expected."""
+    return value if isinstance(value, Mapping) else {}

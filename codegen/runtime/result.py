@@ -12,6 +12,7 @@ class Result:
     """The answers at one point: attributes in declared units, `feasible`, `violations`.
 
     An output that is a vector is a dictionary by label; its elements are `result["name.label"]`.
+    One that is called as an attribute of this class, such as `params`, is `result["params"]`.
     """
 
     __slots__ = ("_outputs", "_spec", "_values", "_words")
@@ -21,7 +22,8 @@ class Result:
     ) -> None:
         self._spec, self._values, self._outputs, self._words = spec, values, outputs, words
 
-    def __getattr__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Any:
+        """An output by name, whatever it is called."""
         for info, value in zip(self._spec.outputs, self._outputs, strict=True):
             if info.name == name:
                 return _shown(info, value)
@@ -29,13 +31,13 @@ class Result:
         if vector:
             return {label: self[f"{name}.{label}"] for label in vector}
         known = [o.name for o in self._spec.outputs]
-        raise AttributeError(f"{self._spec.name} has no output {name}{hint(name, known)}")
+        raise KeyError(f"{self._spec.name} has no output {name}{hint(name, known)}")
 
-    def __getitem__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Any:
         try:
-            return getattr(self, name)
-        except AttributeError as error:
-            raise KeyError(str(error)) from None
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
 
     @property
     def params(self) -> dict[str, Any]:

@@ -47,8 +47,8 @@ def run(options: argparse.Namespace) -> int:
     evaluator = load_evaluator(options.target)
     given = assignments(options.values)
     try:
-        result = evaluator(**given)
-        derivations = evaluator.derivations(options.tree, **given)
+        result = evaluator(given)
+        derivations = evaluator.derivations(options.tree, given)
     except ValueError as error:
         raise Failure(str(error)) from None
     print(_point(evaluator, result, given))
@@ -84,7 +84,7 @@ def _verdict(evaluator: Evaluator, result: Result, given: Mapping[str, str]) -> 
     lines = ["feasible" if result.feasible else "infeasible"]
     if result.feasible and result.violations:
         lines = ["feasible, with warnings"]
-    for name, message, help in evaluator.complaints(**given):
+    for name, message, help in evaluator.complaints(given):
         lines.append(f"  {name}: {message}")
         if help:
             lines.append(f"    help: {help}")

@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     evaluator = load_evaluator(options.target)
     try:
         axes: dict[str, Any] = dict(assignments(options.values))
-        plan = evaluator.plan(**axes)
+        plan = evaluator.plan(axes)
     except ValueError as error:
         raise Failure(str(error)) from None
     target = Path(options.output)

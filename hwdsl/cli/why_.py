@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
         names = ", ".join(o.name for o in evaluator.spec.outputs)
         raise Failure(f"say which output of {evaluator.name}: {names}")
     try:
-        derivation = evaluator.why(options.output, **assignments(options.values))
+        derivation = evaluator.why(options.output, assignments(options.values))
     except ValueError as error:
         raise Failure(str(error)) from None
     print(derivation.text(options.depth, options.least / 100))

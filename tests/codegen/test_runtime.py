@@ -1,6 +1,9 @@
 """What a user holds: calls and sweeps, in declared units, with errors that help."""
 
+import functools
 import itertools
+import subprocess
+import sys
 import threading
 import time
 import tracemalloc
@@ -408,3 +411,82 @@ def test_a_vector_is_a_dictionary_at_a_point_and_an_axis_of_a_sweep():
     assert sweep.t.shape == (2, 2)
     assert sweep["t"].tolist() == [[1000.0, 1000.0], [3000.0, 9000.0]]
     assert "def t(self) -> dict[str, Any]" in stub([spec])
+
+
+@pytest.fixture(scope="module")
+def namesakes():
+    """An evaluator whose params are called as options, arguments and words of Python are."""
+    names = ["threads", "mode", "progress", "zipped", "at", "size", "lambda"]
+    b = Builder()
+    params = [b.param(name) for name in names]
+    outputs = ["__init__", "class", "params", "total", "__dict__"]
+    total = functools.reduce(lambda x, y: b.op("add", x, y), params)
+    spec = Spec(
+        "class", tuple(Param(n, default=1.0, low=0.0, high=9.0) for n in names),
+        tuple(Output(n) for n in outputs),
+    )  # fmt: skip
+    return Evaluator(spec, InterpreterKernel(b.finish([(n, total) for n in outputs])))
+
+
+@pytest.mark.parametrize("name", ["threads", "mode", "progress", "zipped"])
+def test_a_param_called_as_an_option_is_never_taken_for_it(namesakes, name):
+    with pytest.raises(ValueError, match=rf"{name} is a param of class and an option of sweep"):
+        namesakes.sweep(**{name: [1, 2, 4]})
+    swept = namesakes.sweep({name: [1, 2, 4]}, size=[3, 4])
+    assert swept.shape == (3, 2)
+    assert swept[name][:, 0].tolist() == [1, 2, 4]
+    assert swept["total"].tolist() == [[9, 10], [10, 11], [12, 13]]
+    assert namesakes(**{name: 3}).total == namesakes({name: 3}).total == 9
+
+
+def test_beside_its_namesake_an_option_is_an_option(namesakes):
+    swept = namesakes.sweep({"mode": [1, 2], "zipped": [3, 4], "lambda": 2}, mode="zip", size=5)
+    assert swept["total"].tolist() == [14, 16]
+    seen = []
+    swept = namesakes.sweep(
+        {"progress": 2, "threads": [1, 2]}, progress=lambda *x: seen.append(x), threads=1
+    )
+    assert (seen, swept["total"].tolist()) == ([(2, 2)], [8, 9])
+    together = namesakes.sweep({"zipped": 2}, zipped={"mode": [1, 2], "threads": [3, 4]}, threads=2)
+    assert together["total"].tolist() == [10, 12]
+    parts = list(namesakes.iter_chunks(2, {"size": [1, 2, 3], "at": 1}))
+    assert [len(p) for p in parts] == [2, 1]
+
+
+def test_params_are_given_once_and_by_name(namesakes):
+    with pytest.raises(ValueError, match=r"class\.size is given twice"):
+        namesakes({"size": 2}, size=3)
+    with pytest.raises(ValueError, match=r"class\.size is given twice"):
+        namesakes.sweep({"zipped": 1}, zipped={"size": [2, 3]}, size=3)
+    with pytest.raises(TypeError, match="class: params are given by name, not as 3"):
+        namesakes(3)
+
+
+def test_outputs_may_be_called_as_attributes_are(namesakes):
+    result = namesakes(size=2)
+    assert [result[n] for n in ("__init__", "class", "params", "__dict__")] == [8, 8, 8, 8]
+    assert result.params["size"] == 2
+    with pytest.raises(KeyError, match="class has no output __len__"):
+        result["__len__"]
+    assert "__init__=8" in repr(result)
+
+
+def test_the_stub_of_any_names_is_python_that_types(namesakes, tmp_path):
+    vector = Spec("__dict__", (Param("x"),), (Output("None.a"), Output("feasible.b")))
+    text = stub([namesakes.spec, SPEC, vector])
+    (tmp_path / "kernels.pyi").write_text(text)
+    (tmp_path / "use.py").write_text(
+        "import kernels\n"
+        "reveal_type(kernels.machine({'chips': 3}).time)\n"
+        "reveal_type(kernels.machine(chips=3, memory='HBM3').kind)\n"
+        "reveal_type(kernels.machine.sweep({'chips': [1, 2]}, threads=2)[0])\n"
+        "kernels.machine(chips=[1])\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"),
+         "--no-error-summary", "use.py"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    ).stdout  # fmt: skip
+    assert [line for line in found.splitlines() if "error" in line and "use.py:5" not in line] == []
+    assert "use.py:5: error" in found
+    assert 'Revealed type is "float"' in found

@@ -125,6 +125,56 @@ def test_a_broken_rule_has_a_message_with_numbers(stream: hwdsl.Evaluator) -> No
     assert "4,000 ms is too long" in complaints["soon"]
 
 
+@pytest.fixture(scope="module")
+def namesakes(tmp_path_factory: pytest.TempPathFactory) -> hwdsl.Evaluator:
+    """An evaluator whose params and outputs are called as arguments of its methods."""
+    path = tmp_path_factory.mktemp("names") / "names.hw"
+    names = ["wrt", "seed", "output", "outputs", "points", "given", "threads"]
+    params = "".join(f"    param {n} : real = 1 in 0 .. 9 ~ uniform(0, 9)\n" for n in names)
+    path.write_text(
+        f"edition 2026\nuse std.chance: uniform\nevaluator class {{\n{params}"
+        f"    output __init__ = {' + '.join(names)}\n    output params = 2 * wrt\n}}\n"
+    )
+    return hwdsl.load(path, compiled=False).evaluators["class"]
+
+
+@pytest.mark.parametrize("name", ["wrt", "seed", "output", "outputs", "points", "given"])
+def test_every_method_takes_params_of_any_name(namesakes: hwdsl.Evaluator, name: str) -> None:
+    at = {name: 3}
+    assert namesakes(at)["__init__"] == 9
+    assert (
+        namesakes.gradient("params", at, wrt=["wrt"] if name == "wrt" else None)["params"]["wrt"]
+        == 2
+    )
+    assert namesakes.elasticity("__init__", at)[name] == pytest.approx(3 / 9)
+    assert namesakes.why("__init__", at).value == 9
+    assert namesakes.derivations(["__init__"], at)["__init__"].value == 9
+    assert namesakes.complaints(at) == []
+    drawn = namesakes.sample(50, at)
+    assert set(drawn.drawn) == {p.name for p in namesakes.spec.params} - {name}
+
+
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [("gradient", "wrt"), ("elasticity", "wrt"), ("sample", "seed"), ("sample", "threads")],
+)
+def test_a_keyword_that_is_an_option_and_a_param_is_refused(
+    namesakes: hwdsl.Evaluator, method: str, name: str
+) -> None:
+    first = 10 if method == "sample" else "__init__"
+    with pytest.raises(ValueError, match=rf"{name} is a param of class and an option of {method}"):
+        getattr(namesakes, method)(first, **{name: 2})
+
+
+def test_run_takes_names_of_any_kind(
+    namesakes: hwdsl.Evaluator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = namesakes.info.decl.span.source.name
+    assert main(["run", f"{file}:class", "wrt=2", "output=3"]) == 0
+    assert "__init__ 10" in " ".join(capsys.readouterr().out.split())
+    assert main(["compile", file, "-o", str(Path(file).parent)]) == 0
+
+
 def test_a_sweep_is_the_calls(stream: hwdsl.Evaluator) -> None:
     sweep = stream.sweep(size=[1, 2, 4], way=["slow", "quick"], over=["narrow", "wide"])
     assert sweep.shape == (3, 2, 2)

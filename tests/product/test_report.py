@@ -92,6 +92,28 @@ def test_axes_are_as_given_or_over_the_declared_range(shown: dict[str, Display])
     assert len(set(batch.tolist())) == len(batch)
 
 
+def test_a_setting_is_never_taken_for_a_param_of_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "line.hw"
+    path.write_text("""edition 2026
+
+evaluator line {
+    param x      : real = 1 in 0 .. 4
+    param points : int  = 3 in 1 .. 9
+
+    output y = x * points
+}
+
+figure shown {
+    of     = line
+    x      = x
+    y      = y
+    points = 5
+}
+""")
+    (drawn,) = displays(hwdsl.load(path, compiled=False))
+    assert drawn.sweep["y"].tolist() == [0, 3, 6, 9, 12]
+
+
 def test_what_is_drawn_is_what_was_swept(shown: dict[str, Display]) -> None:
     _, module = figures._matplotlib()
     axes = module.Figure().add_subplot()

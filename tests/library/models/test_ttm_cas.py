@@ -100,7 +100,7 @@ def test_every_process_is_theirs(tmp_path: Any) -> None:
 def test_agility_is_one_over_the_derivative() -> None:
     """Wafers a week are the share times the process's; the derivative by them is the score's."""
     chips = model("ttm_cas").chips
-    slope = chips.gradient("time_to_market", "our_share")["time_to_market"]["our_share"]
+    slope = chips.gradient("time_to_market", wrt="our_share")["time_to_market"]["our_share"]
     whole = 165.65 * 168  # wafers a week at 7 nm
     assert chips().agility == pytest.approx(whole / abs(slope), rel=1e-9)
 
