@@ -6,19 +6,24 @@ tuples and carry the span they came from. `doc` is the text of the `##` comments
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import fields, frozen
 
 from hwdsl.source import Source, Span
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Node:
     """What every node has."""
 
     span: Span
 
+    def __repr__(self) -> str:
+        """The class and its fields; one for all, since making one per class takes start-up time."""
+        values = (f"{f.name}={getattr(self, f.name)!r}" for f in fields(type(self)))
+        return f"{type(self).__name__}({', '.join(values)})"
 
-@frozen(eq=False)
+
+@frozen(eq=False, repr=False)
 class Ident(Node):
     """A name where it is written."""
 
@@ -28,7 +33,7 @@ class Ident(Node):
 # --- units and types -------------------------------------------------------------------------
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class UnitFactor(Node):
     """`name^power`, power an integer written as text ("1" if left out), sign folded with `/`."""
 
@@ -36,26 +41,26 @@ class UnitFactor(Node):
     power: int
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class UnitExpr(Node):
     """A product of unit factors; `%` is a unit named `%`. Empty means a pure number (`1`)."""
 
     factors: tuple[UnitFactor, ...]
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class TypeName(Node):
     """A path to a dimension, type alias, enum, kind or one of `real int bool text`."""
 
     path: tuple[Ident, ...]
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class TypeOne(Node):
     """The literal `1` in a type such as `1 / time`."""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class TypeBinary(Node):
     """A product or quotient of dimensions; op is `*` or `/`."""
 
@@ -64,7 +69,7 @@ class TypeBinary(Node):
     right: TypeExpr
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class TypePower(Node):
     """A dimension to a literal rational power, numerator and denominator."""
 
@@ -73,14 +78,14 @@ class TypePower(Node):
     denominator: int
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class TypeList(Node):
     """`[T]`."""
 
     element: TypeExpr
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class TypeRef(Node):
     """`ref K`."""
 
@@ -93,7 +98,7 @@ TypeExpr = TypeName | TypeOne | TypeBinary | TypePower | TypeList | TypeRef
 # --- expressions -----------------------------------------------------------------------------
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Number(Node):
     """A literal without unit. `text` keeps the digits as written (underscores included)."""
 
@@ -105,7 +110,7 @@ class Number(Node):
         return self.text.replace("_", "").isdigit()
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Quantity(Node):
     """A literal with its unit."""
 
@@ -113,28 +118,28 @@ class Quantity(Node):
     unit: UnitExpr
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Text(Node):
     """A string literal, escapes resolved. `parts` is its reading as a template (see Template)."""
 
     value: str
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Bool(Node):
     """`true` or `false`."""
 
     value: bool
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Name(Node):
     """A bare name."""
 
     name: str
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Attr(Node):
     """`base.name`."""
 
@@ -142,7 +147,7 @@ class Attr(Node):
     name: Ident
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Index(Node):
     """`base[index]`."""
 
@@ -150,7 +155,7 @@ class Index(Node):
     index: Expr
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Argument(Node):
     """An argument; `name` is None for a positional one."""
 
@@ -158,7 +163,7 @@ class Argument(Node):
     value: Expr
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Call(Node):
     """`function(arguments)`; a reducer over generators is a Call of one Comprehension."""
 
@@ -166,14 +171,14 @@ class Call(Node):
     arguments: tuple[Argument, ...]
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class ListLit(Node):
     """`[a, b, c]`."""
 
     items: tuple[Expr, ...]
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Generator(Node):
     """`for name in iterable`."""
 
@@ -181,7 +186,7 @@ class Generator(Node):
     iterable: Expr
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Comprehension(Node):
     """`element for … for … if condition`, in brackets (`is_list`) or as a reducer's argument."""
 
@@ -191,7 +196,7 @@ class Comprehension(Node):
     is_list: bool
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Unary(Node):
     """op is `-`, `+` or `not`."""
 
@@ -199,7 +204,7 @@ class Unary(Node):
     operand: Expr
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Binary(Node):
     """op is one of `+ - * / ^ and or ..`."""
 
@@ -209,7 +214,7 @@ class Binary(Node):
     op_span: Span
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Compare(Node):
     """A chain `a < b <= c`; `ops` has one entry less than `operands`."""
 
@@ -217,7 +222,7 @@ class Compare(Node):
     ops: tuple[str, ...]
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Cond(Node):
     """`if condition then yes else no`."""
 
@@ -226,7 +231,7 @@ class Cond(Node):
     no: Expr
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Pattern(Node):
     """One alternative: a path to an enum case, a literal number as text, or neither for `else`."""
 
@@ -234,7 +239,7 @@ class Pattern(Node):
     number: str | None = None
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Arm(Node):
     """`patterns => value`."""
 
@@ -242,7 +247,7 @@ class Arm(Node):
     value: Expr
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Match(Node):
     """`match subject { arms }`."""
 
@@ -250,7 +255,7 @@ class Match(Node):
     arms: tuple[Arm, ...]
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Iterate(Node):
     """`iterate variable in range { members }`; members are State, Next, Until and Let."""
 
@@ -259,7 +264,7 @@ class Iterate(Node):
     members: tuple[State | Next | Until | Let, ...]
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class With(Node):
     """`base with { members }`."""
 
@@ -288,7 +293,7 @@ Expr = (
 )
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Hole(Node):
     """`{expr}` or `{expr in unit}` in a message."""
 
@@ -296,7 +301,7 @@ class Hole(Node):
     unit: UnitExpr | None
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Template(Node):
     """A message: literal text and holes, in order."""
 
@@ -306,7 +311,7 @@ class Template(Node):
 # --- members ---------------------------------------------------------------------------------
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Unknown(Node):
     """`unknown "why"`: the value of a field that nobody knows, with the reason."""
 
@@ -316,7 +321,7 @@ class Unknown(Node):
 FieldValue = Expr | Unknown
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Field(Node):
     """`name : type = default` in a kind."""
 
@@ -326,7 +331,7 @@ class Field(Node):
     doc: str = ""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Assign(Node):
     """`path = value` in a component or `with` block."""
 
@@ -334,7 +339,7 @@ class Assign(Node):
     value: FieldValue
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Amend(Node):
     """`path { members }`: amends an inherited part."""
 
@@ -342,7 +347,7 @@ class Amend(Node):
     members: tuple[Member, ...]
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Let(Node):
     """`let name : type = value`, anywhere."""
 
@@ -352,7 +357,7 @@ class Let(Node):
     doc: str = ""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Rule(Node):
     """`require` (or, if `warns`, `warn`) `name: condition else message help text`."""
 
@@ -364,14 +369,14 @@ class Rule(Node):
     doc: str = ""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class SourceNote(Node):
     """`source "where this comes from"`."""
 
     text: str
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Allow(Node):
     """`allow path "reason"`: a waiver for the rule of that path."""
 
@@ -379,7 +384,7 @@ class Allow(Node):
     reason: str
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Part(Node):
     """`kind name[count] : base { members }`, at top level a component, inside one a part."""
 
@@ -391,7 +396,7 @@ class Part(Node):
     doc: str = ""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Parameter(Node):
     """A function's parameter; `known` ones must not depend on a param of the evaluator."""
 
@@ -401,7 +406,7 @@ class Parameter(Node):
     known: bool
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Fn(Node):
     """`fn name[D](parameters) -> result { lets value }`."""
 
@@ -417,7 +422,7 @@ class Fn(Node):
 Member = Field | Assign | Amend | Let | Rule | SourceNote | Part | Fn | Allow
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class State(Node):
     """`state name : type = initial` of an `iterate`."""
 
@@ -426,7 +431,7 @@ class State(Node):
     initial: Expr
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Next(Node):
     """`next name[index] = value`."""
 
@@ -435,7 +440,7 @@ class Next(Node):
     value: Expr
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Until(Node):
     """`until condition`."""
 
@@ -445,7 +450,7 @@ class Until(Node):
 CHANCE = "~"  # an even number between 0 and 1; no text can spell this name
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Param(Node):
     """`param name : type = default in range ~ distribution`.
 
@@ -460,7 +465,7 @@ class Param(Node):
     doc: str = ""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Choice(Node):
     """`choice name : type in alternatives = default`."""
 
@@ -471,7 +476,7 @@ class Choice(Node):
     doc: str = ""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Output(Node):
     """`output name in unit = value` or `output name : type = value`."""
 
@@ -482,7 +487,7 @@ class Output(Node):
     doc: str = ""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Expect(Node):
     """`[calibration|identity] expect condition within tolerance relative|absolute`.
 
@@ -496,7 +501,7 @@ class Expect(Node):
     status: str = ""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Assume(Node):
     """`assume "what is taken for granted"` in a claim."""
 
@@ -506,7 +511,7 @@ class Assume(Node):
 # --- items -----------------------------------------------------------------------------------
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Use(Node):
     """`use path [as alias] [: names]`, or `use "file.csv" as alias`."""
 
@@ -516,7 +521,7 @@ class Use(Node):
     names: tuple[Ident, ...] | None
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Dimension(Node):
     """`dimension name`."""
 
@@ -524,7 +529,7 @@ class Dimension(Node):
     doc: str = ""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class UnitDecl(Node):
     """`unit name = value offset value prefix …`; a base unit is `unit name : type prefix …`."""
 
@@ -536,7 +541,7 @@ class UnitDecl(Node):
     doc: str = ""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class TypeAlias(Node):
     """`type name = type`."""
 
@@ -545,7 +550,7 @@ class TypeAlias(Node):
     doc: str = ""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Enum(Node):
     """`enum name { cases }`."""
 
@@ -554,7 +559,7 @@ class Enum(Node):
     doc: str = ""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Kind(Node):
     """`kind name : base { members }`."""
 
@@ -564,7 +569,7 @@ class Kind(Node):
     doc: str = ""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Evaluator(Node):
     """`evaluator name { members }`."""
 
@@ -573,7 +578,7 @@ class Evaluator(Node):
     doc: str = ""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Claim(Node):
     """`claim name { members }`."""
 
@@ -582,7 +587,7 @@ class Claim(Node):
     doc: str = ""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Calibrated(Node):
     """`calibrated name : type = value in low .. high from "data"`."""
 
@@ -594,7 +599,7 @@ class Calibrated(Node):
     doc: str = ""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Display(Node):
     """`table name { of evaluator … }` or `figure name { … }`: pairs of setting and value.
 
