@@ -11,6 +11,7 @@ CATALOG: Mapping[str, str] = {
     "affine-unit": "a reading of a scale with its own zero is calculated with",
     "ambiguous-name": "two imports bring the same name",
     "amend-through-ref": "a part is amended through a reference to it",
+    "bad-count": "a count is negative",
     "bad-exponent": "an exponent is zero below the bar or out of bounds",
     "bad-number": "a number is written in a way the language does not have",
     "bad-table": "an imported table has a cell or header that cannot be read",

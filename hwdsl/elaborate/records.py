@@ -7,7 +7,9 @@ from functools import partial
 
 from attrs import evolve
 
-from hwdsl.elaborate.machine import Machine, as_component
+from hwdsl.codegen.ir import INT, Ref
+from hwdsl.elaborate.machine import Machine, as_component, as_ref
+from hwdsl.elaborate.quantities import number_text
 from hwdsl.elaborate.selection import merge, merge_components
 from hwdsl.elaborate.values import (
     Block,
@@ -16,6 +18,7 @@ from hwdsl.elaborate.values import (
     Definition,
     Entry,
     Env,
+    Failure,
     Layer,
     ListValue,
     Merged,
@@ -303,6 +306,8 @@ def _compute(m: Machine, of: Component, name: str, span: Span) -> Value:
             return m.const(1, "int")
         raise missing(of, name, span)
     value = _define(m, found, found.env, of, name, span)
+    if name == "count":
+        _check_count(m, of, as_ref(value), found)
     return amend(m, as_component(value), found.amendments) if found.amendments else value
 
 
@@ -315,6 +320,18 @@ def _define(m: Machine, found: Definition, env: Env, of: Component, name: str, s
     if isinstance(value, Record) and value.path == value.kind.name and found.layer.kind is None:
         value.path = f"{of.path}.{name}"
     return _in_slot(m, as_component(value), found.slot) if found.slot else value
+
+
+def _check_count(m: Machine, of: Record, count: Ref, found: Definition) -> None:
+    """State that a count, an int, is not negative."""
+    if m.interval(count)[0] >= 0:
+        return
+    span = found.node.span
+    holds = m.op(span, "le", m.const(0, INT), count)
+    text = f"the count of `{of.path}` must be a whole number from 0 on"
+    if holds.known == 0.0:
+        raise Failure("bad-count", f"{text}, not {number_text(count.known or 0.0)}", span)
+    m.state("bad-count", holds, span, text, found.env)
 
 
 def missing(of: Component, name: str, span: Span) -> MissingValue:

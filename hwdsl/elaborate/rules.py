@@ -62,7 +62,7 @@ class Walk:
         waivers = (*waivers, *_waivers_of(of))
         for owner, rule, env in own_rules(self.machine, of):
             self._rule(owner, rule, env, of, path, waivers, mask)
-        for name in member_names(self.machine, of):
+        for name in ("count", *member_names(self.machine, of)):
             self._member(of, name, path, waivers, mask)
 
     def _member(
@@ -123,7 +123,7 @@ class Walk:
         for owner, rule, env in own_rules(self.machine, of):
             if rule not in done:
                 self._rule(owner, rule, env, of, path, waivers, None)
-        for name in member_names(self.machine, of):
+        for name in ("count", *member_names(self.machine, of)):
             if name not in names:
                 self._member(of, name, path, waivers, None)
 

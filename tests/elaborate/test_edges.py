@@ -8,7 +8,7 @@ import pytest
 
 from hwdsl.codegen.interpret import interpret
 
-from .helper import broken, elaborated, failures, point, run
+from .helper import broken, elaborated, failures, found, point, run
 
 
 def case(output: str, before: str = "") -> str:
@@ -216,3 +216,27 @@ def test_a_choice_handed_on_needs_no_rule() -> None:
 def test_an_alternative_stands_once(of: str) -> None:
     text = f"{ASKED} evaluator e {{ choice c : {of}\n output y : real = 1 }}"
     assert [name for name, _ in failures(text)] == ["repeated-alternative"]
+
+
+# --- counts ------------------------------------------------------------------------------------
+
+CHIP = "kind mem { }\nkind chip { mem m[6] }"
+
+
+def test_a_negative_count_is_an_error_and_where_it_is_unknown_a_rule() -> None:
+    known = [("bad-count", "the count of `c.m` must be a whole number from 0 on, not -2")]
+    assert found(f"{CHIP}\nchip c {{ m.count = 4 - 6 }}") == known
+    assert found(f"{CHIP}\nchip c {{ mem m[-2] }}") == known
+    assert found(f"{CHIP}\nchip c {{ m.count = 0 }}") == []
+    text = f"""{CHIP}
+    chip c {{ }}
+    evaluator e {{
+        param n : int = 3 in 0 .. 9
+        let d = c with {{ m.count = n - 2 }}
+        let safe = c with {{ m.count = n }}
+        output y : real = 1
+    }}"""
+    assert broken(text, n=2) == {}
+    assert list(broken(text, n=1).values()) == [
+        "the count of `c.m` must be a whole number from 0 on"
+    ]
