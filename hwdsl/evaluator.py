@@ -90,16 +90,6 @@ class Evaluator(runtime.Evaluator):
         """A text as a value in base units, by the language's own units."""
         return values.quantity(text, self._infos[param.name].unit, self.units)
 
-    def base(self, param: runtime.Param, value: Any) -> float:
-        """One value in base units; a choice between numbers takes only those."""
-        base = super().base(param, value)
-        known = self._infos[param.name].values
-        if known and not any(base == v or abs(base - v) <= 1e-12 * abs(v) for v in known):
-            raise ValueError(
-                f"{self.name}.{param.name}: {value} is not one of {', '.join(param.labels)}"
-            )
-        return base
-
     def interpreted(self) -> Evaluator:
         """The same evaluator run by the interpreter."""
         program = driver.Program(
@@ -353,7 +343,7 @@ def _param(info: ParamInfo, uniform: bool) -> runtime.Param:
     high = np.inf if info.high is None else info.high
     return runtime.Param(
         info.name, kind, _scale(info.unit), info.default, low, high, info.labels,
-        info.doc, uniform,
+        info.doc, uniform, info.values if info.type in ("real", "int") else (),
     )  # fmt: skip
 
 

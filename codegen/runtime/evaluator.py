@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from .columns import many, to_base
 from .kernel import Floats, Kernel
 from .plan import Plan, Progress
 from .result import Result
-from .spec import Param, Spec, hint, is_float, parse_quantity
+from .spec import NEAR, Param, Spec, hint, is_float, parse_quantity
 from .sweep import Sweep
 
 
@@ -44,7 +45,10 @@ class Evaluator:
                 continue
             k, up, down, offset, low, high, plain = slot
             if type(value) in plain:
-                base = value * up / down + offset
+                try:
+                    base = value * up / down + offset
+                except OverflowError:  # a whole number beyond float64
+                    base = self.base(self.spec.params[k], value)
                 if not low <= base <= high:
                     raise self._bad(self.spec.params[k], f"{value} is out of range")
             else:
@@ -116,10 +120,10 @@ class Evaluator:
             together.update(axes)
             axes = {}
         columns = {n: self.column(self.param(n), v) for n, v in {**together, **axes}.items()}
-        lengths = {n: len(columns[n]) for n, v in together.items() if _many(v)}
+        lengths = {n: len(columns[n]) for n, v in together.items() if many(v)}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"columns of different lengths: {lengths}")
-        dims = [(n, len(columns[n])) for n, v in axes.items() if _many(v)]
+        dims = [(n, len(columns[n])) for n, v in axes.items() if many(v)]
         if lengths:
             dims.insert(0, ("point", next(iter(lengths.values()))))
         strides, stride = dict[str, int](), 1
@@ -143,13 +147,7 @@ class Evaluator:
 
     def column(self, param: Param, value: Any) -> Floats:
         """Values of a param in base units."""
-        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and param.kind == "real":
-            column = np.ascontiguousarray(param.scale.to_base(value.astype(np.float64).ravel()))
-            if not np.all((column >= param.low) & (column <= param.high)):
-                raise self._bad(param, "some of the values are out of range")
-        else:
-            cells = list(value) if _many(value) else [value]
-            column = np.array([self.base(param, v) for v in cells], np.float64)
+        column = to_base(param, value if many(value) else [value], partial(self.base, param))
         if not len(column):
             raise self._bad(param, "no values given")
         return column
@@ -173,15 +171,27 @@ class Evaluator:
         elif isinstance(value, int | float | np.integer | np.floating) and not isinstance(
             value, bool
         ):
-            base = float(param.scale.to_base(float(value)))
+            try:
+                base = float(param.scale.to_base(float(value)))
+            except OverflowError:
+                raise self._bad(param, "the number is beyond what a float64 holds") from None
         else:
-            hint = "; give many values to sweep" if _many(value) else ""
+            hint = "; give many values to sweep" if many(value) else ""
             raise self._bad(param, f"{value!r} is not a number or a text{hint}")
+        if param.values:
+            return self._alternative(param, value, base)
         if not param.low <= base <= param.high:
             raise self._bad(param, f"{value} is out of range")
-        if param.kind == "int" and base != math.floor(base):
+        if param.kind == "int" and base % 1 != 0:
             raise self._bad(param, f"{value} is not whole")
         return base
+
+    def _alternative(self, param: Param, value: Any, base: float) -> float:
+        """The number of a choice between numbers that a value is."""
+        near = min(param.values, key=lambda known: abs(known - base))
+        if not abs(near - base) <= NEAR * abs(near):
+            raise self._bad(param, f"{value} is none of them")
+        return near
 
     def _text(self, param: Param, text: str) -> float:
         try:
@@ -214,10 +224,6 @@ def _plain_types(param: Param) -> tuple[type, ...]:
     if param.labels:
         return ()
     return {"real": (float, int), "int": (int,)}.get(param.kind, ())
-
-
-def _many(value: Any) -> bool:
-    return not isinstance(value, str) and (np.ndim(value) > 0 or isinstance(value, range))
 
 
 def _map(value: object) -> Mapping[str, Any]:

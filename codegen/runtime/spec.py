@@ -17,6 +17,9 @@ from typing import Any
 UNDEFINED = "undefined"
 """The rule that is broken where an output is not a number."""
 
+NEAR = 1e-12
+"""How far, in shares of it, a number may be from one of a choice's to be taken for it."""
+
 
 @cache
 def _ratio(factor: str) -> tuple[float, float]:
@@ -54,7 +57,11 @@ class Scale:
 
 @dataclass(frozen=True)
 class Param:
-    """A free input; bounds and default in base units; `kind` is real, int, bool or choice."""
+    """A free input; bounds and default in base units; `kind` is real, int, bool or choice.
+
+    A choice's value is the index of its label. A choice between numbers is a real or an int that
+    has `values`, those numbers in base units.
+    """
 
     name: str
     kind: str = "real"
@@ -65,11 +72,12 @@ class Param:
     labels: tuple[str, ...] = ()
     doc: str = ""
     uniform: bool = False
+    values: tuple[float, ...] = ()
 
     def describe(self) -> str:
         """Its unit and range, or its cases."""
-        if self.kind == "choice":
-            return "one of " + ", ".join(self.labels)
+        if self.kind == "choice" or self.values:
+            return f"one of {', '.join(self.labels)} {self.scale.unit}".rstrip()
         if self.kind == "bool":
             return "true or false"
         low, high = (f"{self.scale.from_base(v):.12g}" for v in (self.low, self.high))
@@ -135,7 +143,7 @@ def load_specs(text: str) -> list[Spec]:
 def _spec(data: Mapping[str, Any]) -> Spec:
     return Spec(
         data["name"],
-        tuple(Param(**_scaled(p)) for p in data["params"]),
+        tuple(Param(**_scaled(p), values=tuple(p["values"])) for p in data["params"]),
         tuple(Output(**_scaled(o)) for o in data["outputs"]),
         tuple(Rule(**r) for r in data["rules"]),
         {name: Scale(**u) for name, u in data["units"].items()},
@@ -154,7 +162,8 @@ def _plain(value: Any) -> Any:
 
 def _scaled(data: Mapping[str, Any]) -> dict[str, Any]:
     labels = tuple(data["labels"])
-    return {**data, "labels": labels, "scale": Scale(**data["scale"])}
+    rest = {name: value for name, value in data.items() if name != "values"}
+    return {**rest, "labels": labels, "scale": Scale(**data["scale"])}
 
 
 def required(spec: Spec) -> tuple[int, ...]:

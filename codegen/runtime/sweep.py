@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .columns import shown
 from .kernel import Floats, Words
 from .result import Result
 from .spec import UNDEFINED, hint, labels_of, required
@@ -74,9 +75,8 @@ class Sweep:
             return _labelled(found, info.labels) if info.labels else found
         for p, (values, stride, count) in zip(self.spec.params, self.plan.axes, strict=True):
             if p.name == name:
-                shown = np.array([p.show(v) for v in values.tolist()])
                 points = np.arange(self.plan.first, self.plan.first + len(self))
-                return shown[points // stride % count]
+                return shown(p, values)[points // stride % count]
         known = [*self._columns, *(p.name for p in self.spec.params)]
         raise KeyError(f"{self.spec.name} has no {name}{hint(name, known)}")
 
@@ -199,7 +199,7 @@ class Sweep:
         coordinates = {}
         for p, (values, _, _) in zip(self.spec.params, self.plan.axes, strict=True):
             if p.name in self.dims:
-                coordinates[p.name] = [p.show(v) for v in values.tolist()]
+                coordinates[p.name] = shown(p, values)
         data = {n: (self.dims, self[n]) for n in self._columns}
         dataset = _package("xarray", "to_xarray").Dataset
         return dataset({**data, "feasible": (self.dims, self.feasible)}, coordinates)

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import math
 import subprocess
 import sys
 import threading
@@ -372,17 +373,113 @@ def test_infinite_outputs_are_feasible_but_never_the_best():
         sweep.take([0]).best("y")
 
 
-def test_a_choice_between_numbers_is_not_taken_for_any_number():
+@pytest.fixture(scope="module")
+def plain():
+    """Params of every kind, each an output too; memory is in units of 1024."""
+    kib = Scale("KiB", "1024")
+    params = (
+        Param("r", "real", kib, 1024.0, 0.0, 1e6),
+        Param("n", "int", default=1.0, low=0.0, high=1e18),
+        Param("c", "real", kib, 1024.0, 102.4, 4096.0, ("0.1", "1", "4"),
+              values=(1024.0, 102.4, 4096.0)),
+        Param("one", "int", default=3.0, low=3.0, high=3.0, labels=("3",), values=(3.0,)),
+        Param("b", "bool", default=0.0, low=0.0, high=1.0),
+        Param("w", "choice", default=0.0, low=0.0, high=1.0, labels=("slow", "quick")),
+    )  # fmt: skip
     b = Builder()
-    kernel = InterpreterKernel(b.finish([("y", b.param("x"))]))
-    param = Param("x", "real", default=1.0, low=1.0, high=4.0, labels=("1", "2", "4"))
+    spec = Spec("e", params, tuple(Output(f"{p.name}_out") for p in params))
+    again = Spec.from_json(spec.to_json())
+    assert again == spec
+    return Evaluator(
+        again, InterpreterKernel(b.finish([(f"{p.name}_out", b.param(p.name)) for p in params]))
+    )
 
-    class Strict(Evaluator):
-        def base(self, param, value):
-            raise ValueError("looked at")
 
-    with pytest.raises(ValueError, match="looked at"):
-        Strict(Spec("e", (param,), (Output("y"),)), kernel)(x=3.0)
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("r", [0.1, 3, 900.7]),
+        ("n", [0, 7, 2**53, 10**17]),
+        ("c", [0.1, 4, 1, 0.1, 1.0 + 1e-15]),
+        ("one", [3, 3.0]),
+        ("b", [True, False]),
+        ("w", ["quick", "slow", "quick"]),
+        ("r", ["2 KiB", "0.5", "2 KiB"]),
+        ("r", [1.5, "2 KiB", 2]),
+    ],
+)
+def test_columns_are_read_as_single_values_are(plain, name, values):
+    """Lists, ranges and arrays of any type of number; a value's neighbours never matter."""
+    plain.spec.units["KiB"] = Scale("KiB", "1024")
+    single = [plain({name: v})[f"{name}_out"] for v in values]
+    shown = [plain({name: v}).params[name] for v in values]
+    forms = [values, tuple(values), np.array(values, object)]
+    if len({type(v) for v in values} - {int, float}) == 0:
+        forms += [np.array(values, np.float64)]
+    if {type(v) for v in values} == {int}:
+        forms += [np.array(values, np.int64), np.array(values, np.uint64)]
+    if type(values[0]) in (bool, str) and len({type(v) for v in values}) == 1:
+        forms += [np.array(values)]
+    for form in forms:
+        swept = plain.sweep({name: form})
+        assert swept[f"{name}_out"].tolist() == single
+        assert swept[name].tolist() == shown
+        assert {type(v) for v in swept[name].tolist()} == {type(v) for v in shown}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("r", [1.0, -1.0, 2.0], "e.r: -1.0 is out of range; it is real in 0 .. 976.5625 KiB"),
+        ("r", [1.0, math.nan], "e.r: nan is out of range"),
+        ("r", [1, 10**400], "e.r: the number is beyond what a float64 holds"),
+        ("n", [1.0, 2.5], "e.n: 2.5 is not whole"),
+        ("n", [1, -3], "e.n: -3 is out of range"),
+        ("n", [1.0, math.inf], "e.n: inf is out of range"),
+        ("c", [1.0, 2.0], "e.c: 2.0 is none of them; it is one of 0.1, 1, 4 KiB"),
+        ("c", [math.nan, 1.0], "e.c: nan is none of them"),
+        ("one", [3, 4], "e.one: 4 is none of them; it is one of 3"),
+        ("b", [0, 1], "e.b: 0 is neither true nor false"),
+        ("w", ["quick", "fast"], "e.w: 'fast' is none of them; it is one of slow, quick"),
+        ("w", [0, 1], "e.w: 0 is none of them"),
+        ("r", [True, False], "e.r: True is not a number"),
+    ],
+)
+def test_of_a_column_the_value_that_does_not_fit_is_named(plain, name, values, message):
+    forms = [values]
+    if all(abs(v) < 1e300 or v != v or v == math.inf for v in values if not isinstance(v, str)):
+        forms.append(np.array(values))
+    for form in forms:
+        with pytest.raises(ValueError, match=r".") as caught:
+            plain.sweep({name: form})
+        assert message in str(caught.value).replace("-3.0", "-3").replace("4.0 is", "4 is")
+    with pytest.raises(ValueError, match=r".") as caught:
+        [plain({name: v}) for v in values]
+    assert message in str(caught.value)
+
+
+def test_an_unbounded_whole_number_is_not_infinite():
+    b = Builder()
+    kernel = InterpreterKernel(b.finish([("y", b.param("n", INT))]))
+    evaluator = Evaluator(Spec("e", (Param("n", "int"),), (Output("y"),)), kernel)
+    for given in (math.inf, -math.inf):
+        with pytest.raises(ValueError, match=r"e\.n: -?inf is not whole"):
+            evaluator(n=given)
+        with pytest.raises(ValueError, match=r"e\.n: -?inf is not whole"):
+            evaluator.sweep(n=np.array([1.0, given]))
+
+
+def test_numbers_in_bulk_are_not_looked_at_one_by_one(plain, monkeypatch):
+    """A million design points of ints, choices and bools are a matter of vectors."""
+
+    def slow(*_):
+        raise AssertionError("one by one")
+
+    monkeypatch.setattr(Evaluator, "base", slow)
+    monkeypatch.setattr(Param, "show", slow)
+    for name, values in {"n": [1, 2], "c": [1.0, 4.0], "b": [True, False], "r": [1, 2]}.items():
+        assert plain.sweep({name: np.array(values)})[name].tolist() == values
+        assert plain.sweep({name: values})[name].tolist() == values
 
 
 def test_a_call_of_plain_numbers_takes_the_short_way(machine, monkeypatch):

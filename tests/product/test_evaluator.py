@@ -253,7 +253,7 @@ def test_quantities_of_pint_are_converted(stream: hwdsl.Evaluator) -> None:
 
 
 def test_a_choice_between_numbers_takes_no_others(stream: hwdsl.Evaluator) -> None:
-    with pytest.raises(ValueError, match=r"lanes: 4 is not one of 1, 2, 8"):
+    with pytest.raises(ValueError, match=r"lanes: 4 is none of them; it is one of 1, 2, 8"):
         stream(lanes=4)
 
 

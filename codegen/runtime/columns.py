@@ -1,0 +1,78 @@
+"""Many values of a param at once: from what a user gives to base units, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .kernel import Floats
+from .spec import NEAR, Param
+
+_PLAIN: dict[str, tuple[str, set[type]]] = {"bool": ("b", {bool}), "choice": ("", set())}
+"""Kinds of arrays, and types of elements, that are numbers as they stand."""
+
+
+def many(value: Any) -> bool:
+    """Whether what is given for a param is several values."""
+    return not isinstance(value, str) and (np.ndim(value) > 0 or isinstance(value, range))
+
+
+def to_base(param: Param, value: Any, base: Callable[[Any], float]) -> Floats:
+    """Values in base units.
+
+    `base` converts one value and raises ValueError for one that does not fit: it is asked for the
+    first of those, and for what is no plain number, once for each text that differs.
+    """
+    numbers = _numbers(param, value)
+    if numbers is not None:
+        column = np.ascontiguousarray(param.scale.to_base(numbers))
+        if param.values:
+            column, fits = _nearest(np.sort(param.values), column)
+        else:
+            fits = (column >= param.low) & (column <= param.high)
+        if param.kind == "int":
+            fits &= (column == np.floor(column)) & np.isfinite(column)
+        if not fits.all():
+            base(numbers[np.argmin(fits)].item())
+        return column
+    cells = value.ravel().tolist() if isinstance(value, np.ndarray) else list(value)
+    if all(type(cell) is str for cell in cells):
+        known = {cell: base(cell) for cell in dict.fromkeys(cells)}
+        return np.array([known[cell] for cell in cells], np.float64)
+    return np.array([base(cell) for cell in cells], np.float64)
+
+
+def shown(param: Param, values: Floats) -> NDArray[Any]:
+    """Base values as the user reads them."""
+    if param.kind == "choice":
+        return np.asarray(np.array(param.labels)[values.astype(np.int64)])
+    if param.kind == "bool":
+        return np.asarray(values != 0.0)
+    if param.kind == "int" and np.all(np.abs(values) < 2.0**63):
+        return values.astype(np.int64)
+    return np.asarray(param.scale.from_base(values))
+
+
+def _numbers(param: Param, value: Any) -> Floats | None:
+    """Plain numbers (bools for a bool) as an array; None for everything else."""
+    kinds, types = _PLAIN.get(param.kind, ("iuf", {int, float}))
+    if isinstance(value, np.ndarray):
+        return value.astype(np.float64).ravel() if value.dtype.kind in kinds else None
+    if isinstance(value, Sequence) and {type(cell) for cell in value} <= types:
+        try:
+            return np.array(value, np.float64)
+        except OverflowError:
+            return None
+    return None
+
+
+def _nearest(known: Floats, column: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Each value's closest of the known ones, which ascend, and whether it is that one."""
+    above = np.clip(np.searchsorted(known, column), 1, max(len(known) - 1, 1)) % len(known)
+    below = np.maximum(above - 1, 0)
+    upper = np.abs(known[above] - column) < np.abs(known[below] - column)
+    near = np.where(upper, known[above], known[below])
+    return near, np.asarray(np.abs(near - column) <= NEAR * np.abs(near))
