@@ -71,16 +71,35 @@ def product(m: float, n: float, k: float, batch: float, memory: float) -> float:
     return 3e-6 + min(tiled(*t) for t in ((256, 128), (128, 128), (128, 64), (64, 64)))
 
 
-def reduction(size: float, local: float, nodes: float, network: float) -> float:
-    time = 0.0
-    if local > 1:
-        hops = 2 * (local - 1)
-        moving = (hops / local + 0.7 / local) * size / (0.88 * 300e9)
-        time += 9e-6 + 0.55e-6 * hops + moving + 2 * math.sqrt(1.05e-6 * hops * moving)
-    if nodes > 1:
-        ports = min(network / 8 * 0.85 * local, 264e9)
-        time += 9e-6 + 15e-6 * 2 * math.log2(nodes) + 2 * (nodes - 1) / nodes * size / ports
-    return time
+def carried(
+    size: float, weight: float, hops: float, ranks: float, rate: float, memory: float, far: float
+) -> float:
+    """The quicker of words with flags and of chunks; each rank copies its own part."""
+    wire, own = weight * size / rate, 2 * size / ranks / (0.594 * memory)
+    words = 8.8e-6 + (0.84e-6 + far) * hops + wire / 0.363 + own
+    chunks = 13.5e-6 + (1.6e-6 + far) * hops + wire + own + 2 * math.sqrt(1.6e-6 * (wire + own))
+    return min(words, chunks)
+
+
+def on_tier(size: float, ranks: float, rate: float, memory: float, far: float) -> float:
+    """The quicker of rings and of two trees."""
+    if ranks <= 1:
+        return 0.0
+    ring = carried(size, 2 * (ranks - 1) / ranks, 2 * (ranks - 1), ranks, rate, memory, far)
+    return min(ring, carried(size, 2, 2 * math.log2(ranks), ranks, rate, memory, far))
+
+
+def reduction(size: float, local: float, nodes: float, network: float, memory: float) -> float:
+    inside, port = 0.809 * 300e9, 0.85 * network / 8
+    time = on_tier(size, local, inside, memory, 0)
+    if nodes <= 1:
+        return time
+    ranks = local * nodes
+    slowest = 1 + 0.026 * math.sqrt(2 * math.log(ranks))
+    rate = min(inside, port / slowest * local)
+    weight = 2 * (ranks - 1) / ranks
+    flat = carried(size, weight, 2 * (ranks - 1), ranks, rate, memory, 15e-6 / local)
+    return min(time + slowest * on_tier(size / local, nodes, port, memory, 15e-6), flat)
 
 
 def step_time(v: dict[str, float]) -> float:
@@ -97,7 +116,7 @@ def step_time(v: dict[str, float]) -> float:
         return 3e-6 + size / (share * memory)
 
     def summed(size: float) -> float:
-        return reduction(size, local, t / local, network)
+        return reduction(size, local, t / local, network, memory)
 
     rows, heads = v["micro_batch"] * seq, v["micro_batch"] * v["n_heads"] / t
     whole, scores = 2 * rows * width, 2 * heads * seq * seq
@@ -136,7 +155,7 @@ def step_time(v: dict[str, float]) -> float:
     return (
         rounds * slowest
         + (through - slowest) / v["interleave"]
-        + reduction(2 * held, near, copies / near, network)
+        + reduction(2 * held, near, copies / near, network, memory)
         + 54 * held / (0.88 * memory)
     )
 
