@@ -264,24 +264,33 @@ class Evaluator(runtime.Evaluator):
         *,
         seed: int | None = None,
         threads: int | None = None,
+        keep: bool | None = None,
         **given: Any,
     ) -> Samples:
         """Evaluate at points drawn from the distributions of the params (`param … ~ …`).
 
         Params that are given stay as given. A seed (0 if none is) gives the same draws on any
-        number of threads, and more points go on where fewer stopped. Raises ValueError if no param
-        left is uncertain.
+        number of threads, and more points go on where fewer stopped. With `keep` the result holds
+        all draws, not only the first. Raises ValueError if no param left is uncertain.
         """
         from hwdsl.sample import Sampler, draw
 
-        given = self.named("sample", at, given, seed=seed, threads=threads)
+        given = self.named("sample", at, given, seed=seed, threads=threads, keep=keep)
         if self._sampler is None:
             graph = self.elaboration.sampler
             if graph is None:
                 raise ValueError(f"{self.name}: no param has a distribution, as in `~ normal(…)`")
             kernels, _ = driver.kernels({self.name: graph}, compiled=self.compiled)
             self._sampler = Sampler(tuple(p.name for p in graph.params), kernels[self.name])
-        return draw(self, self._sampler, points, seed=seed or 0, threads=threads, given=given)
+        return draw(
+            self,
+            self._sampler,
+            points,
+            seed=seed or 0,
+            threads=threads,
+            keep=keep or False,
+            given=given,
+        )
 
     def complaints(
         self, at: Mapping[str, Any] | None = None, /, **given: Any

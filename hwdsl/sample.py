@@ -3,7 +3,7 @@
 `param x : money = 5 USD ~ lognormal(5 USD, 1.3)` declares how sure its author is. Distributions are
 quantile functions written in the language; here even numbers between 0 and 1 are drawn, one stream
 for each chunk of points, so that a seed gives the same samples on any number of threads. What is
-kept is the outputs: memory is flat in the number of uncertain params.
+kept is the outputs, and the draws only if asked for: memory is flat in the number of params.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Samples:
 
     `feasible` says of each point whether it breaks no rule, `clipped` what share of each param's
     draws lay outside its range and was moved to the end. `drawn` holds the first draws of each
-    uncertain param in its unit, as many as `rank_correlation` looks at.
+    uncertain param in its unit, as many as `rank_correlation` looks at, or all that were kept.
     """
 
     outputs: Mapping[str, Floats] = field(repr=False)
@@ -82,7 +82,8 @@ class Samples:
 
     def deviation(self, output: str) -> float:
         """The standard deviation over all samples, in the output's unit."""
-        return float(self[output].std())
+        values = self[output]
+        return float((values - values[0]).std())  # a constant deviates by nothing at all
 
     def rank_correlation(self, output: str) -> dict[str, float]:
         """Spearman's rank correlation of an output with each uncertain param, the largest first.
@@ -116,11 +117,13 @@ def draw(
     *,
     seed: int = 0,
     threads: int | None = None,
+    keep: bool = False,
     given: Mapping[str, Any] | None = None,
 ) -> Samples:
     """Evaluate at `points` draws; params in `given` stay as given, others at their defaults.
 
-    Raises ValueError for fewer than one point and for values that do not fit.
+    With `keep` all draws are in the result, else the first of them. Raises ValueError for fewer
+    than one point and for values that do not fit.
     """
     if points < 1:
         raise ValueError("draw at least one sample")
@@ -131,7 +134,7 @@ def draw(
     free = [n for n in sampler.names if n not in fixed]
     if not free:
         raise ValueError(f"{evaluator.spec.name} has no param left that is uncertain")
-    run = _Run(evaluator, sampler, plan.axes, free, points, seed)
+    run = _Run(evaluator, sampler, plan.axes, free, points, seed, keep)
     with ThreadPoolExecutor(max(1, threads or os.cpu_count() or 1)) as pool:
         parts = list(pool.map(run.chunk, range(-(-points // CHUNK))))
     return run.samples(parts)
@@ -148,16 +151,17 @@ class _Run:
         free: Sequence[str],
         points: int,
         seed: int,
+        keep: bool,
     ) -> None:
         self.evaluator, self.sampler, self.axes = evaluator, sampler, axes
-        self.free, self.points, self.seed = free, points, seed
+        self.free, self.points, self.seed, self.keep = free, points, seed, keep
         self.numeric = [o for o in evaluator.spec.outputs if not o.labels]
         self.columns = {o.name: np.empty(points) for o in self.numeric}
         self.feasible = np.empty(points, np.bool_)
         self.slots = {p.name: k for k, p in enumerate(evaluator.spec.params)}
 
     def chunk(self, chunk: int) -> tuple[dict[str, int], dict[str, Floats]]:
-        """Evaluate one chunk; how many draws were clipped, and the draws of the first chunk."""
+        """Evaluate one chunk; how many draws were clipped, and the draws to be kept."""
         start = chunk * CHUNK
         count = min(CHUNK, self.points - start)
         drawn = dict(
@@ -175,7 +179,7 @@ class _Run:
         for name, column in self.columns.items():
             column[start : start + count] = part[name]
         self.feasible[start : start + count] = part.feasible
-        if chunk:
+        if chunk and not self.keep:
             return clipped, {}
         specs = self.evaluator.spec.params
         shown = {n: specs[self.slots[n]].scale.from_base(axes[self.slots[n]][0]) for n in self.free}
@@ -188,5 +192,5 @@ class _Run:
             {o.name: o.scale.unit for o in self.numeric},
             self.feasible,
             {n: sum(c[n] for c, _ in parts) / self.points for n in self.free},
-            parts[0][1],
+            {n: np.concatenate([d[n] for _, d in parts if d]) for n in self.free},
         )

@@ -31,6 +31,7 @@ def commands() -> Mapping[str, str]:
         "compile": "build the evaluators of a file",
         "run": "evaluate one design point",
         "sweep": "evaluate a grid of design points into a table",
+        "sample": "draw uncertain params and say how the outputs are distributed",
         "compare": "predict the rows of a measured table and print both",
         "report": "draw the figures and tables of a file",
         "why": "show how an output comes about, with numbers and lines",

@@ -19,7 +19,7 @@ from hwdsl.cli.base import (
     target_argument,
 )
 from hwdsl.cli.files import replacing
-from hwdsl.cli.tables import TableWriter, writer_for
+from hwdsl.cli.tables import TableWriter, check_ending, title, writer_for
 
 if TYPE_CHECKING:
     from hwdsl.cli.tables import Column
@@ -42,16 +42,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Evaluate the grid chunk by chunk; an interrupted table holds the rows that were done."""
+    target = Path(options.output)
+    check_ending(target)
     evaluator = load_evaluator(options.target)
     try:
         axes: dict[str, Any] = dict(assignments(options.values))
         plan = evaluator.plan(axes)
     except ValueError as error:
         raise Failure(str(error)) from None
-    target = Path(options.output)
     spec = evaluator.spec
-    header = [_title(p.name, p.scale.unit) for p in spec.params]
-    header += [_title(o.name, o.scale.unit) for o in spec.outputs]
+    header = [title(p.name, p.scale.unit) for p in spec.params]
+    header += [title(o.name, o.scale.unit) for o in spec.outputs]
     with replacing(target) as temporary:
         writer = writer_for(target, temporary, [*header, "feasible", "violations"])
         done = _write(plan, writer)
@@ -99,7 +100,3 @@ def _columns(part: Sweep) -> list[Column]:
     broken = {rule: part.broken(rule).ravel().tolist() for rule in part.violations}
     texts = [" ".join(rule for rule, bits in broken.items() if bits[i]) for i in range(len(part))]
     return [*columns, part.feasible.ravel(), texts]
-
-
-def _title(name: str, unit: str) -> str:
-    return f"{name} [{unit}]" if unit else name

@@ -70,10 +70,18 @@ class ParquetWriter:
             self._writer.close()
 
 
+def check_ending(target: Path) -> None:
+    """End the command if no format goes by the file's ending."""
+    if target.suffix not in (".csv", ".parquet"):
+        raise Failure(f"{target} ends in neither .csv nor .parquet")
+
+
+def title(name: str, unit: str) -> str:
+    """The header of a column: its name, and its unit if it has one."""
+    return f"{name} [{unit}]" if unit else name
+
+
 def writer_for(target: Path, temporary: Path, header: Sequence[str]) -> TableWriter:
     """A writer of the format that the target's ending names."""
-    if target.suffix == ".csv":
-        return CsvWriter(temporary, header)
-    if target.suffix == ".parquet":
-        return ParquetWriter(temporary, header)
-    raise Failure(f"{target} ends in neither .csv nor .parquet")
+    check_ending(target)
+    return (CsvWriter if target.suffix == ".csv" else ParquetWriter)(temporary, header)

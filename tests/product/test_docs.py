@@ -60,7 +60,8 @@ def test_commands_and_code_run(
     python = printed = ""
     for language, text in blocks(page):
         if language == "hw":
-            (tmp_path / "decode.hw").write_text(text)
+            name = text.partition("\nevaluator ")[2].split()[0]  # the page says it is saved so
+            (tmp_path / f"{name}.hw").write_text(text)
         elif language == "console":
             for line in text.splitlines():
                 command = line.removeprefix("$ ").removeprefix(".venv/bin/")

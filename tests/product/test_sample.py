@@ -1,11 +1,13 @@
 """Monte Carlo: draws follow their distributions, whatever the threads and the chunks."""
 
+import csv
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import hwdsl
+from hwdsl.cli.main import main
 from hwdsl.sample import CHUNK
 
 TEXT = """edition 2026
@@ -102,3 +104,78 @@ def test_wrong_distributions_are_found_by_check(tmp_path: Path, param: str, name
     with pytest.raises(hwdsl.DescriptionError) as caught:
         hwdsl.load(path, compiled=False)
     assert name in {d.name for d in caught.value.diagnostics.items}
+
+
+@pytest.fixture
+def hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("hour.hw").write_text(TEXT)
+    return "hour.hw:hour"
+
+
+def test_the_command_prints_what_python_gives(
+    module: hwdsl.Module, hour: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sample", hour, "-n", "20k", "--seed", "3", "life=2 year"]) == 0
+    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+    drawn = module.hour.sample(20_000, seed=3, life="2 year")
+    cells = next(line for line in printed if line[:2] == ["rate", "[USD/h]"])[2:]
+    expected = [drawn.mean("rate"), drawn.deviation("rate"),
+                *drawn.quantile("rate", [0.05, 0.25, 0.5, 0.75, 0.95])]  # fmt: skip
+    assert [float(cell) for cell in cells] == pytest.approx(expected, rel=1e-3)
+    assert ["feasible:", f"{100 * drawn.feasible.mean():.6g}", "%"] in [x[:3] for x in printed]
+    moved = next(line for line in printed if line[:1] == ["price:"])
+    assert float(moved[1]) == pytest.approx(100 * drawn.clipped["price"], abs=0.01)
+    (param, share), *_ = drawn.rank_correlation("rate").items()
+    assert ["rate", param, f"{share:+.2f}"] in [line[:3] for line in printed]
+    assert [x[1] for x in printed if x[:1] == ["bill"] and x[1:2] != ["[USD/h]"]] == ["energy"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_draws_are_written_beside_what_they_gave(
+    module: hwdsl.Module, hour: str, ending: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = f"draws.{ending}"
+    if ending == "parquet":
+        parquet = pytest.importorskip("pyarrow.parquet")
+    assert main(["sample", hour, "-n", str(CHUNK + 9), "-o", target]) == 0
+    if ending == "csv":
+        with open(target, newline="") as file:
+            rows = list(csv.DictReader(file))
+    else:
+        rows = parquet.read_table(target).to_pylist()
+    assert len(rows) == CHUNK + 9
+    for i in (0, CHUNK - 1, CHUNK, CHUNK + 8):
+        row = rows[i]
+        energy, price = float(row["energy [USD/kWh]"]), float(row["price [kUSD]"])
+        assert float(row["bill [USD/h]"]) == pytest.approx(energy)
+        one = module.hour(price=price, energy=energy)
+        assert float(row["rate [USD/h]"]) == pytest.approx(one.rate)
+        assert str(row["feasible"]) == str(one.feasible)
+
+
+def test_what_is_constant_deviates_by_nothing(module: hwdsl.Module) -> None:
+    drawn = module.hour.sample(1000, energy=0.1)
+    assert drawn.deviation("bill") == 0.0
+    assert drawn.rank_correlation("bill") == {"price": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-n", "1.5"], "-n 1.5 is no number of draws"),
+        (["-n", "nan"], "-n nan is no number of draws"),
+        (["-n", "0"], "no number of draws"),
+        (["--seed", "-1"], "a seed is not negative"),
+        (["-o", "x.txt"], "ends in neither .csv nor .parquet"),
+        (["price=20", "energy=0.1"], "no param left that is uncertain"),
+        (["life=1,2"], "give single values"),
+    ],
+)
+def test_wrong_commands_are_2(
+    hour: str, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sample", hour, *words]) == 2
+    assert said in capsys.readouterr().err
+    assert main(["sample", "hour.hw:sure"]) == 2
+    assert "no param has a distribution" in capsys.readouterr().err

@@ -1,0 +1,130 @@
+"""`hwdsl sample FILE[:EVALUATOR] name=value…`: Monte Carlo over the params with a distribution."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hwdsl.cli.base import (
+    FINE,
+    Failure,
+    assignments,
+    load_evaluator,
+    number,
+    table,
+    target_argument,
+)
+from hwdsl.cli.files import replacing
+from hwdsl.cli.tables import check_ending, title, writer_for
+
+if TYPE_CHECKING:
+    from hwdsl.evaluator import Evaluator
+    from hwdsl.sample import Samples
+
+SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
+CHUNK = 1 << 16
+CERTAIN = 2.5
+"""Standard deviations that chance alone would have to make for a correlation to be shown."""
+MOST = 6
+"""Correlations shown of an output."""
+_ENDINGS = {"k": 1e3, "M": 1e6, "G": 1e9}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    target_argument(parser)
+    parser.add_argument("values", nargs="*", metavar="NAME=VALUE", help="params that are not drawn")
+    parser.add_argument(
+        "-n", "--points", metavar="POINTS", default="100k", help="how many draws, as 1M (100k)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="another one gives other draws (0)")
+    parser.add_argument("-o", "--output", metavar="OUT.csv|OUT.parquet", help="write the draws too")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print how the outputs are distributed and which param matters most to each."""
+    points = _count(options.points)
+    if options.seed < 0:
+        raise Failure("a seed is not negative")
+    if options.output is not None:
+        check_ending(Path(options.output))
+    evaluator = load_evaluator(options.target)
+    given = assignments(options.values)
+    try:
+        samples = evaluator.sample(
+            points, given, seed=options.seed, keep=options.output is not None
+        )
+    except ValueError as error:
+        raise Failure(str(error)) from None
+    print(f"{evaluator.name}: {len(samples):,} draws, seed {options.seed}\n")
+    print(_outputs(samples), _draws(evaluator, samples), _reasons(samples), sep="\n\n")
+    if options.output is not None:
+        _write(evaluator, samples, Path(options.output))
+    return FINE
+
+
+def _count(text: str) -> int:
+    """`200000`, `2e5`, `200k` or `0.2M` as a number."""
+    factor = _ENDINGS.get(text[-1:], 1.0)
+    try:
+        found = float(text[:-1] if factor != 1.0 else text) * factor
+    except ValueError:
+        found = 0.0
+    if not (1 <= found < 1e12 and found == int(found)):
+        raise Failure(f"-n {text} is no number of draws, such as 1000, 200k or 1M")
+    return int(found)
+
+
+def _outputs(samples: Samples) -> str:
+    """A line for each output: mean, standard deviation, quantiles, in its unit."""
+    heads = [f"{100 * share:g} %" for share in SHARES]
+    rows = [["", "mean", "deviation", *heads]]
+    for name, unit in samples.units.items():
+        cells = [samples.mean(name), samples.deviation(name), *samples.quantile(name, SHARES)]
+        rows.append([title(name, unit), *(number(float(f"{cell:.4g}")) for cell in cells)])
+    return table(rows, right=range(1, len(rows[0])))
+
+
+def _draws(evaluator: Evaluator, samples: Samples) -> str:
+    """How many draws are feasible, and of each param how many were moved to its range's ends."""
+    share = float(samples.feasible.mean())
+    lines = [f"feasible: {_share(share)} of the draws"]
+    if share < 1:
+        lines[0] += "; the others count above too"
+    for name, share in samples.clipped.items():
+        if share:
+            held = evaluator.param(name).describe()
+            lines.append(f"{name}: {_share(share)} of the draws lay outside and were moved: {held}")
+    return "\n".join(lines)
+
+
+def _reasons(samples: Samples) -> str:
+    """For each output the params that it goes with, the largest rank correlation first."""
+    rows = []
+    least = CERTAIN / min(len(next(iter(samples.drawn.values()))), CHUNK) ** 0.5
+    for name in samples.outputs:
+        found = samples.rank_correlation(name).items()
+        cells = [f"{param} {value:+.2f}" for param, value in found if abs(value) >= least]
+        if len(cells) > MOST:
+            cells[MOST:] = [f"and {len(cells) - MOST} smaller"]
+        if cells:
+            rows.append([f"  {name}", "  ".join(cells)])
+    return "rank correlation with the params drawn\n" + (table(rows) or "  none")
+
+
+def _write(evaluator: Evaluator, samples: Samples, target: Path) -> None:
+    """Write params drawn, outputs and feasibility, a row for each draw."""
+    units = {name: evaluator.param(name).scale.unit for name in samples.drawn}
+    columns = [*samples.drawn.values(), *samples.outputs.values(), samples.feasible]
+    header = [title(n, u) for n, u in [*units.items(), *samples.units.items()]]
+    with replacing(target) as temporary:
+        writer = writer_for(target, temporary, [*header, "feasible"])
+        for start in range(0, len(samples), CHUNK):
+            writer.write([column[start : start + CHUNK] for column in columns])
+        writer.close()
+    print(f"\nwrote {len(samples):,} rows to {target}")
+
+
+def _share(value: float) -> str:
+    return f"{number(round(100 * value, 2))} %"
