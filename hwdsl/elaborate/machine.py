@@ -38,7 +38,8 @@ T = TypeVar("T")
 MAX_DEPTH = 4_000
 MAX_OPS = 1_000_000
 MAX_ITEMS = 100_000
-MAX_STEPS = 10_000_000
+MAX_STEPS = 1_000_000
+MAX_RECORDS = 20_000
 _STACK = 256 * 1024 * 1024
 _RECURSION = 100_000
 
@@ -68,6 +69,7 @@ class Machine:
     loops: list[LoopRegion] = field(factory=list)
     depth: int = 0
     steps: int = 0
+    records: int = 0
     origins: dict[int, Origin] = field(factory=dict)
     literals: dict[ast.Node, Ref] = field(factory=dict)
     ranges: dict[int, tuple[float, float]] = field(factory=dict)
@@ -86,14 +88,7 @@ class Machine:
     def evaluate(self, expr: ast.Expr, env: Env) -> Value:
         """The value of an expression."""
         self.depth += 1
-        self.steps += 1
-        if self.steps > MAX_STEPS:
-            raise Failure(
-                "too-large",
-                f"evaluating this takes more than {MAX_STEPS:,} steps",
-                expr.span,
-                "use shorter lists or fewer rounds",
-            )
+        self.spend(1, expr.span)
         if self.depth > MAX_DEPTH:
             self.depth = 0
             raise Failure(
@@ -107,6 +102,17 @@ class Machine:
         value = self.handlers[type(expr)](self, expr, env)
         self.depth = depth - 1
         return value
+
+    def spend(self, steps: int, span: Span) -> None:
+        """Count steps of work; refuse more than can sensibly be done."""
+        self.steps += steps
+        if self.steps > MAX_STEPS:
+            raise Failure(
+                "too-large",
+                f"evaluating this takes more than {MAX_STEPS:,} steps",
+                span,
+                "use shorter lists or fewer rounds",
+            )
 
     def number(self, expr: ast.Expr, env: Env) -> Ref:
         """The value of an expression that is a number or a bool."""
@@ -158,6 +164,20 @@ class Machine:
         if id(symbol) not in self.ensured:
             self.ensured.add(id(symbol))
             self.checked.ensure(symbol)
+
+    def make_record(
+        self, kind: KindInfo, layers: tuple[Layer, ...], name: str, path: str, span: Span
+    ) -> Record:
+        """A new component."""
+        self.records += 1
+        if self.records > MAX_RECORDS:
+            raise Failure(
+                "too-large",
+                f"evaluating this takes more than {MAX_RECORDS:,} components",
+                span,
+                "give a part a count (`part x[8]`) where there are many that are the same",
+            )
+        return Record(kind, layers, name, path, span)
 
     # --- operations ---------------------------------------------------------------------------
 

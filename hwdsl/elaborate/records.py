@@ -101,7 +101,7 @@ def build_part(
     if isinstance(base, Record | Merged):
         return _derive(m, base, (layer,), name, full, decl.name.span, kind)
     narrow = base if isinstance(base, KindInfo) and base.is_a(kind) else kind
-    return Record(narrow, (layer, *layers_of_kind(m, narrow)), name, full, decl.name.span)
+    return m.make_record(narrow, (layer, *layers_of_kind(m, narrow)), name, full, decl.name.span)
 
 
 def _base(m: Machine, decl: ast.Part, env: Env) -> Value | KindInfo | None:
@@ -152,7 +152,7 @@ def _derive(
     else:
         own = tuple(layer for layer in base.layers if layer.kind is None)
         below = (*own, *layers_of_kind(m, narrow))
-    return Record(
+    return m.make_record(
         narrow, (*layers, *below), name or base.name, path or base.path, span or base.span
     )
 
@@ -175,7 +175,7 @@ def construct(m: Machine, kind: KindInfo, call: ast.Call, env: Env) -> Record:
         a.name.name: (Entry(a),) for a in call.arguments if a.name is not None
     }
     layer = Layer(Block(entries), env, own=False)
-    return Record(kind, (layer, *layers_of_kind(m, kind)), kind.name, kind.name, call.span)
+    return m.make_record(kind, (layer, *layers_of_kind(m, kind)), kind.name, kind.name, call.span)
 
 
 def env_of(m: Machine, record: Record, layer: Layer) -> Env:
@@ -261,7 +261,7 @@ def _in_slot(m: Machine, value: Component, slot: tuple[Layer, ...]) -> Component
     if isinstance(value, Merged):
         alternatives = [_in_slot(m, a, slot) for a in value.alternatives]
         return merge_components(m, value.selector, alternatives, value.span)
-    return Record(value.kind, (*value.layers, *slot), value.name, value.path, value.span)
+    return m.make_record(value.kind, (*value.layers, *slot), value.name, value.path, value.span)
 
 
 def shared_definition(m: Machine, component: Component, name: str) -> Definition | None:

@@ -7,12 +7,14 @@ from typing import Generic, TypeVar
 
 from attrs import evolve, frozen
 
-from hwdsl.codegen.ir import LoopRegion, Ref
+from hwdsl.codegen.ir import LoopRegion, Op, Ref
 from hwdsl.elaborate.machine import Machine
 from hwdsl.elaborate.values import Effect, EnumValue, ListValue, RangeValue, ResultValue, Value
 from hwdsl.syntax import ast
 
 T = TypeVar("T")
+LOOP_STEPS = 100
+"""What making a loop of the graph costs, in evaluated expressions (measured, about)."""
 
 
 @frozen(eq=False)
@@ -60,10 +62,19 @@ def close(
         for state, e in zip(loop.states[plain:], inside, strict=True)
     ]
     starts = [m.truth(True)] * extra
+    known = [low, high, *initial, *loop.region.captured]
+    # What is known folds, round by round; the rest becomes a loop of the graph.
+    folds = all(ref.known is not None for ref in known)
+    m.spend(bound * _work(loop.region.ops) if folds else LOOP_STEPS, node.span)
     results = loop.close(low, high, bound, [*initial, *starts], [*following, *checks], until)
     carried = [evolve(e, holds=results[plain + i]) for i, e in enumerate(inside)]
     mine = (*results[:plain], *results[-2:])
     return mine, [*outside, *carried]
+
+
+def _work(ops: Sequence[Op]) -> int:
+    """How many operations a round takes, loops inside with all their rounds."""
+    return sum(1 if op.body is None else 1 + op.bound * _work(op.body.ops) for op in ops)
 
 
 def flatten(value: Value) -> list[Ref]:

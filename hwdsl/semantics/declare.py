@@ -283,26 +283,29 @@ def link_kinds(state: State, scope: ModuleScope) -> None:
             if base is None:
                 state.broken.add(kind)
             kind.base = base or state.component
+    sound: set[KindInfo] = set()
     for kind in kinds:
-        _cut_circle(state, kind)
+        _cut_circle(state, kind, sound)
 
 
-def _cut_circle(state: State, kind: KindInfo) -> None:
-    seen = [kind]
+def _cut_circle(state: State, kind: KindInfo, sound: set[KindInfo]) -> None:
+    """Report and cut a circle that a kind is in; `sound` are those that come down to a root."""
+    seen = {kind: None}
     base = kind.base
-    while base is not None and base is not kind:
-        if any(base is k for k in seen):
-            return
-        seen.append(base)
+    while base is not None and base not in sound and base not in seen:
+        seen[base] = None
         base = base.base
-    if base is None or kind.decl is None:
+    if base is None or base in sound:
+        sound.update(seen)
         return
+    if base is not kind or kind.decl is None:
+        return  # A circle above: reported where its own kinds are looked at.
     chain = " -> ".join(k.name for k in [*seen, kind])
     state.error(
         "kind-cycle",
         f"kinds extend each other: {chain}",
         kind.decl.name.span,
-        others=[(k.decl.name.span, "part of the circle") for k in seen[1:] if k.decl],
+        others=[(k.decl.name.span, "part of the circle") for k in list(seen)[1:] if k.decl],
         help="a kind must come down to `component`",
     )
     kind.base = state.component

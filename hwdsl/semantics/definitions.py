@@ -123,8 +123,8 @@ def _check_kind(state: State, kind: KindInfo) -> None:
 
 
 def _check_rule_names(state: State, kind: KindInfo) -> None:
-    for base in kind.base.lineage() if kind.base is not None else ():
-        for name, rule in kind.rules.items():
+    for name, rule in kind.rules.items():
+        for base in kind.base.lineage() if kind.base is not None else ():
             if name in base.rules:
                 duplicate(state, name, rule.name, base.rules[name].name.span)
 

@@ -4,42 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import frozen
-
-from hwdsl.semantics.state import State
+from hwdsl.semantics.state import Entry, State
 from hwdsl.semantics.symbols import ComponentInfo, Global, KindInfo
 from hwdsl.source import Span
 from hwdsl.syntax import ast
-
-
-@frozen(eq=False)
-class Entry:
-    """Something a text sets: the path from the record, and the node (an Assign or a Part)."""
-
-    path: tuple[str, ...]
-    node: ast.Assign | ast.Part
 
 
 def check_missing(state: State, info: ComponentInfo) -> None:
     """Report the fields of a component, and of its parts, that nothing gives a value."""
     if state.is_broken(info.kind):
         return
-    entries = [*_kind_entries(info.kind), *_component_entries(info)]
-    _check(state, info.kind, entries, info.decl.name.span, (info.name,), 0)
+    entries = [*_kind_entries(state, info.kind), *_component_entries(state, info)]
+    _check(state, info.kind, entries, info.decl, info.decl.name.span, (info.name,), 0)
 
 
-def _component_entries(info: ComponentInfo) -> list[Entry]:
-    chain: list[ComponentInfo] = []
+def _component_entries(state: State, info: ComponentInfo) -> list[Entry]:
+    """What a component's text and that of its bases set, theirs first."""
+    chain: dict[ComponentInfo, None] = {}
     current: ComponentInfo | None = info
-    while current is not None and current not in chain:
-        chain.append(current)
+    while current is not None and current not in chain and current not in state.inherited:
+        chain[current] = None
         current = current.base
-    return [e for each in reversed(chain) for e in _flatten(each.decl.members)]
+    found = state.inherited.get(current, []) if current is not None else []
+    for each in reversed(chain):
+        found = state.inherited[each] = [*found, *_own(state, each.decl)]
+    return found
 
 
-def _kind_entries(kind: KindInfo) -> list[Entry]:
+def _kind_entries(state: State, kind: KindInfo) -> list[Entry]:
     kinds = reversed(list(kind.lineage()))
-    return [e for k in kinds if k.decl is not None for e in _flatten(k.decl.members)]
+    return [e for k in kinds if k.decl is not None for e in _own(state, k.decl)]
+
+
+def _own(state: State, decl: ast.Part | ast.Kind) -> list[Entry]:
+    """What a text itself sets, read once."""
+    found = state.settings.get(decl)
+    if found is None:
+        found = state.settings[decl] = _flatten(decl.members)
+    return found
 
 
 def _flatten(members: Sequence[ast.Member], prefix: tuple[str, ...] = ()) -> list[Entry]:
@@ -60,10 +62,15 @@ def _check(
     state: State,
     kind: KindInfo,
     entries: list[Entry],
+    home: ast.Part,
     span: Span,
     path: tuple[str, ...],
     depth: int,
-) -> None:
+) -> bool:
+    """Check a record; `span` is where `home`, the component, declares it or what it is in.
+
+    Returns whether nothing is missing.
+    """
     given = {e.path[0] for e in entries if len(e.path) == 1}
     missing: list[ast.Field] = []
     done: set[str] = set()
@@ -80,37 +87,50 @@ def _check(
     parts = dict.fromkeys(
         e.path[0] for e in entries if isinstance(e.node, ast.Part) and len(e.path) == 1
     )
-    for name in parts:
-        _check_part(state, name, entries, span, path, depth)
+    checked = [_check_part(state, name, entries, home, span, path, depth) for name in parts]
+    return not missing and all(checked)
 
 
 def _check_part(
-    state: State, name: str, entries: list[Entry], span: Span, path: tuple[str, ...], depth: int
-) -> None:
+    state: State,
+    name: str,
+    entries: list[Entry],
+    home: ast.Part,
+    span: Span,
+    path: tuple[str, ...],
+    depth: int,
+) -> bool:
     """Check a part by the last text that declares it and all that amends it later."""
     last = max(i for i, e in enumerate(entries) if e.path == (name,))
     node = entries[last].node
     if not isinstance(node, ast.Part) or depth > 30:
-        return
+        return True
     noted = state.checked.resolutions.get(node.kind)
     if not isinstance(noted, Global) or not isinstance(noted.symbol, KindInfo):
-        return
+        return True
     kind, own = noted.symbol, list[Entry]()
     base = state.checked.resolutions.get(node.base[-1]) if node.base is not None else None
     if isinstance(base, Global) and isinstance(base.symbol, ComponentInfo):
-        own = _component_entries(base.symbol)
+        own = _component_entries(state, base.symbol)
         kind = base.symbol.kind if base.symbol.kind.is_a(kind) else kind
     elif isinstance(base, Global) and isinstance(base.symbol, KindInfo):
         kind = base.symbol if base.symbol.is_a(kind) else kind
     elif node.base is not None:
-        return
+        return True
     later = [
         Entry(e.path[1:], e.node)
         for e in entries[last + 1 :]
         if len(e.path) > 1 and e.path[0] == name
     ]
-    inner = [*_kind_entries(kind), *own, *_flatten(node.members), *later]
-    _check(state, kind, inner, span, (*path, name), depth + 1)
+    if not later and (node in state.complete or (home, node) in state.lacking):
+        return node in state.complete
+    inner = [*_kind_entries(state, kind), *own, *_own(state, node), *later]
+    complete = _check(state, kind, inner, home, span, (*path, name), depth + 1)
+    if complete and not later:
+        state.complete.add(node)
+    elif not later:
+        state.lacking.add((home, node))
+    return complete
 
 
 def _report(

@@ -106,6 +106,14 @@ class Env:
         return evolve(self, assigning=name)
 
 
+@frozen(eq=False)
+class Entry:
+    """Something a text sets: the path from the record, and the node (an Assign or a Part)."""
+
+    path: tuple[str, ...]
+    node: ast.Assign | ast.Part
+
+
 @define(eq=False)
 class State:
     """The checker's state, shared by all its parts."""
@@ -119,6 +127,10 @@ class State:
     incomplete: set[str] = field(factory=set)
     misread: set[tuple[str, int]] = field(factory=set)  # where the parser read no number
     broken: set[object] = field(factory=set)
+    settings: dict[ast.Node, list[Entry]] = field(factory=dict)  # what a text sets
+    inherited: dict[ComponentInfo, list[Entry]] = field(factory=dict)  # with what its bases set
+    complete: set[ast.Part] = field(factory=set)  # parts that lack nothing as they are declared
+    lacking: set[tuple[ast.Part, ast.Part]] = field(factory=set)  # component, part: reported
     depth: int = 0
     methods: dict[ast.Fn, FunctionInfo] = field(factory=dict)
     calls: dict[Symbol, dict[Symbol, Span]] = field(factory=dict)
