@@ -21,6 +21,7 @@ CATALOG: Mapping[str, str] = {
     "dimension-variable": "no parameter fixes a dimension variable",
     "duplicate-name": "a name is declared twice",
     "empty-choice": "a choice has nothing to choose from",
+    "empty-file": "a file declares nothing",
     "empty-list": "a reducer meets an empty list",
     "field-cycle": "a value needs itself",
     "floor-division": "`//` is not an operator",

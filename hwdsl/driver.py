@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import Source, Span
+from hwdsl.diagnostics import Diagnostic, Diagnostics, Severity
+from hwdsl.source import Source
 
 if TYPE_CHECKING:
     from hwdsl.codegen.ir import Graph
@@ -64,8 +64,8 @@ def read(path: Path, diagnostics: Diagnostics) -> Source | None:
         reason = error.strerror or str(error)
     except ValueError as error:  # a NUL in the path
         reason = str(error)
-    nowhere = Span(Source(str(path), ""), 0, 0)
-    diagnostics.error("unreadable-file", f"cannot read {path}: {reason}", nowhere)
+    message = f"cannot read {path}: {reason}"
+    diagnostics.add(Diagnostic("unreadable-file", Severity.ERROR, message))
     return None
 
 

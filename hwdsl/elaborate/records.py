@@ -340,10 +340,10 @@ def missing(of: Component, name: str, span: Span) -> MissingValue:
     others = [] if info is None else [(info.decl.name.span, "declared here, without a default")]
     return MissingValue(
         "missing-field",
-        f"`{of.path}.{name}` has no value",
-        span,
-        f"give `{of.path}` a `{name} = …`",
-        [*others, (of.span, "this component does not set it")],
+        f"`{of.path}` says nothing of `{name}`, which a `{of.kind.name}` must have",
+        of.span,
+        f"add `{name} = …`",
+        [*others, (span, "read here")],
     )
 
 

@@ -157,7 +157,7 @@ def state_rule(m: Machine, name: str, rule: ast.Rule, env: Env, path: str) -> li
     """A written rule as an effect, after those its condition states itself."""
     holds, implied = m.collect(lambda: m.number(rule.condition, env))
     template = rule.message or ast.Template(
-        rule.span, (f"`{rule.condition.span.text}` does not hold",)
+        rule.span, (f"`{' '.join(rule.condition.span.text.split())}` does not hold",)
     )
     effect = Effect(
         name,

@@ -125,6 +125,9 @@ def _check_part(
     if not later and (node in state.complete or (home, node) in state.lacking):
         return node in state.complete
     inner = [*_kind_entries(state, kind), *own, *_own(state, node), *later]
+    inside = home.span.start <= node.span.start < home.span.end
+    if inside and node.span.source is home.span.source:
+        span = node.name.span
     complete = _check(state, kind, inner, home, span, (*path, name), depth + 1)
     if complete and not later:
         state.complete.add(node)

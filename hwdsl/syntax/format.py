@@ -283,7 +283,11 @@ class _Formatter(ExpressionPrinter):
                 start = [f"calibrated {name.name}", f": {type_text(kind)}"]
                 text = self.values(indent, start, ("=", value), ("in", bounds))
                 joined = text if isinstance(text, str) else " ".join(c for c in text if c)
-                return f"{joined} from {literal(data)}"
+                end = f"from {literal(data)}"
+                last = indent + len(joined) if "\n" not in joined else len(joined.split("\n")[-1])
+                if last + 1 + len(end) > WIDTH:
+                    return f"{joined}\n{' ' * (indent + STEP)}{end}"
+                return f"{joined} {end}"
             case _:
                 raise TypeError(f"no statement: {type(node).__name__}")
 
@@ -322,8 +326,12 @@ class _Formatter(ExpressionPrinter):
 
     def short(self, signed: Sequence[tuple[str, ast.Expr | None]]) -> int:
         """Return the room that values need behind another; none if they are better broken."""
-        flat = [f" {sign} {self.flat(value)}" for sign, value in signed if value is not None]
-        room = sum(map(len, flat))
+        room = 0
+        for sign, value in signed:
+            text = "" if value is None else self.flat(value)
+            if text is None:
+                return 0
+            room += len(f" {sign} {text}") if text else 0
         return room if room <= WIDTH // 3 else 0
 
     def headed(

@@ -23,7 +23,7 @@ def parse(source: Source, diagnostics: Diagnostics) -> ast.Module:
     parser = Parser(source, join(source, tokens, diagnostics), actions(builder), diagnostics)
     parser.inner_heights = builder.inner_heights
     parsed = parser.run("start")
-    if builder.edition_found is None and not parser.errors:
+    if builder.edition_found is None and source.text.strip() and not parser.errors:
         diagnostics.warning(
             "missing-edition",
             "the file does not say which edition of the language it is written in",
@@ -31,6 +31,13 @@ def parse(source: Source, diagnostics: Diagnostics) -> ast.Module:
             help=f"start it with `edition {EDITIONS[-1]}`",
         )
     items = parsed.value if parsed is not None else ()
+    if not items and not diagnostics.failed:
+        diagnostics.warning(
+            "empty-file",
+            "this file declares nothing",
+            Span(source, 0, 0),
+            help="see the tutorial for what to write, or `hwdsl new`",
+        )
     return ast.Module(source, builder.edition_found, items, lexed.comments, lexed.module_doc)
 
 

@@ -50,6 +50,16 @@ def test_dimensions_have_their_names() -> None:
     ]
 
 
+def test_a_missing_field_is_told_at_the_part_that_lacks_it() -> None:
+    kinds = "kind m { bw : bandwidth, cap : data }\nkind b { m slot }\n"
+    text = kinds + "m one {\n bw = 1 GB/s\n}\nb two {\n slot.bw = 3 GB/s\n m x : one\n}\n"
+    assert [(d.span.text if d.span else "", d.message) for d in findings(text)] == [
+        ("one", "`one` says nothing of `cap`, which a `m` must have"),
+        ("two", "`two.slot` says nothing of `cap`, which a `m` must have"),
+        ("x", "`two.x` says nothing of `cap`, which a `m` must have"),
+    ]
+
+
 def test_a_cycle_shows_its_way() -> None:
     (found,) = findings(
         "evaluator e {\n let a = b + 1\n let b = c\n let c = a\n output o : real = a }"

@@ -146,6 +146,21 @@ def test_editions(edition: str, names: list[str]) -> None:
     assert diagnostics.failed == (names == ["unknown-edition"])
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("", ["empty-file"]),
+        (" \n", ["empty-file"]),
+        ("# a note\n", ["missing-edition", "empty-file"]),
+        ("edition 2026\n", ["empty-file"]),
+        ("edition 2026\nlet = 1\n", ["syntax-error"]),
+    ],
+)
+def test_a_file_without_declarations(text: str, names: list[str]) -> None:
+    _, diagnostics = run(text, "")
+    assert [d.name for d in diagnostics.items] == names
+
+
 N = 20_000
 
 
