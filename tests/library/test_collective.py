@@ -1,0 +1,110 @@
+"""Laws of collectives: bounds, orders, and what the link graph and the tables say."""
+
+import csv
+import random
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import pytest
+
+import hwdsl
+from hwdsl.evaluator import Evaluator, Module
+
+STUDY = Path(__file__).parents[2] / "library" / "studies" / "collectives.hw"
+OPERATIONS = ["all_reduce", "chain", "direct", "all_gather", "reduce_scatter", "all_to_all", "send"]
+JOINED = ["switched", "wired", "bridged", "below_switch", "network"]
+
+
+@pytest.fixture(scope="module")
+def study() -> Module:
+    return hwdsl.load(STUDY)
+
+
+@pytest.fixture(scope="module")
+def collective(study: Module) -> Evaluator:
+    return study.collective
+
+
+def points(count: int, seed: int) -> list[dict[str, object]]:
+    draw = random.Random(seed)
+    result = []
+    for _ in range(count):
+        wire = 10 ** draw.uniform(0, 3)
+        result.append(
+            {
+                "operation": draw.choice(OPERATIONS),
+                "ranks": draw.choice([2, 3, 4, 7, 8, 16, 72, 1000]),
+                "size": 10 ** draw.uniform(-3, 4),
+                "wire": wire,
+                "lane": wire,
+                "memory": 10 ** draw.uniform(2, 4),
+                "joined": draw.choice(JOINED),
+                "adds": draw.choice([False, True]),
+            }
+        )
+    return result
+
+
+def test_no_collective_beats_its_wire(collective: Evaluator) -> None:
+    for point in points(400, 1):
+        answer = collective(**point)
+        assert answer.time > answer.bound, point
+
+
+def test_more_bandwidth_is_never_slower(collective: Evaluator) -> None:
+    for point in points(400, 2):
+        before = collective(**point).time
+        rate = 2 * float(str(point["wire"]))
+        assert collective(**point | {"wire": rate, "lane": rate}).time <= before, point
+        memory = 2 * float(str(point["memory"]))
+        assert collective(**point | {"memory": memory}).time <= before, point
+
+
+def test_larger_messages_take_longer(collective: Evaluator) -> None:
+    for point in points(400, 3):
+        larger = 1.5 * float(str(point["size"]))
+        assert collective(**point | {"size": larger}).time > collective(**point).time, point
+
+
+def test_a_switch_that_adds_is_never_slower(collective: Evaluator) -> None:
+    for point in points(200, 4):
+        alone = collective(**point | {"operation": "all_reduce", "adds": False}).time
+        assert collective(**point | {"operation": "all_reduce", "adds": True}).time <= alone
+
+
+def test_small_messages_go_directly_and_large_ones_in_rings(collective: Evaluator) -> None:
+    assert collective(operation="direct", size=0.01).time < collective(size=0.01).time
+    assert collective(operation="direct", size=64).time > collective(size=64).time
+
+
+@pytest.mark.parametrize(
+    ("ranks", "rings"), [(2, 1), (3, 2), (4, 4), (5, 0), (6, 2), (7, 4), (8, 6)]
+)
+def test_rings_of_the_cube_mesh(study: Module, ranks: int, rings: int) -> None:
+    """NCCL's bus rate on V100 jumps with the number of ranks as these rings do."""
+    assert study.cube(ranks=ranks).rings_found == rings
+
+
+@pytest.mark.parametrize(
+    ("table", "middle", "tail"), [("switched", 0.06, 0.25), ("elsewhere", 0.06, 0.35)]
+)
+def test_tables_are_met(collective: Evaluator, table: str, middle: float, tail: float) -> None:
+    """Median and 90th percentile of the error; the rule of thumb must do worse on both."""
+    lines = STUDY.with_name(f"collectives_{table}.csv").read_text(encoding="utf-8").splitlines()
+    errors, naive = [], []
+    for row in csv.DictReader(line for line in lines if not line.startswith("#")):
+        names = {title.partition(" ")[0]: cell for title, cell in row.items()}
+        measured, _ = float(names.pop("measured")), names.pop("case")
+        answer = collective(
+            operation=names["operation"],
+            joined=names["joined"],
+            adds=names["adds"] == "true",
+            ranks=int(names["ranks"]),
+            size=float(names["size"]) / 1e6,
+            **{k: float(names[k]) for k in ("wire", "lane", "memory")},
+        )
+        errors.append(abs(answer.time / measured - 1))
+        naive.append(abs(answer.constant / measured - 1))
+    assert median(errors) <= middle < median(naive)
+    assert np.quantile(errors, 0.9) <= tail < np.quantile(naive, 0.9)
