@@ -189,3 +189,30 @@ def test_the_study_is_what_it_is_by_hand(written_off: str, seed: int) -> None:
     found = study(written_off=written_off, **given)
     for name, value in by_hand(v, found["package"], written_off == "exponential").items():
         assert found[name] == pytest.approx(value, rel=1e-9), name
+
+
+def test_carbon_of_a_package_is_that_of_its_parts(tmp_path: Path) -> None:
+    """Two dies of 1 cm^2 without defects, two stacks of 16 GB, three packages, nothing lost."""
+    before = """
+process clean : N5 { defect_density = 0 cm^-2 }
+package p {
+    carrier = CoWoS_S with { bonding_yield = 1, mounting_yield = 1 }
+    die d[2]      : die_of_1
+    memory m      : HBM3
+    memory more   : HBM3
+}
+die die_of_1 { process = clean, area = 100 mm^2 }
+"""
+    uses = """use std.carbon
+use std.process: process
+use std.package: package
+use std.die: die
+use std.memory: memory
+use vendor.processes: N5
+use vendor.carriers: CoWoS_S
+use vendor.memories: HBM3"""
+    found = asked(
+        tmp_path, uses, " output c in kg/unit = package_carbon(p, Taiwan_5nm, 65 g/GB)", before
+    )()
+    per_area = 2.75 * 0.583 + 0.43 + 0.5
+    assert found.c == pytest.approx(2 * per_area + 32 * 0.065 + 3 * 0.15, rel=1e-9)
