@@ -53,8 +53,15 @@ _kernels = _load(
     importlib.machinery.ExtensionFileLoader({module!r}, str(_here / {extension!r})),
 )
 _specs = _runtime.load_specs((_here / {specs!r}).read_text("utf-8"))
+_drawn = [spec.name for spec in _specs if spec.drawn]  # their kernels stand behind the others
+_draws = {{
+    name: _runtime.CompiledKernel(_kernels, len(_specs) + index)
+    for index, name in enumerate(_drawn)
+}}
 _evaluators = {{
-    spec.name: _runtime.Evaluator(spec, _runtime.CompiledKernel(_kernels, index))
+    spec.name: _runtime.Evaluator(
+        spec, _runtime.CompiledKernel(_kernels, index), None, lambda name=spec.name: _draws[name]
+    )
     for index, spec in enumerate(_specs)
 }}
 globals().update({{n: e for n, e in _evaluators.items() if not n.startswith("__")}})
@@ -63,18 +70,20 @@ __all__ = list(_evaluators)
 
 
 def write_package(
-    folder: Path, name: str, graphs: Mapping[str, Graph], specs: Mapping[str, Spec], *,
-    cache_dir: Path | str | None = None,
+    folder: Path, name: str, graphs: Mapping[str, Graph], specs: Mapping[str, Spec],
+    samplers: Mapping[str, Graph] | None = None, *, cache_dir: Path | str | None = None,
 ) -> list[Path]:  # fmt: skip
     """Build the graphs and write the module `name`; return the files written.
 
-    `specs` has one for each graph, under the same name. Raises BuildError as `build` does, and
+    `specs` has one for each graph, under the same name, and `samplers` one for each whose spec says
+    that params are drawn: from even numbers to those params. Raises BuildError as `build` does, and
     ValueError for a name that Python cannot import.
     """
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ValueError(f"{name!r} cannot be the name of a Python module")
-    kernels = build(graphs, cache_dir=cache_dir)
     ordered = [specs[g] for g in graphs]
+    draws = {f"{s.name}~": (samplers or {})[s.name] for s in ordered if s.drawn}
+    kernels = build({**graphs, **draws}, cache_dir=cache_dir)
     extension = f"_{name}{sysconfig.get_config_var('EXT_SUFFIX') or '.so'}"
     runtime = resources.files("hwdsl.codegen.runtime")
     sources = sorted(x.name for x in runtime.iterdir() if x.name.endswith(".py"))

@@ -63,6 +63,11 @@ def _evaluator(spec: Spec) -> str:
     lines += _method("sweep", _many(spec, *_OPTIONS), sweep)
     chunks = _many(spec, "mode", "zipped", sized=True)
     lines += _method("iter_chunks", chunks, f"Iterator[{sweep}]")
+    if spec.drawn:
+        lines += ["    def sample(", "        self, points: int = ...,",
+                  "        at: Mapping[str, Any] = ..., /, *, seed: int | None = ...,",
+                  "        threads: int | None = ..., keep: bool | None = ..., **given: Any,",
+                  "    ) -> Any: ..."]  # fmt: skip
     if not _usable(spec.name):  # Python reaches it by `getattr` or `vars` only
         return "\n".join([*lines, ""])
     return "\n".join([*lines, "", f"{spec.name}: {evaluator}", ""])

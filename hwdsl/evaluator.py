@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,6 @@ from hwdsl.units import Unit
 if TYPE_CHECKING:
     from hwdsl.codegen.ir import Graph
     from hwdsl.elaborate import Elaboration, OutputInfo, ParamInfo
-    from hwdsl.sample import Sampler, Samples
     from hwdsl.semantics.symbols import Checked, EvaluatorInfo
     from hwdsl.why import Derivation
 
@@ -78,13 +78,22 @@ class Evaluator(runtime.Evaluator):
         self.units: Mapping[str, Unit] = info.scope.visible_units
         self._infos = {p.name: p for p in self.elaboration.params}
         self._gradients: dict[tuple[str, tuple[str, ...]], Graph] = {}
-        self._sampler: Sampler | None = None
-        super().__init__(spec_of(info, self.elaboration), kernel, self._read)
+        super().__init__(spec_of(info, self.elaboration), kernel, self._read, self._drawing)
 
     @property
     def name(self) -> str:
         """The name in the file."""
         return self.spec.name
+
+    @cached_property
+    def _sampler(self) -> runtime.Kernel:
+        assert self.elaboration.sampler is not None  # some param has a distribution
+        graphs = {self.name: self.elaboration.sampler}
+        return driver.kernels(graphs, compiled=self.compiled)[0][self.name]
+
+    def _drawing(self) -> runtime.Kernel:
+        """What makes draws, built when first asked for."""
+        return self._sampler
 
     def _read(self, text: str, param: runtime.Param) -> float:
         """A text as a value in base units, by the language's own units."""
@@ -256,42 +265,6 @@ class Evaluator(runtime.Evaluator):
         point = dict(zip(params, self._point(given), strict=True))
         return derive(self.checked, self.info, self.elaboration, names, point, given)
 
-    def sample(
-        self,
-        points: int = 100_000,
-        at: Mapping[str, Any] | None = None,
-        /,
-        *,
-        seed: int | None = None,
-        threads: int | None = None,
-        keep: bool | None = None,
-        **given: Any,
-    ) -> Samples:
-        """Evaluate at points drawn from the distributions of the params (`param … ~ …`).
-
-        Params that are given stay as given. A seed (0 if none is) gives the same draws on any
-        number of threads, and more points go on where fewer stopped. With `keep` the result holds
-        all draws, not only the first. Raises ValueError if no param left is uncertain.
-        """
-        from hwdsl.sample import Sampler, draw
-
-        given = self.named("sample", at, given, seed=seed, threads=threads, keep=keep)
-        if self._sampler is None:
-            graph = self.elaboration.sampler
-            if graph is None:
-                raise ValueError(f"{self.name}: no param has a distribution, as in `~ normal(…)`")
-            kernels, _ = driver.kernels({self.name: graph}, compiled=self.compiled)
-            self._sampler = Sampler(tuple(p.name for p in graph.params), kernels[self.name])
-        return draw(
-            self,
-            self._sampler,
-            points,
-            seed=seed or 0,
-            threads=threads,
-            keep=keep or False,
-            given=given,
-        )
-
     def complaints(
         self, at: Mapping[str, Any] | None = None, /, **given: Any
     ) -> list[tuple[str, str, str]]:
@@ -337,6 +310,7 @@ def spec_of(
               for r in elaboration.rules),
         {name: _scale(unit) for name, unit in (units or {}).items()},
         info.decl.doc,
+        () if elaboration.sampler is None else tuple(p.name for p in elaboration.sampler.params),
     )  # fmt: skip
 
 

@@ -10,11 +10,12 @@ from .evaluator import Evaluator
 from .kernel import Axis, CompiledKernel, Floats, Kernel, Words
 from .plan import Plan, Progress
 from .result import Result
+from .sample import Samples
 from .spec import Output, Param, Rule, Scale, Spec, load_specs, parse_quantity
 from .sweep import Sweep
 
 __all__ = [
     "Axis", "CompiledKernel", "Evaluator", "Floats", "Kernel", "Output", "Param", "Plan",
-    "Progress", "Result", "Rule", "Scale", "Spec", "Sweep", "Words", "load_specs",
+    "Progress", "Result", "Rule", "Samples", "Scale", "Spec", "Sweep", "Words", "load_specs",
     "parse_quantity",
 ]  # fmt: skip

@@ -12,18 +12,24 @@ from .columns import many, to_base
 from .kernel import Floats, Kernel
 from .plan import Plan, Progress
 from .result import Result
+from .sample import Samples, draw
 from .spec import NEAR, Param, Spec, hint, is_float, parse_quantity
 from .sweep import Sweep
 
 
 class Evaluator:
-    """A question with free params: call it with values, or sweep it over many."""
+    """A question with free params: call it with values, sweep it over many, or draw them.
+
+    `convert` reads texts with units; `draws` gives the kernel that makes values of `spec.drawn`
+    from even numbers between 0 and 1.
+    """
 
     def __init__(
         self, spec: Spec, kernel: Kernel,
         convert: Callable[[str, Param], float] | None = None,
+        draws: Callable[[], Kernel] | None = None,
     ) -> None:  # fmt: skip
-        self.spec, self.kernel = spec, kernel
+        self.spec, self.kernel, self._draws = spec, kernel, draws
         self.__name__, self.__doc__ = spec.name, spec.doc
         self._convert = convert
         self._defaults = [p.default for p in spec.params]
@@ -137,6 +143,24 @@ class Evaluator:
             dim = "point" if p.name in lengths else p.name
             placed.append((column, strides.get(dim, 1), len(column)))
         return Plan(self, tuple(placed), stride, tuple(dims))
+
+    def sample(
+        self, points: int = 100_000, at: Mapping[str, Any] | None = None, /, *,
+        seed: int | None = None, threads: int | None = None, keep: bool | None = None,
+        **given: Any,
+    ) -> Samples:  # fmt: skip
+        """Evaluate at points drawn from the distributions of the params (`param … ~ …`).
+
+        Params that are given stay as given. A seed (0 if none is) gives the same draws on any
+        number of threads, and more points go on where fewer stopped. With `keep` the result holds
+        all draws, not only the first. Raises ValueError if no param left is uncertain.
+        """
+        given = self.named("sample", at, given, seed=seed, threads=threads, keep=keep)
+        if self._draws is None or not self.spec.drawn:
+            raise ValueError(f"{self.spec.name}: no param has a distribution, as in `~ normal(…)`")
+        return draw(
+            self, self._draws(), points, given, seed=seed or 0, threads=threads, keep=bool(keep)
+        )
 
     def param(self, name: str) -> Param:
         """A param by name; ValueError with the closest name if there is none."""

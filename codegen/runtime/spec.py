@@ -116,7 +116,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class Spec:
-    """Everything about a kernel that a user needs; `units` are those that texts may use."""
+    """Everything about a kernel that a user needs; `units` are those that texts may use.
+
+    `drawn` names the params that have a distribution.
+    """
 
     name: str
     params: tuple[Param, ...]
@@ -124,6 +127,7 @@ class Spec:
     rules: tuple[Rule, ...] = ()
     units: Mapping[str, Scale] = field(default_factory=dict)
     doc: str = ""
+    drawn: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """As JSON; infinite bounds are left out."""
@@ -148,6 +152,7 @@ def _spec(data: Mapping[str, Any]) -> Spec:
         tuple(Rule(**r) for r in data["rules"]),
         {name: Scale(**u) for name, u in data["units"].items()},
         data["doc"],
+        tuple(data["drawn"]),
     )
 
 

@@ -3,8 +3,13 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, Failure, file_argument, report
+
+if TYPE_CHECKING:
+    from hwdsl.codegen.ir import Graph
+    from hwdsl.driver import Program
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +42,8 @@ def run(options: argparse.Namespace) -> int:
             print(f"built {', '.join(program.graphs)}")
         else:
             folder = Path(options.output)
-            for file in write_package(folder, path.stem, program.graphs, specs_of(program)):
+            parts = (program.graphs, specs_of(program), _samplers(program))
+            for file in write_package(folder, path.stem, *parts):
                 print(f"wrote {file}")
     except BuildError as error:
         raise Failure(str(error), WRONG_DESCRIPTION) from None
@@ -46,3 +52,9 @@ def run(options: argparse.Namespace) -> int:
     except OSError as error:
         raise Failure(f"cannot write to {options.output}: {error.strerror}") from None
     return FINE
+
+
+def _samplers(program: "Program") -> dict[str, "Graph"]:
+    """The graphs that draw params, of those evaluators that have distributions."""
+    found = {name: e.sampler for name, e in program.elaborations.items()}
+    return {name: graph for name, graph in found.items() if graph is not None}

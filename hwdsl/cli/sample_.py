@@ -19,8 +19,8 @@ from hwdsl.cli.files import replacing
 from hwdsl.cli.tables import check_ending, title, writer_for
 
 if TYPE_CHECKING:
+    from hwdsl.codegen.runtime import Samples
     from hwdsl.evaluator import Evaluator
-    from hwdsl.sample import Samples
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 CHUNK = 1 << 16

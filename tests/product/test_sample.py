@@ -1,6 +1,8 @@
 """Monte Carlo: draws follow their distributions, whatever the threads and the chunks."""
 
 import csv
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 
 import hwdsl
 from hwdsl.cli.main import main
-from hwdsl.sample import CHUNK
+from hwdsl.codegen.runtime.sample import CHUNK
 
 TEXT = """edition 2026
 use std.chance
@@ -179,3 +181,25 @@ def test_wrong_commands_are_2(
     assert said in capsys.readouterr().err
     assert main(["sample", "hour.hw:sure"]) == 2
     assert "no param has a distribution" in capsys.readouterr().err
+
+
+def test_a_compiled_module_draws_the_same_without_hwdsl(
+    module: hwdsl.Module, hour: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compile", "hour.hw", "-o", "built"]) == 0
+    assert "def sample(" in Path("built/hour.pyi").read_text()
+    program = (
+        "import sys; sys.modules['hwdsl'] = None; sys.modules['attrs'] = None\n"
+        "import hour; drawn = hour.hour.sample(70_000, {'life': '2 year'}, seed=5)\n"
+        "print(drawn['rate'].sum().hex(), drawn.rank_correlation('rate'), drawn.clipped)\n"
+        "try: hour.sure.sample(10)\n"
+        "except ValueError as error: print(error)\n"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path / "built", capture_output=True, text=True
+    )
+    drawn = module.hour.sample(70_000, life="2 year", seed=5)
+    assert answer.stdout.splitlines() == [
+        f"{drawn['rate'].sum().hex()} {drawn.rank_correlation('rate')} {drawn.clipped}",
+        "sure: no param has a distribution, as in `~ normal(…)`",
+    ], answer.stderr

@@ -11,45 +11,23 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
-from hwdsl.codegen.runtime import Plan
+from .kernel import Axis, Floats, Kernel
+from .plan import Plan
 
 if TYPE_CHECKING:
-    from hwdsl.codegen.runtime import Axis, Evaluator, Floats, Kernel
-
-__all__ = ["Sampler", "Samples", "draw"]
+    from .evaluator import Evaluator
 
 CHUNK = 1 << 16
 _GRAIN = 2.0**-52
 
 
-@frozen
-class Sampler:
-    """How to draw params: a kernel from even numbers, one for each name, to base units."""
-
-    names: tuple[str, ...]
-    kernel: Kernel
-
-    def columns(self, seed: int, chunk: int, points: int) -> list[Floats]:
-        """The first values of one chunk, before they are held to their ranges.
-
-        The even numbers are odd multiples of 2^-53: neither 0 nor 1, where quantiles are infinite.
-        """
-        stream = np.random.default_rng([seed, chunk])
-        whole = [stream.integers(0, 1 << 52, CHUNK)[:points] for _ in self.names]
-        even = [(u.astype(np.float64) + 0.5) * _GRAIN for u in whole]
-        columns = [np.empty(points) for _ in self.names]
-        words = np.empty((points, self.kernel.words), np.uint64)
-        self.kernel.run([(u, 1, points) for u in even], 0, points, columns, words)
-        return columns
-
-
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Samples:
     """Outputs at points drawn at random: `samples["cost"]`, `.quantile("cost", [.05, .95])`.
 
@@ -111,49 +89,51 @@ def _correlation(a: Floats, b: Floats) -> float:
 
 
 def draw(
-    evaluator: Evaluator,
-    sampler: Sampler,
-    points: int,
-    *,
-    seed: int = 0,
-    threads: int | None = None,
-    keep: bool = False,
-    given: Mapping[str, Any] | None = None,
-) -> Samples:
+    evaluator: Evaluator, kernel: Kernel, points: int, given: Mapping[str, Any], *,
+    seed: int = 0, threads: int | None = None, keep: bool = False,
+) -> Samples:  # fmt: skip
     """Evaluate at `points` draws; params in `given` stay as given, others at their defaults.
 
-    With `keep` all draws are in the result, else the first of them. Raises ValueError for fewer
-    than one point and for values that do not fit.
+    `kernel` makes values of the uncertain params, in base units, from even numbers. With `keep` all
+    draws are in the result, else the first of them. Raises ValueError for fewer than one point and
+    for values that do not fit.
     """
     if points < 1:
         raise ValueError("draw at least one sample")
-    fixed = dict(given or {})
-    plan = evaluator.plan(zipped=fixed)
+    plan = evaluator.plan({}, zipped=given)
     if plan.points != 1:
         raise ValueError(f"{evaluator.spec.name}: give single values, not many")
-    free = [n for n in sampler.names if n not in fixed]
+    free = [n for n in evaluator.spec.drawn if n not in given]
     if not free:
         raise ValueError(f"{evaluator.spec.name} has no param left that is uncertain")
-    run = _Run(evaluator, sampler, plan.axes, free, points, seed, keep)
+    run = _Run(evaluator, kernel, plan.axes, free, points, seed, keep)
     with ThreadPoolExecutor(max(1, threads or os.cpu_count() or 1)) as pool:
         parts = list(pool.map(run.chunk, range(-(-points // CHUNK))))
     return run.samples(parts)
+
+
+def _columns(kernel: Kernel, seed: int, chunk: int, points: int) -> list[Floats]:
+    """The first draws of one chunk for each uncertain param, not yet held to their ranges.
+
+    The even numbers are odd multiples of 2^-53: neither 0 nor 1, where quantiles are infinite.
+    """
+    stream = np.random.default_rng([seed, chunk])
+    whole = [stream.integers(0, 1 << 52, CHUNK)[:points] for _ in range(kernel.params)]
+    even = [(u.astype(np.float64) + 0.5) * _GRAIN for u in whole]
+    columns = [np.empty(points) for _ in range(kernel.outputs)]
+    words = np.empty((points, kernel.words), np.uint64)
+    kernel.run([(u, 1, points) for u in even], 0, points, columns, words)
+    return columns
 
 
 class _Run:
     """The draws under way: where outputs are gathered."""
 
     def __init__(
-        self,
-        evaluator: Evaluator,
-        sampler: Sampler,
-        axes: Sequence[Axis],
-        free: Sequence[str],
-        points: int,
-        seed: int,
-        keep: bool,
-    ) -> None:
-        self.evaluator, self.sampler, self.axes = evaluator, sampler, axes
+        self, evaluator: Evaluator, kernel: Kernel, axes: Sequence[Axis], free: Sequence[str],
+        points: int, seed: int, keep: bool,
+    ) -> None:  # fmt: skip
+        self.evaluator, self.kernel, self.axes = evaluator, kernel, axes
         self.free, self.points, self.seed, self.keep = free, points, seed, keep
         self.numeric = [o for o in evaluator.spec.outputs if not o.labels]
         self.columns = {o.name: np.empty(points) for o in self.numeric}
@@ -164,9 +144,8 @@ class _Run:
         """Evaluate one chunk; how many draws were clipped, and the draws to be kept."""
         start = chunk * CHUNK
         count = min(CHUNK, self.points - start)
-        drawn = dict(
-            zip(self.sampler.names, self.sampler.columns(self.seed, chunk, count), strict=True)
-        )
+        columns = _columns(self.kernel, self.seed, chunk, count)
+        drawn = dict(zip(self.evaluator.spec.drawn, columns, strict=True))
         axes = list(self.axes)
         clipped = {}
         for name in self.free:
