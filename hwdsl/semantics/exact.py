@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 
 from hwdsl.syntax import ast
 from hwdsl.units import Unit
@@ -13,6 +14,7 @@ _LONGEST = 400
 _EXPONENT = 400
 
 
+@lru_cache(maxsize=8192)
 def exact(text: str) -> Fraction | None:
     """The number a decimal literal (`-1_000.5e3`) denotes; None if it is none or out of bounds."""
     text = text.strip().replace("_", "")

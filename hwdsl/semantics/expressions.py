@@ -345,30 +345,21 @@ def _compare_two(
     if is_poison(left) or is_poison(right):
         return
     a, b = node.operands[i], node.operands[i + 1]
-    sides = [
-        (a.span, f"this is {describe(left, env.scope, a)}"),
-        (b.span, f"this is {describe(right, env.scope, b)}"),
-    ]
     left_dim, right_dim = dimension(left), dimension(right)
-    if left_dim is not None and right_dim is not None:
-        if left_dim != right_dim:
-            state.error(
-                "unit-mismatch",
-                f"cannot compare {short(a)} with {short(b)}",
-                a.span.to(b.span),
-                others=sides,
-                help=_zero_help(a, b, sides[0][1][8:], sides[1][1][8:]),
-            )
+    numbers = left_dim is not None and right_dim is not None
+    if numbers and left_dim == right_dim:
         return
-    if op not in ("==", "!="):
+    if not numbers and op not in ("==", "!="):
         wrong = a if left_dim is None else b
         number(state, env, wrong, left if left_dim is None else right, f"`{op}`")
-    elif not _comparable(left, right):
+    elif numbers or not _comparable(left, right):
+        have = [describe(t, env.scope, e) for t, e in ((left, a), (right, b))]
         state.error(
-            "type-mismatch",
+            "unit-mismatch" if numbers else "type-mismatch",
             f"cannot compare {short(a)} with {short(b)}",
             a.span.to(b.span),
-            others=sides,
+            others=[(a.span, f"this is {have[0]}"), (b.span, f"this is {have[1]}")],
+            help=_zero_help(a, b, have[0], have[1]) if numbers else None,
         )
 
 

@@ -42,14 +42,16 @@ class CheckedProgram(Checked):
 
 @define(eq=False)
 class Extra:
-    """What a scope needs besides `ModuleScope`: clashes of imports, families of prefixed units."""
+    """What a scope needs besides `ModuleScope`: clashes of imports, families of prefixed units,
+    products of units met so far.
+    """
 
     ambiguous_values: dict[str, tuple[str, str]] = field(factory=dict)
     ambiguous_types: dict[str, tuple[str, str]] = field(factory=dict)
     ambiguous_units: dict[str, tuple[str, str]] = field(factory=dict)
     families: dict[str, tuple[str, ...]] = field(factory=dict)
     places: dict[tuple[str, str], Span] = field(factory=dict)
-    used_units: set[str] = field(factory=set)
+    products: dict[tuple[tuple[str, int], ...], Unit] = field(factory=dict)
     doubled: set[str] = field(factory=set)  # names declared twice: nothing is known of them
 
 

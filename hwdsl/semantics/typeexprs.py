@@ -16,6 +16,7 @@ from hwdsl.syntax import ast
 from hwdsl.units import ONE, Dim, Unit
 
 FOREIGN = {"µs": "us", "µm": "um", "°C": "degC"}
+_SHORT, _BITS = 100, 600
 
 
 def find_path_type(
@@ -116,6 +117,21 @@ def resolve_unit(state: State, env: Env, node: ast.UnitExpr) -> Unit | None:
     known = state.checked.units.get(node)
     if known is not None:
         return known
+    extra = state.extras[env.scope]
+    # Where nothing else is to be said of its names, an expression means the same everywhere.
+    plain = not any(f.name in env.locals or f.name in extra.ambiguous_units for f in node.factors)
+    key = tuple((f.name, f.power) for f in node.factors)
+    unit = extra.products.get(key) if plain else None
+    if unit is None:
+        unit = _product(state, env, node)
+        if plain and unit is not None:
+            extra.products[key] = unit
+    if unit is not None:
+        state.checked.units[node] = unit
+    return unit
+
+
+def _product(state: State, env: Env, node: ast.UnitExpr) -> Unit | None:
     unit: Unit | None = Unit("1", ONE)
     for factor in node.factors:
         found = _unit_named(state, env, factor)
@@ -232,6 +248,8 @@ def _literal(
 
 def literal_fits(state: State, text: str, unit: Unit | None, span: Span) -> None:
     """Report a literal that no float64 can hold."""
+    if len(text) < _SHORT and "e" not in text.lower() and (unit is None or _moderate(unit)):
+        return  # far below the largest float64
     value = exact(text)
     try:
         if value is not None:
@@ -240,3 +258,9 @@ def literal_fits(state: State, text: str, unit: Unit | None, span: Span) -> None
     except OverflowError:
         pass
     state.error("number-too-large", f"`{text}` is out of range", span)
+
+
+def _moderate(unit: Unit) -> bool:
+    """Whether a hundred digits of a unit are below 2^1000, told without exact arithmetic."""
+    factor = unit.factor.numerator.bit_length() - unit.factor.denominator.bit_length()
+    return factor < _BITS and unit.offset.numerator.bit_length() < _BITS
