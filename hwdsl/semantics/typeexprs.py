@@ -136,10 +136,7 @@ def _product(state: State, env: Env, node: ast.UnitExpr) -> Unit | None:
     for factor in node.factors:
         found = _unit_named(state, env, factor)
         unit = _multiply(state, node, factor, unit, found)
-    if unit is not None:
-        unit = Unit(unit_text(node), unit.dim, unit.factor, unit.offset)
-        state.checked.units[node] = unit
-    return unit
+    return unit and Unit(unit_text(node), unit.dim, unit.factor, unit.offset)
 
 
 def _multiply(
