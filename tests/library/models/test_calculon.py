@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import hwdsl
-from hwdsl.evaluator import Result
+from hwdsl.evaluator import Result, Sweep
 
 REL = 1e-9  # what is asked for is 1e-6
 FOLDER = Path(os.environ.get("HWDSL_REFERENCE_DATA", "")) / "calculon"
@@ -221,6 +221,7 @@ def described(machine: Machine, outputs: list[str]) -> str:
     lines = [*machine.params, machine.text, questions(), *outputs]
     asked = "\n    ".join(lines)
     return f"""edition 2026
+use models.calculon_layers
 use models.calculon
 evaluator step {{
     {asked}
@@ -335,3 +336,88 @@ def test_every_layer_is_theirs(name: str, layers_run: dict[tuple[str, bool], Res
         }  # fmt: skip
         wrong = differing(numbers, ours, {n: f"at{i}_{n}" for n in numbers})
         assert not wrong, (theirs["name"], wrong)
+
+
+# --- the search --------------------------------------------------------------------------------
+
+SEARCHES = """edition 2026
+use models.calculon_layers
+use models.calculon
+use models.calculon_search
+language_model turing {
+    hidden = 20480
+    feedforward = 81920
+    sequence = 2048
+    heads = 128
+    head_size = 160
+    blocks = 105
+}
+let on_5128 = search(
+    machine = A100,
+    format = A100_float16,
+    model = turing,
+    devices = 5128,
+    batch = 2520,
+)
+let near = search(
+    machine = A100 with { far.capacity = 0 B },
+    format = A100_float16,
+    model = gpt3,
+    devices = 64,
+    batch = 64,
+    overlap_tensor = false,
+    overlap_copies = false,
+)
+"""
+SEARCH = """
+evaluator {name} {{
+    param cutting : int = 0 in 0 .. len({space}.cuttings) - 1
+    param regime : int = 0 in 0 .. len({space}.regimes) - 1
+    let best = best_execution(
+        search = {space},
+        cutting = {space}.cuttings[cutting],
+        regime = {space}.regimes[regime],
+        as_shipped = true,
+    )
+    {outputs}
+}}
+"""
+COUNTS = "output visited = best.loops.visited"
+RATES = (
+    f"output rate in sample/s = best.rate\n    output fitting = best.loops.fitting\n    {COUNTS}"
+)
+
+
+def searched(evaluator: hwdsl.Evaluator) -> Sweep:
+    """The search at all points."""
+    axes = {p.name: range(int(p.high) + 1) for p in evaluator.spec.params}
+    return evaluator.sweep(**axes)
+
+
+@pytest.fixture(scope="module")
+def searches(folder: Path) -> hwdsl.Module:
+    text = SEARCHES + SEARCH.format(name="turing_on_5128", space="on_5128", outputs=RATES)
+    text += SEARCH.format(name="gpt3_near", space="near", outputs=RATES)
+    text += SEARCH.format(name="gpt3_counts_64", space="on_64", outputs=COUNTS)
+    text += SEARCH.format(name="gpt3_counts_4096", space="on_4096", outputs=COUNTS)
+    path = folder / "searches.hw"
+    path.write_text(text, encoding="utf-8")
+    return hwdsl.load(path, compiled=False)
+
+
+@pytest.mark.parametrize(("devices", "executions"), [(64, 3_232_128), (4096, 7_126_368)])
+def test_search_visits_what_calculon_visits(
+    searches: hwdsl.Module, devices: int, executions: int
+) -> None:
+    """Calculon's own counts, its `llm-optimal-execution -d` with as many sequences as devices."""
+    assert searched(searches.evaluators[f"gpt3_counts_{devices}"]).visited.sum() == executions
+
+
+def test_search_finds_what_calculon_finds(searches: hwdsl.Module) -> None:
+    """Calculon's runs: the example of its README, all of it; GPT-3 on 64 with nothing hidden."""
+    turing, near = searched(searches.turing_on_5128), searched(searches.gpt3_near)
+    assert turing.visited.sum() == 10_944
+    assert turing.fitting.sum() == 1_080
+    assert turing.best("rate").rate == pytest.approx(111.1605, rel=1e-6)
+    assert near.fitting.sum() == 4_365
+    assert near.best("rate").rate == pytest.approx(5.6085, rel=1e-5)
