@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 from attrs import evolve
 
-from hwdsl.diagnostics import Diagnostics
+from hwdsl.diagnostics import Diagnostic, Diagnostics
 from hwdsl.elaborate.claims import Verdict, verify_claim
-from hwdsl.elaborate.evaluator import broken, draws, elaborate_evaluator
-from hwdsl.elaborate.expressions import new_machine
+from hwdsl.elaborate.evaluator import draws, elaborate_evaluator, settle
+from hwdsl.elaborate.expressions import new_machine, symbol_value
 from hwdsl.elaborate.infos import Elaboration, OutputInfo, ParamInfo, RuleInfo
 from hwdsl.elaborate.machine import Machine, Origin, run_deep
 from hwdsl.elaborate.model import ModelComponent, ModelField, model_of
-from hwdsl.elaborate.records import component
-from hwdsl.elaborate.rules import Walk
-from hwdsl.elaborate.values import Failure
-from hwdsl.semantics.symbols import Checked, ClaimInfo, ComponentInfo, EvaluatorInfo
+from hwdsl.elaborate.records import component, find, member
+from hwdsl.elaborate.rules import Waivers, Walk
+from hwdsl.elaborate.values import Failure, Record
+from hwdsl.semantics.symbols import (
+    Checked,
+    ClaimInfo,
+    ComponentInfo,
+    EvaluatorInfo,
+    KindInfo,
+    ValueInfo,
+)
 from hwdsl.syntax import ast
 
 __all__ = [
@@ -55,24 +63,50 @@ def elaborate(
 
 
 def check_rules(checked: Checked, diagnostics: Diagnostics) -> None:
-    """Decide the rules of the top-level components of the main file."""
+    """Decide the rules of the top-level components of the main file, and evaluate its values."""
     m = new_machine(checked)
-    symbols = [s for s in checked.main.values.values() if isinstance(s, ComponentInfo)]
-    run_deep(lambda: _check_components(m, symbols, diagnostics))
+    run_deep(lambda: _check_main(m, diagnostics))
 
 
-def _check_components(m: Machine, symbols: list[ComponentInfo], diagnostics: Diagnostics) -> None:
+def _check_main(m: Machine, diagnostics: Diagnostics) -> None:
     walk = Walk(m)
     top = tuple(i for i in m.checked.main.tree.items if isinstance(i, ast.Allow))
-    for symbol in symbols:
+    told: list[Diagnostic] = []
+
+    # `has_value`: a value that nobody knows is told of where it is needed.
+    def attempt(work: Callable[[], object]) -> None:
         try:
-            walk.component(component(m, symbol), symbol.name, top)
+            work()
         except Failure as failure:
-            diagnostics.add(failure.diagnostic)
             m.depth = 0
+            if not any(failure.diagnostic is d for d in told):
+                told.append(failure.diagnostic)
+                diagnostics.add(failure.diagnostic)
+
+    for symbol in m.checked.main.values.values():
+        if isinstance(symbol, ComponentInfo):
+            attempt(partial(_assert, walk, symbol, top))
+            for name in _fields(symbol.kind):
+                attempt(partial(m.has_value, partial(_read, m, symbol, name)))
+        elif isinstance(symbol, ValueInfo):
+            attempt(partial(m.has_value, partial(symbol_value, m, symbol)))
     for effect in walk.found:
-        if effect.holds.known != 1.0:
-            diagnostics.add(broken(m, effect))
+        settle(m, effect, diagnostics)
+
+
+def _assert(walk: Walk, symbol: ComponentInfo, waivers: Waivers) -> None:
+    walk.component(component(walk.machine, symbol), symbol.name, waivers)
+
+
+def _fields(kind: KindInfo) -> list[str]:
+    infos = [i for k in kind.lineage() for i in k.members.values()]
+    return list(dict.fromkeys(i.name for i in infos if i.role == "field"))
+
+
+def _read(m: Machine, symbol: ComponentInfo, name: str) -> None:
+    of = component(m, symbol)
+    if not isinstance(of, Record) or find(m, of, name) is not None:
+        member(m, of, name, of.span)
 
 
 def elaborate_constants(

@@ -63,6 +63,8 @@ def check_block(state: State, env: Env, record: RecordType, members: Sequence[as
             _part(state, inner, record, member)
         elif isinstance(member, ast.Rule):
             check_rule(state, inner, member)
+        elif isinstance(member, ast.Allow):
+            state.waivers.append(member)
         elif isinstance(member, ast.Field | ast.Fn):
             state.error(
                 "misplaced-member",

@@ -17,6 +17,7 @@ from hwdsl.semantics.scopes import open_scope
 from hwdsl.semantics.signatures import sign_module
 from hwdsl.semantics.state import CheckedProgram, State
 from hwdsl.semantics.symbols import Checked, KindInfo, ModuleScope
+from hwdsl.semantics.waivers import check_waivers
 from hwdsl.syntax import ast
 
 HANDLERS[ast.Call] = call_type
@@ -64,5 +65,6 @@ def _check(modules: Modules, diagnostics: Diagnostics) -> Checked:
         check_bodies(state, scope)
     state.settle()
     check_recursion(state)
+    check_waivers(state)
     state.checked.main = scopes[modules.main]
     return state.checked

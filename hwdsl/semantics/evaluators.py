@@ -49,6 +49,8 @@ def check_evaluator(state: State, info: EvaluatorInfo) -> None:
                 duplicate(state, member.name.name, member.name, rules[member.name.name])
             rules.setdefault(member.name.name, member.name.span)
             check_rule(state, env, member)
+        elif isinstance(member, ast.Allow):
+            state.waivers.append(member)
         elif isinstance(member, _Member):
             force_late(state, env, member.name.name)
     # In the order of the text, whichever was read first.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from hwdsl.diagnostics import did_you_mean
-from hwdsl.semantics.expressions import HANDLERS, infer, iterated
+from hwdsl.semantics.expressions import HANDLERS, infer, iterated, literal_exponent
 from hwdsl.semantics.relations import (
     POISON,
     REAL,
@@ -337,7 +339,20 @@ def _index(state: State, env: Env, node: ast.Index, expected: Type | None) -> Ty
             node.index.span,
             f"this is {have}",
         )
+    at = literal_exponent(node.index)
+    if isinstance(node.base, ast.ListLit) and at is not None:
+        _check_inside(state, node, len(node.base.items), at)
     return element
+
+
+def _check_inside(state: State, node: ast.Index, count: int, at: Fraction) -> None:
+    """Report an index that lies outside a list which is written out."""
+    if not 0 <= at < count:
+        state.error(
+            "index-out-of-range",
+            f"there is no element {at}: the list has {count}, the first is 0",
+            node.span,
+        )
 
 
 HANDLERS.update({ast.Name: _name, ast.Attr: _attr, ast.Index: _index})

@@ -40,6 +40,8 @@ def _visit(state: State, start: Symbol, done: set[Symbol]) -> None:
 def _report(state: State, circle: list[Symbol], span: Span) -> None:
     if all(isinstance(s, ValueInfo | ComponentInfo) for s in circle):
         return
+    if any(s in state.circular for s in circle):
+        return
     names = [s.name for s in circle]
     others = [
         (s.decl.name.span, f"`{s.name}` is declared here")

@@ -129,6 +129,8 @@ class State:
     incomplete: set[str] = field(factory=set)
     misread: set[tuple[str, int]] = field(factory=set)  # where the parser read no number
     broken: set[object] = field(factory=set)
+    waivers: list[ast.Allow] = field(factory=list)  # those in blocks
+    circular: set[object] = field(factory=set)  # definitions in a circle that has been reported
     settings: dict[ast.Node, list[Entry]] = field(factory=dict)  # what a text sets
     inherited: dict[ComponentInfo, list[Entry]] = field(factory=dict)  # with what its bases set
     complete: set[ast.Part] = field(factory=set)  # parts that lack nothing as they are declared
@@ -200,7 +202,7 @@ class State:
         if work is not None:
             work()
             return True
-        return all(key is not k for k, _, _ in self.active)
+        return all(key != k for k, _, _ in self.active)
 
     def put_off(self, key: object, name: str, span: Span, work: Callable[[], None]) -> None:
         """Do `work` when `key` is first asked for."""
@@ -219,8 +221,9 @@ class State:
 
     def cycle(self, key: object, span: Span, name: str = "field-cycle") -> Type:
         """Report that the definition of `key` needs itself, with the chain."""
-        start = next(i for i, (k, _, _) in enumerate(self.active) if k is key)
+        start = next(i for i, (k, _, _) in enumerate(self.active) if k == key)
         chain = self.active[start:]
+        self.circular.update(k for k, _, _ in chain)
         names = [n for _, n, _ in chain]
         path = " -> ".join([*names, names[0]])
         return self.error(

@@ -32,7 +32,9 @@ def find_path_type(
         scope = inner
     last = path[-1]
     if len(path) == 1:
-        state.force(("type", scope, last.name))
+        if not state.force(("type", scope, last.name)):
+            state.cycle(("type", scope, last.name), last.span, "type-cycle")
+            return POISON
         found = find_type(state, scope, last.name, last.span)
         known_types = scope.visible_types
     else:

@@ -1,0 +1,65 @@
+"""Waivers: each `allow` names a rule that some text of the program states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hwdsl.diagnostics import did_you_mean
+from hwdsl.semantics.state import State
+from hwdsl.syntax import ast
+
+_OWNERS = (ast.Kind, ast.Evaluator, ast.Part)
+
+
+def check_waivers(state: State) -> None:
+    """Report each waiver of a rule that does not exist.
+
+    A rule is named by its owner (`die.reticle`) or by the path of the component that breaks it,
+    so what stands before the rule's name must be its owner or a name of the program that may
+    stand in a path.
+    """
+    scopes = state.checked.modules.values()
+    top = (i for scope in scopes for i in scope.tree.items if isinstance(i, ast.Allow))
+    waivers = [*top, *state.waivers]
+    if not waivers:
+        return
+    nodes = [n for scope in scopes for n in _nodes(scope.tree.items)]
+    rules: dict[str, set[str]] = {}
+    for owner in nodes:
+        if isinstance(owner, _OWNERS):
+            own = {r.name.name for r in owner.members if isinstance(r, ast.Rule)}
+            rules.setdefault(owner.name.name, set()).update(own)
+    paths = {
+        n.name.name for n in nodes if isinstance(n, ast.Part | ast.Let | ast.Field | ast.Output)
+    }
+    for waiver in waivers:
+        if waiver.span.source.name not in state.incomplete and not _meant(waiver, rules, paths):
+            _report(state, waiver, rules)
+
+
+def _meant(waiver: ast.Allow, rules: dict[str, set[str]], paths: set[str]) -> bool:
+    *before, rule = [ident.name for ident in waiver.path]
+    if before and rule in rules.get(before[-1], ()):
+        return True
+    known = any(rule in own for own in rules.values())
+    return known and (not before or before[-1] in paths)
+
+
+def _report(state: State, waiver: ast.Allow, rules: dict[str, set[str]]) -> None:
+    name = ".".join(ident.name for ident in waiver.path)
+    known = [f"{owner}.{rule}" for owner, own in rules.items() for rule in own]
+    state.error(
+        "unknown-rule",
+        f"no rule is called `{name}`",
+        waiver.path[-1].span,
+        help=did_you_mean(name, known)
+        or "name it by the kind that states it, as in the finding: `kind.rule`",
+    )
+
+
+def _nodes(members: Sequence[ast.Node]) -> Iterator[ast.Node]:
+    """Declarations, members, and what is inside them."""
+    for member in members:
+        yield member
+        if isinstance(member, (*_OWNERS, ast.Amend)):
+            yield from _nodes(member.members)

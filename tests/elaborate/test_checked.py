@@ -1,0 +1,48 @@
+"""What `check` says of files whose error nothing reads."""
+
+from __future__ import annotations
+
+import pytest
+
+from .helper import found
+
+RULED = "kind d { require r: 2 > 1 }\nd x { }\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("kind m { x : real, y : real }\nm a { x = y, y = x }", "field-cycle"),
+        ("kind m { x : real }\nlet xs = [1, 2]\nm a { x = xs[5] }", "index-out-of-range"),
+        ("let xs = [1, 2]\nlet a = xs[5]\nlet b = a + 1", "index-out-of-range"),
+        ("let a = [1, 2, 3][5]", "index-out-of-range"),
+        ("let a = max([1][-1], 2)", "index-out-of-range"),
+        ("fn f(x: real) -> real = [1.0, 2.0][2] * x", "index-out-of-range"),
+        ("kind m { x : real = 1, let y = [1, 2][5] * x }", "index-out-of-range"),
+        ("type T = U\ntype U = T", "type-cycle"),
+        ("type T = 1 / T", "type-cycle"),
+        ("unit a = 2 b\ntype T = [U]\ntype U = length / T\nunit b = 1 m", "type-cycle"),
+        (RULED + 'allow nothere.norule "typo"', "unknown-rule"),
+        (RULED + 'allow d.rr "typo"', "unknown-rule"),
+        (RULED + 'allow e.r "typo"', "unknown-rule"),
+        (RULED + 'd y : x { allow d.q "typo" }', "unknown-rule"),
+        (RULED + 'evaluator e { allow q "typo"\n output y : real = 1 }', "unknown-rule"),
+        (
+            "evaluator a { output y : real = b().y }\nevaluator b { output y : real = a().y }",
+            "field-cycle",
+        ),
+        ("evaluator a { output y : real = f() }\nfn f() -> real = a().y", "call-cycle"),
+    ],
+)
+def test_one_finding(text: str, name: str) -> None:
+    assert [each for each, _ in found(text)] == [name]
+
+
+@pytest.mark.parametrize("path", ["d.r", "x.r", "p.x.r", "r"])
+def test_a_waiver_names_the_rule_by_owner_or_path(path: str) -> None:
+    assert found(f'{RULED} kind o {{ d p }}\nallow {path} "known"') == []
+
+
+def test_values_that_nobody_knows_and_nobody_reads_are_no_error() -> None:
+    text = 'kind m { x : real = unknown "no sheet", let y = 2 * x }\nm a { }\nlet b = a.y'
+    assert found(text) == []
