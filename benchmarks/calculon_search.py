@@ -48,28 +48,28 @@ language_model turing {
 }
 let all = search(machine = A100, format = A100_float16, model = turing, devices = 5128, batch = 2520)
 evaluator turing_on_5128 {
-    param cutting : int = 0 in 0 .. len(all.cuttings) - 1
+    param plan : int = 0 in 0 .. len(all.plans) - 1
     param regime : int = 0 in 0 .. len(all.regimes) - 1
     let best = best_execution(
         search = all,
-        cutting = all.cuttings[cutting],
+        plan = all.plans[plan],
         regime = all.regimes[regime],
         as_shipped = true,
     )
     output sample_rate in sample/s = best.rate
-    output visited = best.loops.visited
-    output fitting = best.loops.fitting
+    output visited = best.visited
+    output fitting = best.fitting
 }
 evaluator one {
-    param cutting : int = 0 in 0 .. len(on_64.cuttings) - 1
+    param plan : int = 0 in 0 .. len(on_64.plans) - 1
     param regime : int = 0 in 0 .. len(on_64.regimes) - 1
-    param sharing : int = 0 in 0 .. len(on_64.sharings) - 1
+    param shared : int = 0 in 0 .. 1
     param placing : int = 0 in 0 .. len(on_64.placings) - 1
     param hidden : int = 0 in 0 .. 1
     let run = on_64.visit(
-        on_64.cuttings[cutting],
+        on_64.plans[plan],
         on_64.regimes[regime],
-        on_64.sharings[sharing],
+        shared == 1,
         on_64.placings[placing],
         hidden == 1,
         true,
@@ -223,7 +223,7 @@ def drawn(one, count):
 
 def best_of(evaluator, **given):
     """A whole search on one thread: the best, executions, those that fit, processor seconds."""
-    axes = {n: range(int(evaluator.param(n).high) + 1) for n in ("cutting", "regime")}
+    axes = {n: range(int(evaluator.param(n).high) + 1) for n in ("plan", "regime")}
     start = time.process_time()
     sweep = evaluator.sweep(threads=1, **axes, **given)
     best = sweep.best("sample_rate")

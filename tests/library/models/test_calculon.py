@@ -371,21 +371,19 @@ let near = search(
 """
 SEARCH = """
 evaluator {name} {{
-    param cutting : int = 0 in 0 .. len({space}.cuttings) - 1
+    param plan : int = 0 in 0 .. len({space}.plans) - 1
     param regime : int = 0 in 0 .. len({space}.regimes) - 1
     let best = best_execution(
         search = {space},
-        cutting = {space}.cuttings[cutting],
+        plan = {space}.plans[plan],
         regime = {space}.regimes[regime],
         as_shipped = true,
     )
     {outputs}
 }}
 """
-COUNTS = "output visited = best.loops.visited"
-RATES = (
-    f"output rate in sample/s = best.rate\n    output fitting = best.loops.fitting\n    {COUNTS}"
-)
+COUNTS = "output visited = best.visited"
+RATES = f"output rate in sample/s = best.rate\n    output fitting = best.fitting\n    {COUNTS}"
 
 
 def searched(evaluator: hwdsl.Evaluator) -> Sweep:
