@@ -324,18 +324,15 @@ def _compare(state: State, env: Env, node: ast.Compare, expected: Type | None) -
 
 
 def _operand_types(state: State, env: Env, node: ast.Compare) -> list[Type]:
-    """Bare names that mean nothing by themselves are read last: they may be enum cases."""
-    from hwdsl.semantics.names import means_nothing
+    """Bare names are read last, those that mean nothing else after all: they may be enum cases."""
+    from hwdsl.semantics.names import may_be_case
 
     types: dict[int, Type] = {}
     enum: Type | None = None
-    later = [i for i, e in enumerate(node.operands) if means_nothing(state, env, e)]
-    for i, operand in enumerate(node.operands):
-        if i not in later:
-            types[i] = infer(state, env, operand)
-            enum = types[i] if isinstance(types[i], EnumType) else enum
-    for i in later:
-        types[i] = infer(state, env, node.operands[i], enum)
+    order = {i: may_be_case(state, env, e) for i, e in enumerate(node.operands)}
+    for i in sorted(order, key=lambda i: order[i]):
+        types[i] = infer(state, env, node.operands[i], enum if order[i] else None)
+        enum = types[i] if isinstance(types[i], EnumType) else enum
     return [types[i] for i in range(len(node.operands))]
 
 

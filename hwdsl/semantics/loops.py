@@ -64,6 +64,7 @@ def _states(state: State, env: Env, node: ast.Iterate) -> dict[str, Type]:
 def _rounds(state: State, env: Env, node: ast.Iterate, states: dict[str, Type]) -> None:
     """Check the body of a round."""
     given: dict[str, Span] = {}
+    whole: set[str] = set()
     lets = [m for m in node.members if isinstance(m, ast.Let)]
     own = [node.variable, *(m.name for m in node.members if isinstance(m, ast.State))]
     env = bind_lets(state, env, lets, {i.name: i.span for i in own})
@@ -73,11 +74,16 @@ def _rounds(state: State, env: Env, node: ast.Iterate, states: dict[str, Type]) 
         elif isinstance(member, ast.Until):
             condition(state, env, member.condition, "the condition of `until`")
         elif isinstance(member, ast.Next):
-            _next(state, env, member, states, given)
+            _next(state, env, member, states, given, whole)
 
 
 def _next(
-    state: State, env: Env, node: ast.Next, states: dict[str, Type], given: dict[str, Span]
+    state: State,
+    env: Env,
+    node: ast.Next,
+    states: dict[str, Type],
+    given: dict[str, Span],
+    whole: set[str],
 ) -> None:
     name = node.name.name
     wanted = states.get(name)
@@ -85,10 +91,12 @@ def _next(
         state.unknown("unknown-name", "state", name, node.name.span, states)
         infer(state, env, node.value)
         return
+    # Elements may be replaced one by one, but not beside the whole.
+    if name in given and (node.index is None or name in whole):
+        duplicate(state, name, node.name, given[name])
+    given.setdefault(name, node.name.span)
     if node.index is None:
-        if name in given:
-            duplicate(state, name, node.name, given[name])
-        given[name] = node.name.span
+        whole.add(name)
     else:
         require(state, env, node.index, Int(), "an index")
         if isinstance(wanted, ListType):

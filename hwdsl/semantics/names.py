@@ -58,14 +58,20 @@ def levels(env: Env, name: str) -> list[int]:
     return found[:1] if name in IMPLICIT else found
 
 
-def means_nothing(state: State, env: Env, expr: ast.Expr) -> bool:
-    """Whether an expression is a bare name that stands for nothing unless for an enum's case."""
+def may_be_case(state: State, env: Env, expr: ast.Expr) -> int:
+    """How readily a bare name gives way to an enum's case of that name, where one is expected.
+
+    0 for what does not, as variables and members; 1 for values of the module, 2 for its other
+    names, 3 for a name that means nothing else.
+    """
     if not isinstance(expr, ast.Name):
-        return False
+        return 0
     name = expr.name
-    if name in env.locals or name in PREDECLARED or name in ("self", "outer"):
-        return False
-    return not levels(env, name) and name not in env.scope.visible_values
+    if name in env.locals or name in PREDECLARED or name in ("self", "outer") or levels(env, name):
+        return 0
+    if name not in env.scope.visible_values:
+        return 3
+    return 1 if isinstance(env.scope.visible_values[name], ValueInfo) else 2
 
 
 def _name(state: State, env: Env, node: ast.Name, expected: Type | None) -> Type:

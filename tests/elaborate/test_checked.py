@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .helper import found
+from .helper import found, run
 
 RULED = "kind d { require r: 2 > 1 }\nd x { }\n"
 
@@ -46,3 +46,25 @@ def test_a_waiver_names_the_rule_by_owner_or_path(path: str) -> None:
 def test_values_that_nobody_knows_and_nobody_reads_are_no_error() -> None:
     text = 'kind m { x : real = unknown "no sheet", let y = 2 * x }\nm a { }\nlet b = a.y'
     assert found(text) == []
+
+
+LOOP = "let r = iterate k in 1 .. 3 {{ state s : [real] = [0, 0], {} }}"
+
+
+def test_a_state_is_given_as_a_whole_or_by_elements() -> None:
+    assert found(LOOP.format("next s[0] = 1, next s[1] = 2")) == []
+    for body in ("next s[0] = 1, next s = [1, 2]", "next s = [1, 2], next s[0] = 1"):
+        assert [name for name, _ in found(LOOP.format(body))] == ["duplicate-name"]
+
+
+@pytest.mark.parametrize("comparison", ["o == a", "a == o", "g == a", "a == g", "o == g"])
+def test_a_case_is_one_beside_an_enum_whatever_else_has_its_name(comparison: str) -> None:
+    text = f"""enum mode {{ a, b }}
+    kind node {{ r : real }}
+    node a {{ r = 3 }}
+    let g : mode = a
+    evaluator e {{
+        choice o : mode in mode
+        output y : bool = {comparison}
+    }}"""
+    assert run(text) == {"y": 1.0}
