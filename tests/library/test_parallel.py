@@ -1,0 +1,140 @@
+"""Laws of pipelines, memory footprints and exchanges between copies."""
+
+import itertools
+
+import pytest
+
+import hwdsl
+from hwdsl.evaluator import Module
+
+TEXT = """edition 2026
+use std.parallel
+
+evaluator line {
+    param stages : int = 8 in 1 .. 64
+    param count  : int = 32 in 1 .. 4096
+    param chunks : int = 1 in 1 .. 16
+    choice order : schedule in [
+        all_forward, one_each, zero_bubble, zero_bubble_twice
+    ] = one_each
+    let p = pipeline(
+        stages = stages,
+        microbatches = count,
+        interleave = chunks,
+        order = order,
+        ahead = 1 ms,
+        behind = 2 ms,
+        put_off = 1 ms,
+    )
+    output time   in ms = p.time
+    output bubble in ms = p.bubble
+    output held         = p.held
+}
+
+evaluator held {
+    param replicas : int  = 8    in 1 .. 1024
+    param away     : real = 0    in 0 .. 1
+    choice shared : sharding in [zero_0, zero_1, zero_2, zero_3] = zero_0
+    let cut = plan(replicas = replicas, batch = replicas, shared = shared, states_away = away)
+    let f = footprint(plan = cut, weights = 1e9, layer = 0, activations = 3 GB)
+    let e = exchange(plan = cut, weights = 1e9)
+    output weights   in GB = f.held_weights
+    output gradients in GB = f.held_gradients
+    output states    in GB = f.held_states
+    output total     in GB = f.total
+    output away_host in GB = f.away
+    output traffic   in GB = e.reduced + e.gathered
+}
+
+evaluator layer {
+    param heads  : int = 96    in 1 .. 1000
+    param length : int = 2048  in 1 .. 1_000_000
+    param width  : int = 12288 in 1 .. 100_000
+    param tensor : int = 8     in 1 .. 64
+    choice cut : bool in [false, true] = false
+    let stream = length * width * 2 B
+    let near   = if cut then stream / tensor else stream
+    let scores = heads * length^2 / tensor * 2 B
+    output listed  in MB = sum(kept_by_layer(near, near, stream / tensor, scores))
+    output formula in MB = korthikanti(stream, heads, length, width, tensor, cut)
+}
+
+evaluator lives {
+    param a : data = 1 GB in 0 B .. 10 GB
+    param b : data = 2 GB in 0 B .. 10 GB
+    param c : data = 4 GB in 0 B .. 10 GB
+    output most in GB = live(
+        [
+            tensor_life(size = a, made = 0, used = 2),
+            tensor_life(size = b, made = 1, used = 1),
+            tensor_life(size = c, made = 2, used = 3),
+        ],
+        3,
+    )
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
+    path = tmp_path_factory.mktemp("parallel") / "laws.hw"
+    path.write_text(TEXT, encoding="utf-8")
+    return hwdsl.load(path)
+
+
+def test_pipelines_are_bounded_by_their_slowest_stage(module: Module) -> None:
+    for stages, count in itertools.product([1, 2, 8, 64], [1, 8, 512]):
+        for order in ["all_forward", "one_each", "zero_bubble", "zero_bubble_twice"]:
+            answer = module.line(stages=stages, count=count, order=order)
+            assert answer.time >= 3 * count
+            assert answer.time <= 3 * (count + stages - 1) * (1 + 1e-12)
+            assert answer.held <= max(count, 2 * stages)
+
+
+def test_bubbles_of_the_papers(module: Module) -> None:
+    """1F1B: 3 (p - 1) forward passes; interleaved by v: a v-th; ZB-H1: a third; ZB-H2: none."""
+    assert module.line(stages=8).bubble == pytest.approx(21)
+    assert module.line(stages=8, chunks=3).bubble == pytest.approx(7)
+    assert module.line(stages=8, order="zero_bubble").bubble == pytest.approx(7)
+    assert module.line(stages=8, order="zero_bubble_twice").bubble == 0
+    assert module.line(stages=8, chunks=3).held == pytest.approx(8 + 7 / 3)
+    assert module.line(stages=8, order="all_forward").held == 32
+
+
+def test_sharing_out_divides_what_it_says(module: Module) -> None:
+    """ZeRO's table of memory for 2 + 2 + 12 bytes a weight, and its traffic of 2 and 3 weights."""
+    expected = {
+        "zero_0": (2, 2, 12),
+        "zero_1": (2, 2, 12 / 64),
+        "zero_2": (2, 2 / 64, 12 / 64),
+        "zero_3": (2 / 64, 2 / 64, 12 / 64),
+    }
+    for shared, sizes in expected.items():
+        answer = module.held(replicas=64, shared=shared)
+        got = (answer.weights, answer.gradients, answer.states)
+        assert got == pytest.approx(sizes), shared
+        assert answer.total == pytest.approx(sum(sizes) + 3)
+        assert answer.traffic == pytest.approx(6 if shared == "zero_3" else 4)
+
+
+def test_what_leaves_the_accelerator_is_in_the_host(module: Module) -> None:
+    for shared in ["zero_0", "zero_1", "zero_3"]:
+        here = module.held(shared=shared)
+        split = module.held(shared=shared, away=0.75)
+        assert split.total + split.away_host == pytest.approx(here.total)
+
+
+def test_a_layer_keeps_what_the_formula_says(module: Module) -> None:
+    for heads, length, width, tensor in [
+        (96, 2048, 12288, 8),
+        (16, 1024, 1024, 1),
+        (64, 8192, 8192, 4),
+    ]:
+        for cut in [False, True]:
+            answer = module.layer(heads=heads, length=length, width=width, tensor=tensor, cut=cut)
+            assert answer.listed == pytest.approx(answer.formula, rel=1e-12)
+
+
+def test_only_what_lives_together_counts(module: Module) -> None:
+    assert module.lives().most == 5
+    assert module.lives(b=9).most == 10
