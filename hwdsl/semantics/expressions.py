@@ -25,7 +25,7 @@ from hwdsl.semantics.relations import (
     units_to_write,
 )
 from hwdsl.semantics.state import Env, State
-from hwdsl.semantics.symbols import ModuleScope
+from hwdsl.semantics.symbols import ComponentInfo, Global, KindInfo, ModuleScope
 from hwdsl.semantics.typeexprs import literal_fits, resolve_unit
 from hwdsl.semantics.types import (
     BoolType,
@@ -33,6 +33,7 @@ from hwdsl.semantics.types import (
     Int,
     ListType,
     Real,
+    RefType,
     TextType,
     Type,
 )
@@ -76,7 +77,24 @@ def require(
     actual = infer(state, env, expr, expected)
     if not fits(actual, expected):
         mismatch(state, env, expr, actual, expected, what, declared)
+    elif isinstance(expected, RefType) and _is_no_part(state, expr):
+        state.error(
+            "type-mismatch",
+            f"{what} refers to a part, and {short(expr)} is none",
+            expr.span,
+            help="name a part of a record around this, or declare a field that holds a component: "
+            f"`: {expected.kind.name}` instead of `: ref {expected.kind.name}`",
+        )
     return actual
+
+
+def _is_no_part(state: State, expr: ast.Expr) -> bool:
+    """Whether an expression makes a component, or names one that stands by itself."""
+    if isinstance(expr, ast.With):
+        return True
+    of = expr.function if isinstance(expr, ast.Call) else expr
+    meaning = state.checked.resolutions.get(of)
+    return isinstance(meaning, Global) and isinstance(meaning.symbol, ComponentInfo | KindInfo)
 
 
 def mismatch(

@@ -68,3 +68,14 @@ def test_a_case_is_one_beside_an_enum_whatever_else_has_its_name(comparison: str
         output y : bool = {comparison}
     }}"""
     assert run(text) == {"y": 1.0}
+
+
+@pytest.mark.parametrize("value", ["n", "node(r = 3)", "a with { r = 4 }", "n with { r = 4 }"])
+def test_a_ref_points_at_a_part(value: str) -> None:
+    text = """kind node {{ r : real = 1 }}
+    node n {{ }}
+    kind wire {{ to : ref node }}
+    kind pack {{ }}
+    pack p {{ node a, wire w {{ to = {} }} }}"""
+    assert [name for name, _ in found(text.format(value))] == ["type-mismatch"]
+    assert found(text.format("a")) == []
