@@ -369,21 +369,47 @@ let near = search(
     overlap_copies = false,
 )
 """
-SEARCH = """
+AXES = """
 evaluator {name} {{
     param plan : int = 0 in 0 .. len({space}.plans) - 1
     param regime : int = 0 in 0 .. len({space}.regimes) - 1
+"""
+SEARCH = (
+    AXES
+    + """
     let best = best_execution(
         search = {space},
         plan = {space}.plans[plan],
         regime = {space}.regimes[regime],
         as_shipped = true,
     )
-    {outputs}
+    output rate in sample/s = best.rate
+    output visited = best.visited
+    output fitting = best.fitting
 }}
 """
-COUNTS = "output visited = best.visited"
-RATES = f"output rate in sample/s = best.rate\n    output fitting = best.fitting\n    {COUNTS}"
+)
+COUNT = (
+    AXES
+    + """
+    output visited = count(
+        {space}.visits(
+            {space}.visit(
+                {space}.plans[plan],
+                {space}.regimes[regime],
+                s == 1,
+                {space}.placings[p],
+                h == 1,
+                true,
+            )
+        )
+        for s in 0 .. 1
+        for h in 0 .. 1
+        for p in 0 .. len({space}.placings) - 1
+    )
+}}
+"""
+)
 
 
 def searched(evaluator: hwdsl.Evaluator) -> Sweep:
@@ -394,10 +420,10 @@ def searched(evaluator: hwdsl.Evaluator) -> Sweep:
 
 @pytest.fixture(scope="module")
 def searches(folder: Path) -> hwdsl.Module:
-    text = SEARCHES + SEARCH.format(name="turing_on_5128", space="on_5128", outputs=RATES)
-    text += SEARCH.format(name="gpt3_near", space="near", outputs=RATES)
-    text += SEARCH.format(name="gpt3_counts_64", space="on_64", outputs=COUNTS)
-    text += SEARCH.format(name="gpt3_counts_4096", space="on_4096", outputs=COUNTS)
+    text = SEARCHES + SEARCH.format(name="turing_on_5128", space="on_5128")
+    text += SEARCH.format(name="gpt3_near", space="near")
+    text += COUNT.format(name="gpt3_counts_64", space="on_64")
+    text += COUNT.format(name="gpt3_counts_4096", space="on_4096")
     path = folder / "searches.hw"
     path.write_text(text, encoding="utf-8")
     return hwdsl.load(path, compiled=False)
