@@ -7,6 +7,7 @@ then linked. Cython is imported only when that part has to be made.
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.machinery
 import importlib.util
@@ -17,9 +18,10 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache as once
-from importlib import metadata, resources
+from importlib import resources
 from pathlib import Path
 from types import ModuleType
 
@@ -83,9 +85,20 @@ def build(
             found = _compile(graphs, name, flags, cache_dir)
     except cache.CacheError as error:
         raise BuildError(str(error)) from error
-    path = found / file_name()
+    return _kernels(found, graphs)
+
+
+def cached(texts: Mapping[str, bytes], *, cache_dir: Path | str | None = None) -> Kernels | None:
+    """The kernels of graphs given as `canonical` text if the cache has them, else nothing."""
+    found = cache.find(cache.key(_ingredients(texts.values())), cache_dir)
+    return None if found is None else _kernels(found, texts)
+
+
+def _kernels(folder: Path, names: Iterable[str]) -> Kernels:
+    """The kernels of a build, in the order in which they were given to it."""
+    path = folder / file_name()
     module = load(path)
-    return Kernels(path, {g: CompiledKernel(module, i) for i, g in enumerate(graphs)})
+    return Kernels(path, {name: CompiledKernel(module, i) for i, name in enumerate(names)})
 
 
 def file_name() -> str:
@@ -122,10 +135,13 @@ def load(path: Path) -> ModuleType:
 
 def ingredients(graphs: Mapping[str, Graph], flags: Sequence[str] = ()) -> dict[str, bytes | str]:
     """Everything that can change the binary, by name."""
+    return _ingredients(map(canonical, graphs.values()), flags)
+
+
+def _ingredients(texts: Iterable[bytes], flags: Sequence[str] = ()) -> dict[str, bytes | str]:
     parts: dict[str, bytes | str] = dict(_environment())
     parts["flags"] = "\0".join((*FLAGS, *flags))
-    for i, graph in enumerate(graphs.values()):
-        parts[f"graph {i}"] = canonical(graph)
+    parts.update({f"graph {i}": data for i, data in enumerate(texts)})
     return parts
 
 
@@ -153,10 +169,12 @@ def _environment() -> dict[str, str]:
 
 @once
 def _cython_version() -> str:
-    try:
-        return metadata.version("cython")
-    except metadata.PackageNotFoundError:
-        return "none"
+    """A hash of the file that holds Cython's version: asking its metadata takes too long."""
+    package = importlib.util.find_spec("Cython")
+    for folder in (package and package.submodule_search_locations) or ():
+        with suppress(OSError):
+            return hashlib.sha256((Path(folder) / "Shadow.py").read_bytes()).hexdigest()
+    return "none"
 
 
 @once
@@ -164,14 +182,16 @@ def _cpu() -> str:
     """The processor's features, which `-march=native` reads."""
     info = Path("/proc/cpuinfo")
     lines: list[str] = []
-    if info.exists():
+    if not info.exists():
+        lines.append(platform.processor())
+    else:
         wanted = ("vendor_id", "cpu family", "model", "model name", "flags", "Features")
         for line in info.read_text("utf-8", "replace").splitlines():
             if not line.strip():
                 break
             if line.split(":")[0].strip() in wanted:
                 lines.append(line)
-    return "\n".join([platform.machine(), platform.processor(), *lines])
+    return "\n".join([platform.machine(), *lines])
 
 
 def compiler() -> list[str]:

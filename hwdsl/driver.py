@@ -20,7 +20,8 @@ on. Nothing the user wrote raises.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from hwdsl.codegen.ir import Graph
     from hwdsl.codegen.runtime import Kernel
     from hwdsl.elaborate import Elaboration, Verdict
+    from hwdsl.kept import Kept
     from hwdsl.semantics.symbols import Checked, EvaluatorInfo
     from hwdsl.syntax import ast
 
@@ -76,12 +78,12 @@ def parse(source: Source, diagnostics: Diagnostics) -> ast.Module:
     return parse(source, diagnostics)
 
 
-def check(path: Path, diagnostics: Diagnostics) -> Checked | None:
-    """Read, parse, load and check a file, and decide the rules of its components."""
+def check(path: Path | Source, diagnostics: Diagnostics) -> Checked | None:
+    """Read (if that is to be done), parse, load and check a file; decide its components' rules."""
     from hwdsl.elaborate import check_rules
     from hwdsl.semantics import check, load
 
-    source = read(path, diagnostics)
+    source = path if isinstance(path, Source) else read(path, diagnostics)
     if source is None:
         return None
     modules = load(source, diagnostics)
@@ -123,7 +125,9 @@ def lower(checked: Checked, diagnostics: Diagnostics, only: str | None = None) -
     return Program(checked, elaborations, graphs)
 
 
-def program(path: Path, diagnostics: Diagnostics, only: str | None = None) -> Program | None:
+def program(
+    path: Path | Source, diagnostics: Diagnostics, only: str | None = None
+) -> Program | None:
     """Go from a file to optimised graphs; None if there are errors."""
     checked = check(path, diagnostics)
     if checked is None or diagnostics.failed:
@@ -154,6 +158,20 @@ def kernels(
         notice = f"evaluators are interpreted, which is slow: {first} (see `hwdsl doctor`)"
         return {name: interpreter(graph) for name, graph in graphs.items()}, notice
     return {name: built[name] for name in graphs}, ""
+
+
+def kernels_of(
+    evaluators: Mapping[str, Kept], *, compiled: bool = True
+) -> tuple[Mapping[str, Kernel], str]:
+    """As `kernels`, by the texts of graphs: what is in the cache is found without reading them."""
+    from hwdsl.codegen.build import BuildError, cached
+
+    texts = {name: kept.text.encode() for name, kept in evaluators.items()}
+    with suppress(BuildError):  # said by `kernels`
+        found = cached(texts) if compiled and texts else None
+        if found is not None:
+            return found.kernels, ""
+    return kernels({name: kept.graph for name, kept in evaluators.items()}, compiled=compiled)
 
 
 def interpreter(graph: Graph) -> Kernel:

@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, field
 
-from hwdsl import driver, render, values
+from hwdsl import driver, kept, render, values
 from hwdsl.codegen import runtime
 from hwdsl.codegen.runtime import Result, Sweep
+from hwdsl.codegen.text import dump
+from hwdsl.codegen.verify import GraphError
 from hwdsl.diagnostics import Diagnostics, Severity, did_you_mean
+from hwdsl.kept import Kept, KeptFile
+from hwdsl.source import Source
 from hwdsl.units import Unit
 
 if TYPE_CHECKING:
@@ -64,31 +69,52 @@ class Evaluator(runtime.Evaluator):
 
     def __init__(
         self,
-        program: driver.Program,
-        info: EvaluatorInfo,
+        file: KeptFile,
+        name: str,
+        program: Callable[[], driver.Program],
         kernel: runtime.Kernel,
         *,
         compiled: bool,
     ) -> None:
-        self.checked: Checked = program.checked
-        self.info = info
-        self.elaboration: Elaboration = program.elaborations[info.name]
-        self.graph: Graph = program.graphs[info.name]
         self.compiled = compiled
-        self.units: Mapping[str, Unit] = info.scope.visible_units
-        self._infos = {p.name: p for p in self.elaboration.params}
+        self._file, self._kept, self._program = file, file.evaluators[name], program
         self._gradients: dict[tuple[str, tuple[str, ...]], Graph] = {}
-        super().__init__(spec_of(info, self.elaboration), kernel, self._read, self._drawing)
+        super().__init__(self._kept.spec, kernel, self._read, self._drawing)
 
     @property
     def name(self) -> str:
         """The name in the file."""
         return self.spec.name
 
+    @property
+    def graph(self) -> Graph:
+        """What is calculated, optimised."""
+        return self._kept.graph
+
+    @property
+    def units(self) -> Mapping[str, Unit]:
+        """The units that texts may use."""
+        return self._file.units
+
+    @property
+    def checked(self) -> Checked:
+        """The checked file; read again if the evaluator came from the cache."""
+        return self._program().checked
+
+    @property
+    def info(self) -> EvaluatorInfo:
+        """What the checker says of the evaluator."""
+        return driver.evaluators(self.checked)[self.name]
+
+    @property
+    def elaboration(self) -> Elaboration:
+        """What the elaboration says of it; made again if the evaluator came from the cache."""
+        return self._program().elaborations[self.name]
+
     @cached_property
     def _sampler(self) -> runtime.Kernel:
-        assert self.elaboration.sampler is not None  # some param has a distribution
-        graphs = {self.name: self.elaboration.sampler}
+        assert self._kept.sampler is not None  # some param has a distribution
+        graphs = {self.name: self._kept.sampler}
         return driver.kernels(graphs, compiled=self.compiled)[0][self.name]
 
     def _drawing(self) -> runtime.Kernel:
@@ -97,15 +123,12 @@ class Evaluator(runtime.Evaluator):
 
     def _read(self, text: str, param: runtime.Param) -> float:
         """A text as a value in base units, by the language's own units."""
-        return values.quantity(text, self._infos[param.name].unit, self.units)
+        return values.quantity(text, self._kept.units[param.name], self.units)
 
     def interpreted(self) -> Evaluator:
         """The same evaluator run by the interpreter."""
-        program = driver.Program(
-            self.checked, {self.name: self.elaboration}, {self.name: self.graph}
-        )
         kernel = driver.interpreter(self.graph)
-        return Evaluator(program, self.info, kernel, compiled=False)
+        return Evaluator(self._file, self.name, self._program, kernel, compiled=False)
 
     # --- sweeps as written --------------------------------------------------------------------
 
@@ -151,7 +174,7 @@ class Evaluator(runtime.Evaluator):
             raise ValueError(f"{name}={text}: {name} is {param.describe()}")
         high, colon, count = rest.rpartition(":")
         high, step_word, step = (high if colon else rest).partition(" step ")
-        unit = self._infos[name].unit
+        unit = self._kept.units[name]
         try:
             written = values.written_unit(high, unit, self.units)
             if written.dim != unit.dim:
@@ -222,7 +245,7 @@ class Evaluator(runtime.Evaluator):
         scale = self._output(output).scale
         slopes = {}
         for name in names:
-            ratio = float(self._infos[name].unit.factor)
+            ratio = float(self._kept.units[name].factor)
             up, down, _offset = scale.parts()
             slopes[name] = found[f"d.{output}.{name}"] * ratio * down / up
         return scale.from_base(found[output]), slopes
@@ -343,12 +366,14 @@ class Module:
     path: Path
     evaluators: Mapping[str, Evaluator]
     diagnostics: Diagnostics = field(repr=False)
-    checked: Checked = field(repr=False)
+    doc: str = field(repr=False)
+    """The file's `#!` text."""
+    _program: Callable[[], driver.Program] = field(repr=False)
 
     @property
-    def doc(self) -> str:
-        """The file's `#!` text."""
-        return self.checked.main.tree.doc
+    def checked(self) -> Checked:
+        """The checked file; read again if it came from the cache."""
+        return self._program().checked
 
     def __getattr__(self, name: str) -> Evaluator:
         evaluators: Mapping[str, Evaluator] = object.__getattribute__(self, "evaluators")
@@ -362,23 +387,67 @@ class Module:
 
 
 def load(path: str | os.PathLike[str], *, compiled: bool = True) -> Module:
-    """Check a file and build its evaluators, or take them from the cache.
+    """Check a file and build its evaluators, or take all from the cache if nothing has changed.
 
     Without a C compiler they are interpreted, which is said once. Raises DescriptionError, a
     ValueError that shows the diagnostics, if the file is wrong.
     """
+    where = Path(path)
+    found = kept.find(where)
+    if found is not None:
+        with suppress(GraphError):  # no entry of ours
+            return _module(where, found[1], partial(_again, *found), compiled=compiled)
     diagnostics = Diagnostics()
-    program = driver.program(Path(path), diagnostics)
+    program = driver.program(where, diagnostics)
     if program is None:
         raise DescriptionError(diagnostics)
-    kernels, notice = driver.kernels(program.graphs, compiled=compiled)
+    file = file_of(program, diagnostics)
+    kept.keep(program.checked.main.tree.source, program.checked.inputs, file)
+    return _module(where, file, lambda: program, compiled=compiled)
+
+
+def _module(
+    path: Path, file: KeptFile, program: Callable[[], driver.Program], *, compiled: bool
+) -> Module:
+    program = cache(program)
+    kernels, notice = driver.kernels_of(file.evaluators, compiled=compiled)
     if notice:
         _notify(notice)
     evaluators = {
-        name: Evaluator(program, info, kernels[name], compiled=compiled and not notice)
-        for name, info in driver.evaluators(program.checked).items()
+        name: Evaluator(file, name, program, kernels[name], compiled=compiled and not notice)
+        for name in file.evaluators
     }
-    return Module(Path(path), evaluators, diagnostics, program.checked)
+    return Module(path, evaluators, Diagnostics(list(file.warnings)), file.doc, program)
+
+
+def file_of(program: driver.Program, diagnostics: Diagnostics) -> KeptFile:
+    """What is kept of a program: its evaluators, its units, its warnings."""
+    main = program.checked.main
+    found = {}
+    for name, info in driver.evaluators(program.checked).items():
+        if name in program.graphs:
+            elaboration = program.elaborations[name]
+            sampler = elaboration.sampler
+            found[name] = Kept(
+                spec_of(info, elaboration),
+                {p.name: p.unit for p in elaboration.params},
+                dump(program.graphs[name]),
+                None if sampler is None else dump(sampler),
+            )
+    units = kept.units_data(main.visible_units)
+    return KeptFile(found, units, main.tree.doc, tuple(diagnostics.items))
+
+
+def _again(main: Source, file: KeptFile) -> driver.Program:
+    """The program that an entry of the cache was made from.
+
+    Raises ValueError if what the file uses has changed since it was loaded.
+    """
+    program = driver.program(main, Diagnostics())
+    texts = {n: e.text for n, e in file.evaluators.items()}
+    if program is None or {n: dump(g) for n, g in program.graphs.items()} != texts:
+        raise ValueError(f"{main.name} uses files that have changed: load it again")
+    return program
 
 
 _told: set[str] = set()

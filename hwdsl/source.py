@@ -1,7 +1,9 @@
 """Source text and places in it: the ground every diagnostic stands on."""
 
+import hashlib
 from bisect import bisect_right
 from functools import cached_property
+from pathlib import Path
 
 from attrs import field, frozen
 
@@ -54,3 +56,20 @@ class Span:
     def to(self, other: "Span") -> "Span":
         """Return the span from this one's start to the other's end."""
         return Span(self.source, self.start, max(self.end, other.end))
+
+
+def text_hash(text: str) -> str:
+    """The hash by which a text is known."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_text(path: Path, limit: int) -> str:
+    """Read a regular file of at most `limit` bytes. Raises OSError, also for anything else."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not a file")
+    if path.stat().st_size > limit:
+        raise OSError(f"{path} is larger than {limit // 1_000_000} MB")
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise OSError(f"{path} is not UTF-8 text: {error.reason}") from error

@@ -44,7 +44,8 @@ def check(modules: Modules, diagnostics: Diagnostics) -> Checked:
 def _check(modules: Modules, diagnostics: Diagnostics) -> Checked:
     component = KindInfo("component", "component", None, None, None)
     empty = ModuleScope("", next(iter(modules.loaded.values())).tree)
-    state = State(diagnostics, CheckedProgram(empty, {}, component))
+    checked = CheckedProgram(empty, {}, component, inputs=modules.inputs)
+    state = State(diagnostics, checked)
     state.incomplete.update(
         d.span.source.name for d in diagnostics.items if d.span is not None and d.name in UNREAD
     )

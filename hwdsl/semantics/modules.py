@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 
 from attrs import define, field, frozen
 
 from hwdsl.diagnostics import Diagnostics, did_you_mean
-from hwdsl.source import Source, Span
+from hwdsl.installed import library_folder
+from hwdsl.source import Source, Span, read_text, text_hash
 from hwdsl.syntax import ast, parse
 from hwdsl.syntax.stored import parse_stored
 
@@ -43,10 +42,14 @@ class Loaded:
 
 @define(eq=False)
 class Modules:
-    """A program's files, each after those it uses; `main` is the name of the one asked for."""
+    """A program's files, each after those it uses; `main` is the name of the one asked for.
+
+    `inputs` are the files read on its behalf, tables too: paths and hashes of their texts.
+    """
 
     main: str
     loaded: dict[str, Loaded]
+    inputs: dict[str, str]
 
 
 def load(start: str | Path | Source, diagnostics: Diagnostics) -> Modules:
@@ -59,24 +62,12 @@ def load(start: str | Path | Source, diagnostics: Diagnostics) -> Modules:
     loader = _Loader(diagnostics, library_root(), folder)
     name = loader.name_of(Path(source.name))
     loader.add(name, source, folder, parse(source, diagnostics))
-    return Modules(name, loader.loaded)
+    return Modules(name, loader.loaded, loader.inputs)
 
 
 def library_root() -> Path:
     """The folder of the library that comes with the compiler."""
-    return Path(str(files("hwdsl.library")))
-
-
-def read_text(path: Path, limit: int) -> str:
-    """Read a regular file of at most `limit` bytes. Raises OSError, also for anything else."""
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is not a file")
-    if path.stat().st_size > limit:
-        raise OSError(f"{path} is larger than {limit // 1_000_000} MB")
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise OSError(f"{path} is not UTF-8 text: {error.reason}") from error
+    return Path(library_folder())
 
 
 @define(eq=False)
@@ -85,6 +76,7 @@ class _Loader:
     library: Path
     root: Path
     loaded: dict[str, Loaded] = field(factory=dict)
+    inputs: dict[str, str] = field(factory=dict)
     chain: list[str] = field(factory=list)
 
     def name_of(self, path: Path) -> str:
@@ -154,6 +146,7 @@ class _Loader:
                 self.diagnostics.error("unreadable-file", str(error), span)
             return False
         source = Source(str(path), text)
+        self.inputs[source.name] = text_hash(text)
         self.add(name, source, path.parent, _parse(source, self.diagnostics, self.library))
         return True
 
@@ -189,7 +182,8 @@ class _Loader:
             )
             return
         try:
-            unit.tables[use] = read_table(read_text(path, MAX_TABLE))
+            table = unit.tables[use] = read_table(read_text(path, MAX_TABLE))
+            self.inputs[str(path)] = table.digest
         except (OSError, ValueError) as error:
             self.diagnostics.error("unreadable-file", f"`{use.file}`: {error}", use.span)
 
@@ -232,4 +226,4 @@ def read_table(text: str) -> RawTable:
     for number, row in enumerate(lines[1:], start=2):
         if len(row) != len(lines[0]):
             raise ValueError(f"row {number} has {len(row)} cells, the header {len(lines[0])}")
-    return RawTable(lines[0], tuple(lines[1:]), hashlib.sha256(text.encode()).hexdigest())
+    return RawTable(lines[0], tuple(lines[1:]), text_hash(text))

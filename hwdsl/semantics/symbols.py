@@ -249,7 +249,7 @@ class Checked:
     enum path), for every Attr that is the function of a method call, and for every Pattern that
     is an enum case. `types` has one for every expression, `units` one for every UnitExpr.
     A body is checked before its entries are read: call `ensure(decl)` first, which does nothing
-    if it is done already.
+    if it is done already. `inputs` are the files read for the main one: paths and hashes.
     """
 
     main: ModuleScope
@@ -258,6 +258,7 @@ class Checked:
     resolutions: dict[ast.Node, Resolution] = field(factory=dict)
     types: dict[ast.Node, Type] = field(factory=dict)
     units: dict[ast.UnitExpr, Unit] = field(factory=dict)
+    inputs: Mapping[str, str] = field(factory=dict)
 
     def ensure(self, owner: Symbol) -> None:
         """Check the bodies of a symbol (and of its members) if that has not been done."""

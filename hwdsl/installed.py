@@ -1,0 +1,60 @@
+"""What is installed, as hashes: whatever is kept in the cache is named after what it depends on."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import PurePath
+
+_CODE = (".py", ".json", ".j2", ".pyx", ".c", ".h")
+_LIBRARY = (".hw", ".csv")
+
+
+@cache
+def compiler() -> str:
+    """A hash of the compiler's own files and of Python's version."""
+    digest = hashlib.sha256(sys.version.encode())
+    for package in ("hwdsl", "hwdsl.codegen", "hwdsl.grammar"):
+        _add(digest, package, _CODE)
+    return digest.hexdigest()
+
+
+def library() -> str:
+    """A hash of all files of the library, read anew each time: people work on them."""
+    digest = hashlib.sha256()
+    _add(digest, "hwdsl.library", _LIBRARY)
+    return digest.hexdigest()
+
+
+def library_folder() -> PurePath:
+    """Where the library lies."""
+    return PurePath(_folder("hwdsl.library"))
+
+
+def _folder(package: str) -> str:
+    """Where a package lies; `importlib.resources` would say the same, and takes longer."""
+    return next(iter(import_module(package).__path__))
+
+
+def _add(digest: hashlib._Hash, package: str, endings: tuple[str, ...]) -> None:
+    """Add the names and the contents of a package's files."""
+    top = _folder(package)
+    for path in sorted(_below(top, endings)):
+        with open(path, "rb") as file:
+            data = file.read()
+        digest.update(f"{path[len(top) :]}:{len(data)}\n".encode())
+        digest.update(data)
+
+
+def _below(folder: str, endings: tuple[str, ...]) -> Iterator[str]:
+    with os.scandir(folder) as found:
+        for entry in found:
+            if entry.is_dir():
+                if entry.name != "library":  # it has a hash of its own
+                    yield from _below(entry.path, endings)
+            elif entry.name.endswith(endings):
+                yield entry.path
