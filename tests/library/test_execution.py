@@ -1,0 +1,179 @@
+"""Time of operators: against arithmetic, laws that hold everywhere, errors on measured kernels."""
+
+import math
+from pathlib import Path
+from statistics import median, quantiles
+
+import measured
+import numpy as np
+import pytest
+
+import hwdsl
+from hwdsl.evaluator import Module
+
+STUDY = Path(__file__).parents[2] / "library" / "studies" / "kernels.hw"
+HEAD = """edition 2026
+use std.execution
+use std.workload
+use std.sustained
+use vendor.sustained
+use vendor.nvidia
+"""
+
+
+@pytest.fixture(scope="module")
+def study() -> Module:
+    return hwdsl.load(STUDY, compiled=False)
+
+
+def ask(tmp_path: Path, body: str, **given: object) -> dict[str, float]:
+    """The outputs of an evaluator with this body."""
+    path = tmp_path / "ask.hw"
+    path.write_text(f"{HEAD}evaluator ask {{\n{body}\n}}\n", encoding="utf-8")
+    evaluator = hwdsl.load(path, compiled=False).ask
+    result = evaluator(**given)
+    return {o.name: float(result[o.name]) for o in evaluator.spec.outputs}
+
+
+def product_by_hand(m: float, n: float, k: float) -> float:
+    """Microseconds of a product in 16 bits on H100, nothing of which is near."""
+
+    def tiled(rows: int, columns: int) -> float:
+        waves = math.ceil(math.ceil(m / rows) * math.ceil(n / columns) / 132)
+        engine = waves * (2 * rows * columns * k * 132 / (0.81 * 989.4e12) + 1.4e-6)
+        moving = 2 * (m * k + k * n + m * n) / (0.85 * 3.35e12)
+        return (engine**4 + moving**4) ** 0.25
+
+    return 1e6 * (3.3e-6 + min(tiled(*t) for t in ((256, 128), (128, 128), (128, 64), (64, 64))))
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(1, 4096, 4096), (300, 5000, 700), (8192, 8192, 8192)])
+def test_a_product_by_hand(study: Module, m: int, n: int, k: int) -> None:
+    assert study.product(m=m, n=n, k=k).time == pytest.approx(product_by_hand(m, n, k), rel=1e-12)
+
+
+def test_a_prompt_by_hand(study: Module) -> None:
+    """Four prompts on H100; an exponential takes as long as 16 vector operations."""
+    pairs = 4 * 32 * 2048 * (2048 - 2047 / 2 + 290)
+    products = pairs * 512 / (0.68 * 989.4e12)
+    exponentials = pairs * 16 / (0.49 * 66.9e12)
+    size = 4 * 2048 * 128 * 2 * (32 + 16 + 32)
+    moving = size / (0.85 * 3.35e12)
+    ahead = 4 * 2048 * 128 * (32 + 16) * 4 / (0.85 * 3.35e12)
+    expected = 17e-6 + ahead + (math.hypot(products, exponentials) ** 4 + moving**4) ** 0.25
+    time = study.prompt(sequences=4, positions=2048).time
+    assert time == pytest.approx(1e6 * expected, rel=1e-9)
+
+
+def test_a_cache_takes_what_comes_back_soon(tmp_path: Path) -> None:
+    """Half is missed where the distance is the cache; what is not moves at the cache's rate."""
+    body = """param distance : data = 50 MB in 1 MB .. 10 GB
+    let one = [operand(size = 10 MB, distance = distance)]
+    let cold = [operand(size = 10 MB)]
+    output half  = missed(distance, 50 MB)
+    output gain  = moved(cold, 1, H100_SXM_80GB) / moved(one, 1, H100_SXM_80GB)"""
+    assert ask(tmp_path, body) == pytest.approx({"half": 0.5, "gain": 1.5})
+    near, far = ask(tmp_path, body, distance="5 MB"), ask(tmp_path, body, distance="5 GB")
+    assert near == pytest.approx({"half": 0, "gain": 3}, abs=1e-6)
+    assert far == pytest.approx({"half": 1, "gain": 1})
+
+
+def test_power_limits_the_rate(tmp_path: Path) -> None:
+    body = """param tdp : power = 700 W in 1 W .. 10 kW
+    let costly = hopper with { matrix_energy = 1 J / 1e12 FLOP }
+    let on = H100_SXM_80GB with {
+        tdp      = tdp
+        sustains = costly
+    }
+    output rate in TFLOP/s = under_power(on.matrix_rate, on)"""
+    assert ask(tmp_path, body)["rate"] == pytest.approx(700)
+    assert ask(tmp_path, body, tdp="350 W")["rate"] == pytest.approx(350)
+    assert ask(tmp_path, body, tdp="2 kW")["rate"] == pytest.approx(989.4)
+
+
+def test_parts_inherit_from_their_generation(tmp_path: Path) -> None:
+    body = """output part  = H200_SXM_141GB.sustains.matrix_share
+    output grown = GB300_GPU.sustains.matrix_share / blackwell.matrix_share
+    output any   = P100_SXM.sustains.matrix_share"""
+    assert ask(tmp_path, body) == pytest.approx({"part": 0.81, "grown": 1, "any": 0.82})
+
+
+def test_the_host_may_be_behind(tmp_path: Path) -> None:
+    body = """param issue : time = 1 us in 0 us .. 1 ms
+    let norm = normalisation(elements = 1000, width = 10)
+    let list = [elementwise(elements = 1000, repeat = 10), norm]
+    output busy   in us = busy(list, H100_SXM_80GB)
+    output issued in us = issued(list, H100_SXM_80GB, issue)"""
+    fast, slow = ask(tmp_path, body), ask(tmp_path, body, issue="20 us")
+    assert fast["issued"] == fast["busy"]
+    assert slow["issued"] == pytest.approx(11 * 20)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_more_of_anything_never_slows(tmp_path: Path, seed: int) -> None:
+    """Time falls with every rate, and never below operations at the peak and data at full rate."""
+    body = """param m : real = 64 in 1 .. 100000
+    param n : real = 64 in 1 .. 100000
+    param k : real = 64 in 1 .. 100000
+    param faster : real = 1 in 1 .. 2
+    param wider  : real = 1 in 1 .. 2
+    let on = H100_SXM_80GB with {
+        matrix_rate = faster * 494.7 TFLOP/s
+        memory_bandwidth = wider * 1.6 TB/s
+        clock = 1830 MHz
+    }
+    let o = matmul(m = m, n = n, k = k)
+    output time  in us = time_of(o, on)
+    output least in us = max(o.work / on.matrix_rate, o.traffic / on.memory_bandwidth)
+    output more  in us = time_of(matmul(m = m + 100, n = n, k = k), on)"""
+    path = tmp_path / "ask.hw"
+    path.write_text(f"{HEAD}evaluator ask {{\n{body}\n}}\n", encoding="utf-8")
+    evaluator = hwdsl.load(path, compiled=False).ask
+    draw = np.random.default_rng(seed)
+    shape = {d: np.floor(np.exp(draw.uniform(0, 11, 200))) for d in "mnk"}
+    base = evaluator.sweep(zipped=shape)
+    assert (base.column("time") >= base.column("least")).all()
+    assert (base.column("more") >= base.column("time") * (1 - 1e-12)).all()
+    for name in ("faster", "wider"):
+        better = evaluator.sweep(zipped={**shape, name: np.full(200, 1.7)})
+        assert (better.column("time") <= base.column("time")).all()
+
+
+# --- measurements -------------------------------------------------------------------------------
+
+
+def errors(study: Module, name: str, rows: list[measured.Row]) -> tuple[float, float, float]:
+    """Median and 90th percentile of the absolute error, and the yardstick's median, in %."""
+    evaluator = getattr(study, name)
+    given = {c: [r[c] for r in rows] for c in rows[0] if c not in ("case", "measured")}
+    sweep = evaluator.sweep(zipped=given)
+    truth = np.array([float(r["measured"]) for r in rows])
+    ours, flat = (np.abs(sweep.column(c) / truth - 1) for c in ("time", "constant"))
+    return 100 * median(ours), 100 * quantiles(ours, n=10)[8], 100 * median(flat)
+
+
+@pytest.mark.skipif(measured.folder() is None, reason="no HWDSL_REFERENCE_DATA/measured")
+@pytest.mark.parametrize(
+    ("name", "table", "middle", "tail"),
+    [
+        ("product", "gemm", 7.5, 23),
+        ("product_fp8", "fp8", 11.5, 45),
+        ("product", "linear", 5.5, 17),
+        ("prompt", "prefill", 5.5, 15.5),
+        ("query", "decode", 10, 73),
+    ],
+)
+def test_whole_tables(study: Module, name: str, table: str, middle: float, tail: float) -> None:
+    """Errors on the rows that coefficients were fitted to: they guard the form."""
+    rows = {
+        "gemm": lambda: measured.products("bfloat16"),
+        "fp8": lambda: measured.products("fp8"),
+        "linear": measured.linear,
+        "prefill": lambda: measured.attention("prefill"),
+        "decode": lambda: measured.attention("decode"),
+    }[table]()
+    centre, p90, flat = errors(study, name, rows)
+    print(f"{table}, {len(rows)} rows: {centre:.1f} %, p90 {p90:.1f} %, constant {flat:.1f} %")
+    assert centre < middle
+    assert p90 < tail
+    assert centre < flat
