@@ -30,8 +30,8 @@ def read(name: str) -> dict[str, Any]:
 
 
 DATA = read("cases.json")
-LAYERS = read("layers.json")
 CASES = {case["name"]: case for case in DATA.get("cases", [])}
+LAYERS = {name: rows for name, rows in read("layers.json").items() if name in CASES}
 ERRORS = {case["name"]: case for case in DATA.get("expected_errors", [])}
 
 
