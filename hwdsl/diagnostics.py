@@ -10,10 +10,14 @@ from hwdsl.source import Span
 
 
 class Severity(Enum):
-    """How much a diagnostic matters; only an error stops the pipeline."""
+    """How much a diagnostic matters; only an error stops the pipeline.
+
+    A note is no finding: it says which rule was not decided.
+    """
 
     ERROR = "error"
     WARNING = "warning"
+    NOTE = "note"
 
 
 @frozen
@@ -46,9 +50,13 @@ class Diagnostic:
 
 @define
 class Diagnostics:
-    """Collects findings. Stages add to it and go on; callers look at `failed` between stages."""
+    """Collects findings. Stages add to it and go on; callers look at `failed` between stages.
+
+    `undecided` holds a note for each rule that reads a value which nobody knows.
+    """
 
     items: list[Diagnostic] = field(factory=list)
+    undecided: list[Diagnostic] = field(factory=list)
 
     @property
     def failed(self) -> bool:
@@ -59,6 +67,11 @@ class Diagnostics:
         """Add a finding unless the very same one stands already."""
         if diagnostic not in self.items:
             self.items.append(diagnostic)
+
+    def leave(self, note: Diagnostic) -> None:
+        """Note a rule that was not decided, once."""
+        if note not in self.undecided:
+            self.undecided.append(note)
 
     def error(
         self,

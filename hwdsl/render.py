@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from attrs import frozen
 
-from hwdsl.diagnostics import Diagnostic, Label, Severity
+from hwdsl.diagnostics import Diagnostic, Label
 from hwdsl.source import Source, Span
 
 Json = dict[str, object]
@@ -21,6 +21,7 @@ _RESET = "\x1b[0m"
 _COLOURS = {
     "error": "\x1b[1;31m",
     "warning": "\x1b[1;33m",
+    "note": "\x1b[1;36m",
     "place": "\x1b[1;34m",
     "bold": "\x1b[1m",
 }
@@ -34,7 +35,7 @@ class Palette:
     enabled: bool = False
 
     def paint(self, text: str, role: str) -> str:
-        """Return `text` in the colour of `role`: error, warning, place or bold."""
+        """Return `text` in the colour of `role`: error, warning, note, place or bold."""
         return f"{_COLOURS[role]}{text}{_RESET}" if self.enabled and text else text
 
 
@@ -245,7 +246,7 @@ def _result(diagnostic: Diagnostic, rule: int) -> Json:
     result: Json = {
         "ruleId": diagnostic.name,
         "ruleIndex": rule,
-        "level": "error" if diagnostic.severity is Severity.ERROR else "warning",
+        "level": diagnostic.severity.value,
         "message": {"text": message},
     }
     if diagnostic.labels:

@@ -16,6 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     file_argument(parser, many=True)
     parser.add_argument("--format", choices=["text", "json", "sarif"], default="text")
     parser.add_argument("--warnings", action="store_true", help="fail on warnings too")
+    parser.add_argument(
+        "--undecided", action="store_true", help="show rules that need a number nobody knows"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -38,13 +41,16 @@ def run(options: argparse.Namespace) -> int:
             questions += len(driver.evaluators(checked))
         for item in found.items:
             diagnostics.add(item)
+        for note in found.undecided:
+            diagnostics.leave(note)
     if options.format == "json":
-        sys.stdout.write(render_json(diagnostics.items))
+        sys.stdout.write(render_json([*diagnostics.items, *diagnostics.undecided]))
     elif options.format == "sarif":
         sys.stdout.write(render_sarif(diagnostics.items, CATALOG, hwdsl.__version__))
     else:
-        if diagnostics.items:
-            print(render_text(diagnostics.items, palette_for(sys.stdout)))
+        shown = [*diagnostics.items, *(diagnostics.undecided if options.undecided else ())]
+        if shown:
+            print(render_text(shown, palette_for(sys.stdout)))
         counts = [_count(len(options.files), "file"), _count(definitions, "definition"),
                   _count(questions, "evaluator")]  # fmt: skip
         print(f"{', '.join(counts)}: {_verdict(diagnostics)}")
@@ -59,7 +65,11 @@ def _verdict(diagnostics: "Diagnostics") -> str:
     errors = sum(d.severity is Severity.ERROR for d in diagnostics.items)
     warnings = len(diagnostics.items) - errors
     found = [_count(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
-    return ", ".join(found) or "no errors, no warnings"
+    verdict = ", ".join(found) or "no errors, no warnings"
+    left = len(diagnostics.undecided)
+    if left:
+        verdict += f"; {_count(left, 'rule')} not decided for want of numbers"
+    return verdict
 
 
 def _count(number: int, word: str) -> str:

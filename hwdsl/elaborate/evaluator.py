@@ -337,9 +337,7 @@ def decide(
     """
     groups: dict[str, list[Effect]] = {}
     for effect in effects:
-        if effect.holds.known is not None:
-            if effect.holds.known != 1.0:
-                diagnostics.add(broken(m, effect))
+        if settle(m, effect, diagnostics):
             continue
         short = effect.rule.rsplit(".", 1)[-1]
         groups.setdefault(f"{effect.path}.{short}" if effect.path else short, []).append(effect)
@@ -348,14 +346,32 @@ def decide(
     ]
 
 
+def settle(m: Machine, effect: Effect, diagnostics: Diagnostics) -> bool:
+    """Report a rule that is known to be broken, or cannot be decided; False if params decide it."""
+    if effect.unknown:
+        diagnostics.leave(undecided(effect))
+    elif effect.holds.known == 0.0:
+        diagnostics.add(broken(m, effect))
+    return bool(effect.unknown) or effect.holds.known is not None
+
+
 def broken(m: Machine, effect: Effect) -> Diagnostic:
     """The diagnostic of a rule known to be broken."""
     text = messages.render(m, effect.text, messages.known_only)
     help = None if effect.help is None else messages.render(m, effect.help, messages.known_only)
-    labels = [Label(effect.span, f"rule of `{effect.owner}`" if effect.owner else "")]
-    if effect.place is not None:
-        labels.insert(0, Label(effect.place, effect.owner))
-    return Diagnostic(effect.rule, effect.severity, text, tuple(labels), help)
+    return Diagnostic(effect.rule, effect.severity, text, _labels(effect), help)
+
+
+def undecided(effect: Effect) -> Diagnostic:
+    """The note on a rule that reads a value which nobody knows."""
+    text = f"not decided: {effect.unknown}"
+    return Diagnostic(effect.rule, Severity.NOTE, text, _labels(effect))
+
+
+def _labels(effect: Effect) -> tuple[Label, ...]:
+    """Where a rule is asked of a component, and where it is written."""
+    rule = Label(effect.span, f"rule of `{effect.owner}`" if effect.owner else "")
+    return (rule,) if effect.place is None else (Label(effect.place, effect.owner), rule)
 
 
 def _rule_info(m: Machine, name: str, group: Sequence[Effect]) -> RuleInfo:

@@ -68,7 +68,8 @@ def layers_of_kind(m: Machine, kind: KindInfo) -> tuple[Layer, ...]:
     """The layers of a kind's own text and that of its bases, the most derived first."""
     found = m.kind_layers.get(kind)
     if found is None:
-        m.ensure(kind)
+        for each in kind.lineage():
+            m.ensure(each)
         found = tuple(
             Layer(block_of(m, k.decl, k.decl.members), Env(k.scope), own=True, kind=k)
             for k in kind.lineage()
@@ -286,7 +287,12 @@ def member(m: Machine, of: Component, name: str, span: Span) -> Value:
     cell = of.cells.get(name)
     if cell is None:
         cell = of.cells[name] = Cell(f"{of.path}.{name}", span, lambda: _compute(m, of, name, span))
-    return m.read(cell)
+    try:
+        return m.read(cell)
+    except UnknownValue as failure:
+        if failure.member != cell.label:
+            raise
+        raise failure.read_at(span) from None
 
 
 def _compute(m: Machine, of: Component, name: str, span: Span) -> Value:
@@ -350,13 +356,15 @@ def missing(of: Component, name: str, span: Span) -> MissingValue:
 def _unknown(of: Component, name: str, node: ast.Unknown, span: Span) -> UnknownValue:
     """The failure of reading a field whose value nobody knows."""
     root, *steps = [*of.path.split("."), name]
-    return UnknownValue(
+    failure = UnknownValue(
         "unknown-value",
         f"`{of.path}.{name}` is not known: {node.reason}",
         span,
         f"give it a value: `{root} with {{ {'.'.join(steps)} = … }}`",
         [(node.span, "unknown, as this says"), (of.span, f"this is `{of.path}`")],
     )
+    failure.member = f"{of.path}.{name}"
+    return failure
 
 
 def _merged_member(m: Machine, of: Merged, name: str, span: Span) -> Value:

@@ -61,7 +61,7 @@ class Walk:
             return
         waivers = (*waivers, *_waivers_of(of))
         for owner, rule, env in own_rules(self.machine, of):
-            self._rule(owner, rule, env, of, path, waivers, mask)
+            self._add(self._stated(owner, rule, env, of, path, waivers), waivers, mask)
         for name in ("count", *member_names(self.machine, of)):
             self._member(of, name, path, waivers, mask)
 
@@ -92,11 +92,15 @@ class Walk:
             if rule in done:
                 continue
             assert kind.scope is not None
+            env = Env(kind.scope, None, (of,))
             try:
-                self._rule(kind.name, rule, Env(kind.scope, None, (of,)), of, path, waivers, mask)
-                alike.append(rule)
+                effects = self._stated(kind.name, rule, env, of, path, waivers)
             except UnequalLengths:
                 continue  # Left to the alternatives, one by one.
+            if any(e.unknown for e in effects):
+                continue  # Some alternatives may know what others do not.
+            self._add(effects, waivers, mask)
+            alike.append(rule)
         for i, alternative in enumerate(of.alternatives):
             inner = Walk(m, [], set(self.visited), self.kept)
             inner.alternative(alternative, path, waivers, alike, [*known, *names])
@@ -122,29 +126,22 @@ class Walk:
         waivers = (*waivers, *_waivers_of(of))
         for owner, rule, env in own_rules(self.machine, of):
             if rule not in done:
-                self._rule(owner, rule, env, of, path, waivers, None)
+                self._add(self._stated(owner, rule, env, of, path, waivers), waivers, None)
         for name in ("count", *member_names(self.machine, of)):
             if name not in names:
                 self._member(of, name, path, waivers, None)
 
-    def _rule(
-        self,
-        owner: str,
-        rule: ast.Rule,
-        env: Env,
-        of: Component,
-        path: str,
-        waivers: Waivers,
-        mask: Ref | None,
-    ) -> None:
+    def _stated(
+        self, owner: str, rule: ast.Rule, env: Env, of: Component, path: str, waivers: Waivers
+    ) -> list[Effect]:
+        """A rule of a component, placed where that is written; nothing if it is waived."""
         name = f"{owner}.{rule.name.name}"
         if waived(waivers, name, f"{path}.{rule.name.name}"):
-            return
+            return []
         effects = state_rule(self.machine, name, rule, env, path)
-        placed = [
+        return [
             e if e.place is not None else evolve(e, place=of.span, owner=of.path) for e in effects
         ]
-        self._add(placed, waivers, mask)
 
     def _add(self, effects: Sequence[Effect], waivers: Waivers, mask: Ref | None) -> None:
         for effect in effects:
@@ -154,8 +151,17 @@ class Walk:
 
 
 def state_rule(m: Machine, name: str, rule: ast.Rule, env: Env, path: str) -> list[Effect]:
-    """A written rule as an effect, after those its condition states itself."""
-    holds, implied = m.collect(lambda: m.number(rule.condition, env))
+    """A written rule as an effect, after those its condition states itself.
+
+    A rule that reads what nobody knows is not decided: it holds, and says what is not known.
+    """
+    depth, unknown = m.depth, ""
+    try:
+        holds, implied = m.collect(lambda: m.number(rule.condition, env))
+    except UnknownValue as failure:
+        m.depth = depth
+        holds, implied = m.truth(True), []
+        unknown = failure.diagnostic.message
     template = rule.message or ast.Template(
         rule.span, (f"`{' '.join(rule.condition.span.text.split())}` does not hold",)
     )
@@ -167,6 +173,7 @@ def state_rule(m: Machine, name: str, rule: ast.Rule, env: Env, path: str) -> li
         rule.condition.span,
         MessageText(template, env),
         None if rule.help is None else MessageText(rule.help, env),
+        unknown=unknown,
     )
     return [*implied, effect]
 

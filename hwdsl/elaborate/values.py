@@ -46,7 +46,15 @@ class MissingValue(Failure):
 
 
 class UnknownValue(Failure):
-    """A field whose value is `unknown` is read."""
+    """A field whose value is `unknown` is read. `member` is its path."""
+
+    member = ""
+
+    def read_at(self, span: Span) -> UnknownValue:
+        """The same failure of a reading elsewhere: the first one may only have asked `known`."""
+        found = self.diagnostic
+        others = [(label.span, label.text) for label in found.labels[1:]]
+        return UnknownValue(found.name, found.message, span, found.help, others)
 
     def chosen_by(self, params: Sequence[str]) -> UnknownValue:
         """The same failure, of a component that is an alternative of a choice."""
@@ -143,6 +151,7 @@ class Effect:
     `rule` names it (`die.reticle`), `path` says how its record is reached, `owner` what that is
     called where it is written, at `place`. `text` makes the message. Of a claim, `result` is the
     evaluator's result that was read, and the rule that it is feasible or that it was asked.
+    `unknown` says of which value nobody knows, so that the rule is not decided; it then `holds`.
     """
 
     rule: str
@@ -155,6 +164,7 @@ class Effect:
     place: Span | None = None
     owner: str = ""
     result: ResultValue | None = None
+    unknown: str = ""
 
 
 @frozen(eq=False)

@@ -1,4 +1,7 @@
-"""Fields nobody knows: silent until read, an error with the reason then, `known` asks first."""
+"""Fields nobody knows: silent until read, an error with the reason then, `known` asks first.
+
+A rule that reads one is not decided.
+"""
 
 from __future__ import annotations
 
@@ -154,10 +157,67 @@ def rules_said(rule: str) -> list[tuple[str, str]]:
     return [(d.name, d.message) for d in diagnostics.items]
 
 
-def test_a_rule_that_reads_it_must_ask_first() -> None:
-    said = ("unknown-value", "`r.weight` is not known: not on the data sheet")
-    assert rules_said("require light: weight < limit") == [said]
-    assert rules_said("require light: not known(weight) or weight < limit") == []
+def left_open(text: str) -> list[tuple[str, str, str]]:
+    """The rules of components that are not decided."""
+    diagnostics = Diagnostics()
+    check_rules(checked(text), diagnostics)
+    assert not diagnostics.items
+    return [(d.severity.value, d.name, d.message) for d in diagnostics.undecided]
+
+
+def test_a_rule_that_reads_it_is_not_decided() -> None:
+    assert left_open(RULES.replace("RULE", "require light: weight < limit")) == [
+        ("note", "rack.light", "not decided: `r.weight` is not known: not on the data sheet")
+    ]
+    # What is known may decide it, and the reader may ask first.
+    assert left_open(RULES.replace("RULE", "require light: limit > 0 kg or weight < limit")) == []
+    guarded = "require light: not known(weight) or weight < limit"
+    assert left_open(RULES.replace("RULE", guarded)) == []
+    waived = RULES.replace("RULE", 'require light: weight < limit\nallow rack.light "none"')
+    assert left_open(waived) == []
+
+
+def test_a_rule_of_a_question_may_stay_open_too() -> None:
+    text = RULES.replace("RULE", "require light: weight < limit") + (
+        "evaluator e { param l : mass = 5 kg in 1 kg .. 9 kg\n"
+        "require own: l < r.weight\n"
+        "let x = r with { limit = l }\nlet y = x with { weight = 7 kg }\n"
+        "output o in kg = x.limit + y.limit }"
+    )
+    e, diagnostics = elaborated(text)
+    assert list(broken(text)) == ["y.light"]  # the one that can be decided
+    assert [r.name for r in e.rules] == ["y.light"]
+    assert {d.name for d in diagnostics.undecided} == {"rack.light", "e.own"}
+
+
+def test_a_rule_is_decided_for_the_alternatives_that_know() -> None:
+    text = RULES.replace("RULE", "require light: weight < limit") + (
+        "rack s { weight = 3000 kg }\n"
+        "evaluator e { choice c : rack in [r, s] = r\noutput o in kg = c.limit\nlet d = c }"
+    )
+    assert left_open_in(text) == ["rack.light"]
+    assert broken(text, c=0) == {}
+    assert list(broken(text, c=1)) == ["d.light"]
+
+
+def left_open_in(text: str) -> list[str]:
+    _, diagnostics = elaborated(text)
+    return [d.name for d in diagnostics.undecided]
+
+
+def test_the_reading_is_shown_and_not_the_asking() -> None:
+    text = KINDS + (
+        "evaluator e { let a = if known(fast.price) then 1 else 2\n"
+        "output o = a\noutput p in USD = fast.price }"
+    )
+    _, diagnostics = elaborated(text)
+    (found,) = diagnostics.items
+    assert found.span is not None
+    assert text[text.index("p in USD") :].startswith("p in USD = fast.price")
+    assert found.span.start > text.index("output p")
+
+
+def test_a_message_shows_what_is_not_known() -> None:
     assert rules_said('require light: limit < 1 kg else "{name}: {weight in kg} of {limit}"') == [
         ("rack.light", "r: unknown of 1,000 kg")
     ]
