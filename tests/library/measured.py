@@ -98,3 +98,74 @@ def write(path: Path, rows: list[Row], note: str = "") -> None:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(head)
         table.writerows(list(row.values()) for row in rows)
+
+
+OLD = {
+    "P100-PCIe-16GB": "P100_PCIe",
+    "T4": "T4",
+    "TitanX-Maxwell": "Titan_X_Maxwell",
+    "TitanX-Pascal": "Titan_X_Pascal",
+    "GTX1080Ti": "GTX_1080_Ti",
+    "VegaFE": "Vega_FE",
+}
+GATES = {"Vanilla": "1", "GRU": "3", "LSTM": "4"}
+
+
+def _old(name: str, precision: str) -> list[Row]:
+    return [r for r in read(name) if r["device"] in OLD and r["precision"].startswith(precision)]
+
+
+def _ms(cell: str) -> str:
+    return str(float(cell) * 1000)
+
+
+def deepbench_products(precision: str) -> list[Row]:
+    """Products of deepbench_gemm in `fp32`, or in `fp16` on T4."""
+    return [
+        {"case": r["row_id"], "machine": OLD[r["device"]]}
+        | {d: r[d] for d in "mnk"}
+        | {"measured": _ms(r["meas_time_ms"])}
+        for r in _old("deepbench_gemm", precision)
+    ]
+
+
+def _windows(size: str, kernel: str, pad: str, stride: str) -> str:
+    return str((int(size) + 2 * int(pad) - int(kernel)) // int(stride) + 1)
+
+
+def deepbench_convolutions() -> list[Row]:
+    """Convolutions forward of deepbench_conv in 32 bits, with equal steps both ways."""
+    return [
+        {
+            "case": r["row_id"],
+            "machine": OLD[r["device"]],
+            "images": r["batch"],
+            "channels": r["c_in"],
+            "filters": r["k_out"],
+            "height": _windows(r["h"], r["filter_h"], r["pad_h"], r["stride_h"]),
+            "width": _windows(r["w"], r["filter_w"], r["pad_w"], r["stride_w"]),
+            "kernel": r["filter_h"],
+            "across": r["filter_w"],
+            "stride": r["stride_h"],
+            "measured": _ms(r["meas_fwd_ms"]),
+        }
+        for r in _old("deepbench_conv", "fp32")
+        if r["stride_h"] == r["stride_w"] != "" and r["meas_fwd_ms"]
+    ]
+
+
+def deepbench_steps() -> list[Row]:
+    """Recurrent layers forward of deepbench_rnn in 32 bits."""
+    return [
+        {
+            "case": r["row_id"],
+            "machine": OLD[r["device"]],
+            "sequences": r["batch"],
+            "steps": r["timesteps"],
+            "hidden": r["hidden"],
+            "gates": GATES[r["rnn_type"]],
+            "measured": _ms(r["meas_fwd_ms"]),
+        }
+        for r in _old("deepbench_rnn", "fp32")
+        if r["meas_fwd_ms"]
+    ]

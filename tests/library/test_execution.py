@@ -177,3 +177,29 @@ def test_whole_tables(study: Module, name: str, table: str, middle: float, tail:
     assert centre < middle
     assert p90 < tail
     assert centre < flat
+
+
+@pytest.mark.skipif(measured.folder() is None, reason="no HWDSL_REFERENCE_DATA/measured")
+@pytest.mark.parametrize(
+    ("name", "middle", "tail"),
+    [
+        ("product", 22.5, 72),
+        ("product_half", 8.5, 23),
+        ("convolved", 35, 85),
+        ("recurring", 27.5, 66),
+    ],
+)
+def test_machines_of_which_nothing_was_fitted(name: str, middle: float, tail: float) -> None:
+    """DeepBench: convolutions miss more than the yardstick's median, and say so here."""
+    rows = {
+        "product": lambda: measured.deepbench_products("fp32"),
+        "product_half": lambda: measured.deepbench_products("fp16"),
+        "convolved": measured.deepbench_convolutions,
+        "recurring": measured.deepbench_steps,
+    }[name]()
+    old = hwdsl.load(STUDY.with_name("deepbench.hw"), compiled=False)
+    centre, p90, flat = errors(old, name, rows)
+    print(f"{name}, {len(rows)} rows: {centre:.1f} %, p90 {p90:.1f} %, constant {flat:.1f} %")
+    assert centre < middle
+    assert p90 < tail
+    assert centre < flat or name == "convolved"
