@@ -28,6 +28,7 @@ CATALOG: Mapping[str, str] = {
     "import-cycle": "modules use each other in a circle",
     "index-out-of-range": "a list has no element of that number",
     "int-from-real": "an int is wanted and a real is given",
+    "int-too-large": "an int is not below 2^53",
     "kind-cycle": "kinds extend each other in a circle",
     "let-amended": "a derived value is set",
     "missing-argument": "something that must be given is left out",

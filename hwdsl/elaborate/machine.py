@@ -38,6 +38,7 @@ T = TypeVar("T")
 MAX_DEPTH = 4_000
 MAX_OPS = 1_000_000
 MAX_ITEMS = 100_000
+MOST_INT = 2.0**53
 MAX_STEPS = 1_000_000
 MAX_RECORDS = 20_000
 _STACK = 256 * 1024 * 1024
@@ -199,6 +200,13 @@ class Machine:
         if ref.region is self.builder.root and ref.index not in self.origins:
             span = node if isinstance(node, Span) else node.span
             self.origins[ref.index] = Origin(span, self.path)
+        if ref.type == INT and ref.known is not None and MOST_INT <= abs(ref.known) < math.inf:
+            raise Failure(
+                "int-too-large",
+                "this int is not below 2^53 (about 9e15), where ints are exact",
+                node if isinstance(node, Span) else node.span,
+                "calculate with a real: write `1.0 *` before it",
+            )
         if ref.index > MAX_OPS:
             raise Failure(
                 "too-large",

@@ -41,6 +41,9 @@ from hwdsl.source import Span
 from hwdsl.syntax import ast
 from hwdsl.units import Unit
 
+MOST_INT = 2**53
+"""Ints are kept in float64, which holds all of them below."""
+
 Handler = Callable[[State, Env, Any, Type | None], Type]
 MAX_DEPTH = 2_500
 """How many expressions within expressions are followed, through the definitions they need."""
@@ -147,6 +150,14 @@ def _number(state: State, env: Env, node: ast.Number, expected: Type | None) -> 
     if (node.span.source.name, node.span.start) in state.misread:
         return POISON
     literal_fits(state, node.text, None, node.span)
+    value = exact(node.text)
+    if node.is_int and value is not None and value >= MOST_INT:
+        return state.error(
+            "int-too-large",
+            f"`{node.text}` is not below 2^53 (about 9e15), where ints are exact",
+            node.span,
+            help=f"write it as a real: `{node.text}.0`",
+        )
     return INT if node.is_int else REAL
 
 

@@ -19,6 +19,11 @@ RULED = "kind d { require r: 2 > 1 }\nd x { }\n"
         ("let a = max([1][-1], 2)", "index-out-of-range"),
         ("fn f(x: real) -> real = [1.0, 2.0][2] * x", "index-out-of-range"),
         ("kind m { x : real = 1, let y = [1, 2][5] * x }", "index-out-of-range"),
+        ("let a = 9007199254740993", "int-too-large"),
+        ("let a = -9_007_199_254_740_993", "int-too-large"),
+        ("let a = prod(k for k in 1 .. 30)", "int-too-large"),
+        ("let a = 9007199254740991 + 1", "int-too-large"),
+        ("let a = floor(1e20)", "int-too-large"),
         ("type T = U\ntype U = T", "type-cycle"),
         ("type T = 1 / T", "type-cycle"),
         ("unit a = 2 b\ntype T = [U]\ntype U = length / T\nunit b = 1 m", "type-cycle"),
@@ -79,3 +84,8 @@ def test_a_ref_points_at_a_part(value: str) -> None:
     pack p {{ node a, wire w {{ to = {} }} }}"""
     assert [name for name, _ in found(text.format(value))] == ["type-mismatch"]
     assert found(text.format("a")) == []
+
+
+def test_reals_are_not_held_to_ints() -> None:
+    text = "let a = 9007199254740991, let b = 1e300, let c = prod(1.0 * k for k in 1 .. 30)"
+    assert found(text.replace(", ", "\n")) == []

@@ -369,7 +369,7 @@ def test_one_error_does_not_hide_another() -> None:
     evaluator e {
         param n : int = 3 in 1 .. 9
         output a : int = len([k for k in 1 .. n])
-        output b : int = [1, 2][7]
+        output b : int = [k for k in 1 .. 2][7]
     }"""
     assert [n for n, _ in failures(text)] == ["not-known", "index-out-of-range"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from .helper import failures, found
 
-LIMIT = 12.0  # seconds; a machine that does other things is slower, what is refused took minutes
+LIMIT = 10.0  # seconds of the processor; what is refused took minutes
 
 
 def doubling(levels: int) -> str:
@@ -25,13 +25,13 @@ def doubling(levels: int) -> str:
     ],
 )
 def test_parts_that_double_at_each_level(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     names = {name for name, _ in found(text)} or {
         name for name, _ in failures(f"{text}\nevaluator e {{ output y : real = top }}")
     }
     assert names <= {"too-large", "missing-field"}
     assert names
-    assert time.perf_counter() - start < LIMIT
+    assert time.process_time() - start < LIMIT
 
 
 CUBES = [
@@ -44,15 +44,15 @@ CUBES = [
 
 @pytest.mark.parametrize("value", CUBES)
 def test_comprehensions_of_a_thousand_cubed(value: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     text = f"evaluator e {{ param x : real = 1\n output y : real = {value} }}"
     assert [name for name, _ in failures(text)] == ["too-large"]
-    assert time.perf_counter() - start < LIMIT
+    assert time.process_time() - start < LIMIT
 
 
 def test_long_chains_are_checked_in_seconds() -> None:
     kinds = "\n".join(f"kind k{i + 1} : k{i} {{ y{i} : real = 1 }}" for i in range(1500))
     parts = "\n".join(f"m c{i + 1} : c{i} {{ x = {i} }}" for i in range(1000))
-    start = time.perf_counter()
+    start = time.process_time()
     assert found(f"kind k0 {{ }}\n{kinds}\nkind m {{ x : real = 1 }}\nm c0 {{ }}\n{parts}") == []
-    assert time.perf_counter() - start < LIMIT
+    assert time.process_time() - start < LIMIT
