@@ -18,7 +18,13 @@ from hwdsl.syntax import format_module
 
 ROOT = Path(__file__).parents[2]
 SETUP = ("python3.11 -m venv", ".venv/bin/pip install")
-PAGES = ["README.md", "docs/tutorial.md", "docs/language.md", "docs/packages.md"]
+PAGES = [
+    "README.md",
+    "docs/tutorial.md",
+    "docs/language.md",
+    "docs/packages.md",
+    "docs/workloads.md",
+]
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
