@@ -1,0 +1,62 @@
+"""Laws of serving, and the table of published throughput."""
+
+import csv
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import pytest
+
+import hwdsl
+from hwdsl.evaluator import Evaluator
+
+STUDY = Path(__file__).parents[2] / "library" / "studies" / "serving.hw"
+
+
+@pytest.fixture(scope="module")
+def serving() -> Evaluator:
+    return hwdsl.load(STUDY).serving
+
+
+def test_longer_prompts_leave_room_for_fewer(serving: Evaluator) -> None:
+    batches = [serving(prompt=n).batch for n in (128, 1024, 8192, 65536)]
+    assert all(later <= before for before, later in pairwise(batches))
+
+
+def test_longer_prompts_cost_throughput(serving: Evaluator) -> None:
+    rates = [serving(prompt=n).throughput for n in (128, 512, 2048, 8192, 32768)]
+    assert all(later < before for before, later in pairwise(rates))
+
+
+def test_energy_and_cost_are_those_of_the_accelerators(serving: Evaluator) -> None:
+    answer = serving(tensor=4, price=2)
+    assert answer.energy * answer.throughput == pytest.approx(4 * 700)
+    assert answer.cost * 1e-6 * answer.throughput * 3600 == pytest.approx(4 * 2)
+
+
+def test_load_only_lengthens_times(serving: Evaluator) -> None:
+    capacity = serving().throughput / 2048
+    before = serving(arrivals=0.01 * capacity)
+    for load in (0.1, 0.3, 0.6, 0.9):
+        after = serving(arrivals=load * capacity)
+        assert after.gap >= before.gap * (1 - 1e-9)
+        assert after.first >= before.first * (1 - 1e-9)
+        assert after.first_95 >= before.first_95 * (1 - 1e-9)
+        before = after
+    assert before.gap <= serving().step * (1 + 1e-6)
+
+
+def test_published_throughput_is_met(serving: Evaluator) -> None:
+    """Median and 90th percentile of the error; the roofline must do worse on both."""
+    lines = STUDY.with_suffix(".csv").read_text(encoding="utf-8").splitlines()
+    errors, naive = [], []
+    for row in csv.DictReader(line for line in lines if not line.startswith("#")):
+        measured = float(row.pop("measured [token/s]"))
+        del row["case"]
+        words = {name: row.pop(name) for name in ("part", "format", "kept")}
+        answer = serving(**words, **{name: int(cell) for name, cell in row.items()})
+        errors.append(abs(answer.throughput / measured - 1))
+        naive.append(abs(answer.roofline / measured - 1))
+    assert median(errors) <= 0.10 < median(naive)
+    assert np.quantile(errors, 0.9) <= 0.30 < np.quantile(naive, 0.9)
