@@ -6,7 +6,7 @@ Input: a loaded module and what a `table` declaration says (or the command line)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -32,11 +32,12 @@ class Request:
     output: str
     baseline: str | None = None
     label: str | None = None
+    group: str | None = None
 
 
 @frozen(eq=False)
 class Errors:
-    """Relative errors of predictions, and their summary in shares of the measured value."""
+    """Errors of predictions, and their summary: in shares of the measured value, or in a unit."""
 
     relative: Floats
 
@@ -55,6 +56,11 @@ class Errors:
         """90th percentile of the absolute errors, between neighbours by linear interpolation."""
         return float(np.quantile(np.abs(self.relative), 0.9))
 
+    @property
+    def bias(self) -> float:
+        """Mean of the errors with their signs: above 0 where predictions are too high."""
+        return float(np.mean(self.relative))
+
 
 @frozen(eq=False)
 class Comparison:
@@ -66,6 +72,7 @@ class Comparison:
     measured: Floats
     predicted: Floats
     baseline: Floats | None
+    groups: tuple[str, ...]
     broken: Mapping[str, int]
     compiled: bool
     interpreter_differs: int
@@ -77,6 +84,14 @@ class Comparison:
     def errors(self) -> Errors:
         """The errors of the output."""
         return Errors(self.predicted / self.measured - 1)
+
+    def by_group(self) -> dict[str, Errors]:
+        """The errors of each group, in the order of the table; none without groups."""
+        relative = self.errors.relative
+        return {
+            name: Errors(relative[[cell == name for cell in self.groups]])
+            for name in dict.fromkeys(self.groups)
+        }
 
     @property
     def baseline_errors(self) -> Errors | None:
@@ -123,6 +138,7 @@ def _request(folder: Path, item: ast.Display, settings: dict[str, str]) -> Reque
         settings["output"],
         settings.get("baseline"),
         settings.get("label"),
+        settings.get("group"),
     )
 
 
@@ -132,9 +148,9 @@ def compare(module: Module, request: Request) -> Comparison:
         raise ValueError(f"{module.path} has no evaluator {request.evaluator}")
     evaluator = module.evaluators[request.evaluator]
     names = [request.output] + ([request.baseline] if request.baseline else [])
-    outputs = [_output(evaluator, name) for name in names]
+    outputs = [output_of(evaluator, name) for name in names]
     table = read_table(request.data)
-    given = _inputs(evaluator, table, request)
+    given = inputs(evaluator, table, {request.measured})
     sweep = evaluator.sweep(zipped=given)
     other = evaluator.interpreted().sweep(zipped=given)
     labels = tuple(str(i) for i in range(1, table.rows + 1))
@@ -142,9 +158,10 @@ def compare(module: Module, request: Request) -> Comparison:
         request,
         outputs[0].scale.unit,
         table.column(request.label).cells if request.label else labels,
-        _numbers(evaluator, request, table.column(request.measured)),
+        _in_unit(outputs[0], numbers(evaluator, table, request.measured, request.output)),
         sweep.column(request.output),
         sweep.column(request.baseline) if request.baseline else None,
+        groups(table, request.group) if request.group else (),
         sweep.violations,
         evaluator.compiled,
         _differences(sweep, {o.name: other.column(o.name) for o in evaluator.spec.outputs}),
@@ -153,7 +170,8 @@ def compare(module: Module, request: Request) -> Comparison:
     )
 
 
-def _output(evaluator: Evaluator, name: str) -> Output:
+def output_of(evaluator: Evaluator, name: str) -> Output:
+    """An output by name; ValueError names those there are."""
     for output in evaluator.spec.outputs:
         if output.name == name:
             return output
@@ -161,11 +179,16 @@ def _output(evaluator: Evaluator, name: str) -> Output:
     raise ValueError(f"{evaluator.name} has no output {name}; it has {known}")
 
 
-def _inputs(evaluator: Evaluator, table: Measured, request: Request) -> dict[str, list[str]]:
-    """The columns that are params, as texts with their units."""
+def groups(table: Measured, column: str) -> tuple[str, ...]:
+    """The group of each row: the cell of a column."""
+    return table.column(column).cells
+
+
+def inputs(evaluator: Evaluator, table: Measured, but: Collection[str]) -> dict[str, list[str]]:
+    """The columns that are params, as texts with their units, but those in `but`."""
     given: dict[str, list[str]] = {}
     for param in evaluator.spec.params:
-        if param.name not in table.columns or param.name == request.measured:
+        if param.name not in table.columns or param.name in but:
             continue
         column = table.columns[param.name]
         if not all(column.cells):
@@ -181,14 +204,18 @@ def _with_unit(column: Column) -> list[str]:
     return [f"{cell} {column.unit}" if column.unit else cell for cell in column.cells]
 
 
-def _numbers(evaluator: Evaluator, request: Request, column: Column) -> Floats:
-    """The measured column in the unit of the output."""
-    info = next(o for o in evaluator.elaboration.outputs if o.name == request.output)
+def numbers(evaluator: Evaluator, table: Measured, column: str, output: str) -> Floats:
+    """A measured column in base units; cells without a unit are in that of the output."""
+    info = next(o for o in evaluator.elaboration.outputs if o.name == output.partition(".")[0])
     try:
-        cells = [values.quantity(c, info.unit, evaluator.units) for c in _with_unit(column)]
+        cells = _with_unit(table.column(column))
+        return np.array([values.quantity(c, info.unit, evaluator.units) for c in cells])
     except ValueError as error:
-        raise ValueError(f"column {request.measured} of {request.data}: {error}") from None
-    return np.array([info.unit.from_base(cell) for cell in cells])
+        raise ValueError(f"column {column} of {table.path}: {error}") from None
+
+
+def _in_unit(output: Output, base: Floats) -> Floats:
+    return np.asarray(output.scale.from_base(base))
 
 
 def _by_rows(

@@ -102,23 +102,34 @@ def evaluators(checked: Checked) -> dict[str, EvaluatorInfo]:
 
 
 def elaborate(
-    checked: Checked, diagnostics: Diagnostics, only: str | None = None
+    checked: Checked,
+    diagnostics: Diagnostics,
+    only: str | None = None,
+    free: Collection[str] = (),
 ) -> dict[str, Elaboration]:
-    """Elaborate the evaluators of a checked file, or the one named `only`."""
+    """Elaborate the evaluators of a checked file, or the one named `only`.
+
+    Coefficients named in `free` become params.
+    """
     from hwdsl.elaborate import elaborate
 
     return {
-        name: elaborate(checked, info, diagnostics)
+        name: elaborate(checked, info, diagnostics, free=free)
         for name, info in evaluators(checked).items()
         if only is None or name == only
     }
 
 
-def lower(checked: Checked, diagnostics: Diagnostics, only: str | None = None) -> Program:
-    """Elaborate and optimise the evaluators of a checked file, or the one named `only`."""
+def lower(
+    checked: Checked,
+    diagnostics: Diagnostics,
+    only: str | None = None,
+    free: Collection[str] = (),
+) -> Program:
+    """Elaborate (with coefficients in `free` as params) and optimise, all evaluators or `only`."""
     from hwdsl.codegen.passes import optimise
 
-    elaborations = elaborate(checked, diagnostics, only)
+    elaborations = elaborate(checked, diagnostics, only, free)
     graphs: dict[str, Graph] = {}
     if not diagnostics.failed:
         graphs = {name: optimise(e.graph) for name, e in elaborations.items()}

@@ -1,18 +1,21 @@
 """Figures as SVG: a line or bars for each output and each value of the param they are drawn by.
 
-Input: a `Display` of the form `figure`. Output: SVG text, the same for the same numbers. Needs
-matplotlib, which is imported when the first figure is drawn.
+Input: a `Display` of the form `figure`, or a `Comparison` with measurements. Output: SVG text, the
+same for the same numbers. Needs matplotlib, which is imported when the first figure is drawn.
 """
 
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hwdsl.codegen.runtime import Floats, Output, Param
+from hwdsl.compare import Comparison
 from hwdsl.displays import WIDE, Display
 
 SIZE = (7.2, 4.2)
@@ -21,12 +24,24 @@ SIZE = (7.2, 4.2)
 
 def svg(display: Display) -> str:
     """The figure as SVG text. Raises ModuleNotFoundError, with the remedy, without matplotlib."""
+    return _svg(display.name, partial(draw, display))
+
+
+def compared(comparison: Comparison) -> str:
+    """Predictions over measurements as SVG text, a colour for each group; on the line they agree.
+
+    Raises ModuleNotFoundError, with the remedy, without matplotlib.
+    """
+    return _svg(comparison.request.title, partial(draw_compared, comparison))
+
+
+def _svg(name: str, fill: Callable[[Any], None]) -> str:
     matplotlib, figures = _matplotlib()
-    style = {"svg.hashsalt": display.name, "svg.fonttype": "none", "font.size": 10,
+    style = {"svg.hashsalt": name, "svg.fonttype": "none", "font.size": 10,
              "font.family": "sans-serif"}  # fmt: skip
     with matplotlib.rc_context(style):
         figure = figures.Figure(figsize=SIZE, layout="constrained")
-        draw(display, figure.add_subplot())
+        fill(figure.add_subplot())
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
@@ -68,10 +83,33 @@ def draw(display: Display, axes: Any) -> None:
             _logarithmic(axes.set_xscale, axes.xaxis)
         if _is_wide(np.concatenate(shown)):
             _logarithmic(axes.set_yscale, axes.yaxis)
+    _finish(axes, legend=count > 1)
+
+
+def draw_compared(comparison: Comparison, axes: Any) -> None:
+    """Draw a comparison on a matplotlib `Axes`; axes of a wide range are logarithmic."""
+    measured, predicted = comparison.measured, comparison.predicted
+    cells = np.array(comparison.groups or [""] * len(measured))
+    for name in dict.fromkeys(cells.tolist()):
+        at = cells == name
+        axes.plot(measured[at], predicted[at], "o", markersize=4, alpha=0.8, label=name)
+    both = np.concatenate([measured, predicted])
+    both = both[np.isfinite(both)]
+    if _is_wide(both):
+        _logarithmic(axes.set_xscale, axes.xaxis)
+        _logarithmic(axes.set_yscale, axes.yaxis)
+    ends = [both.min(), both.max()]
+    axes.plot(ends, ends, color="gray", linewidth=0.8, zorder=0)
+    axes.set_xlabel(_title("measured", comparison.unit))
+    axes.set_ylabel(_title(comparison.request.output, comparison.unit))
+    _finish(axes, legend=bool(comparison.groups))
+
+
+def _finish(axes: Any, *, legend: bool) -> None:
     axes.grid(visible=True, which="major", alpha=0.3)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    if count > 1:
+    if legend:
         axes.legend(frameon=False)
 
 

@@ -37,6 +37,8 @@ def markdown(module: Module) -> str:
     for comparison in _comparisons(module):
         head, rows = _compared(comparison)
         table = f"{_rows(head, rows)}\n\n{_summary(comparison)}"
+        if comparison.groups:
+            table += "\n\n" + _rows(*_by_group(comparison))
         parts.append(_section(comparison.request.title, "", table))
     return "\n\n".join(parts)
 
@@ -52,8 +54,12 @@ def page(module: Module) -> str:
     for comparison in _comparisons(module):
         head, rows = _compared(comparison)
         parts.append(f"<h2>{escape(comparison.request.title)}</h2>")
+        parts.append(_scatter(comparison))
         parts.append(_html(head, rows, [True] * len(rows)))
         parts.append(f"<p>{escape(_summary(comparison))}</p>")
+        if comparison.groups:
+            head, rows = _by_group(comparison)
+            parts.append(_html(head, rows, [True] * len(rows)))
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f"<title>{escape(title)}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n<body>\n"
@@ -90,6 +96,25 @@ def _summary(comparison: Comparison) -> str:
     return (
         f"Absolute error of {len(comparison.labels)} rows: median {100 * errors.median:.1f} %, "
         f"mean {100 * errors.mean:.1f} %, 90th percentile {100 * errors.p90:.1f} %."
+    )
+
+
+def _by_group(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
+    """The header and rows of the errors by group."""
+    head = [comparison.request.group or "", "rows", "median", "mean", "90th percentile", "bias"]
+    rows = []
+    for name, errors in comparison.by_group().items():
+        shares = [f"{100 * e:.1f} %" for e in (errors.median, errors.mean, errors.p90)]
+        rows.append([name, str(len(errors.relative)), *shares, f"{100 * errors.bias:+.1f} %"])
+    return head, rows
+
+
+def _scatter(comparison: Comparison) -> str:
+    from hwdsl.figures import compared
+
+    caption = f"{comparison.request.output} over what was measured; on the line they are equal."
+    return (
+        f"<figure>\n{compared(comparison)}\n<figcaption>{escape(caption)}</figcaption>\n</figure>"
     )
 
 

@@ -33,6 +33,7 @@ def commands() -> Mapping[str, str]:
         "sweep": "evaluate a grid of design points into a table",
         "sample": "draw uncertain params and say how the outputs are distributed",
         "compare": "predict the rows of a measured table and print both",
+        "fit": "fit coefficients of a file to a measured table",
         "report": "draw the figures and tables of a file",
         "why": "show how an output comes about, with numbers and lines",
         "verify": "evaluate the claims of files",
@@ -81,7 +82,12 @@ def load_evaluator(target: str) -> Evaluator:
     """Load the evaluator that FILE[:EVALUATOR] names, or the file's only one."""
     path, name = split_target(target)
     module = load_module(path)
-    names = list(module.evaluators)
+    return module.evaluators[chosen_evaluator(module, name)]
+
+
+def chosen_evaluator(module: Module, name: str | None) -> str:
+    """The evaluator that is named, or the file's only one."""
+    path, names = module.path, list(module.evaluators)
     if not names:
         raise Failure(f"{path} has no evaluator", WRONG_DESCRIPTION)
     if name is None and len(names) > 1:
@@ -91,7 +97,7 @@ def load_evaluator(target: str) -> Evaluator:
     chosen = name or names[0]
     if chosen not in names:
         raise Failure(f"{path} has no evaluator {chosen}; it has {_list(names)}")
-    return module.evaluators[chosen]
+    return chosen
 
 
 def assignments(words: Sequence[str]) -> dict[str, str]:

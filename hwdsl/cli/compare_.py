@@ -29,10 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", metavar="NAME")
     parser.add_argument("--baseline", metavar="NAME", help="a simpler output to be better than")
     parser.add_argument("--label", metavar="COLUMN", help="the column that names the rows")
+    parser.add_argument("--group", metavar="COLUMN", help="print errors by the cells of a column")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print each comparison; kernel, interpreter and single calls that disagree are a bug."""
+    from attrs import evolve
+
     from hwdsl.compare import compare
 
     path, name = split_target(options.target)
@@ -40,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     code = FINE
     try:
         for request in _requests(module, name, options):
-            comparison = compare(module, request)
+            comparison = compare(module, evolve(request, group=options.group or request.group))
             print(_text(comparison), end="\n\n")
             if _disagreements(comparison):
                 code = BUG
@@ -106,7 +109,16 @@ def _summary(comparison: Comparison, errors: Errors, baseline: Errors | None) ->
     rows = [header, [request.output, *_shares(errors)]]
     if baseline is not None and request.baseline:
         rows.append([request.baseline, *_shares(baseline)])
-    return table(rows, right=[1, 2, 3])
+    text = table(rows, right=[1, 2, 3])
+    return f"{text}\n\n{_by_group(comparison)}" if comparison.groups else text
+
+
+def _by_group(comparison: Comparison) -> str:
+    rows = [[comparison.request.group or "", "rows", "median", "mean", "p90", "bias"]]
+    for name, errors in comparison.by_group().items():
+        count = str(len(errors.relative))
+        rows.append([name, count, *_shares(errors), _signed(errors.bias)])
+    return table(rows, right=range(1, 6))
 
 
 def _shares(errors: Errors) -> list[str]:

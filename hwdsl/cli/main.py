@@ -15,6 +15,8 @@ import hwdsl
 from hwdsl.cli.base import BUG, FINE, INTERRUPTED, WRONG_CALL, Failure, commands
 
 _GROUPS = commands()
+ENDLESS = ("values", "coefficients", "files")
+"""Arguments of which there may be any number, the last of their command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -83,12 +85,14 @@ def _unknown(command: str) -> str:
 def _parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace | int:
     """Parse, turning argparse's way of leaving into an exit code.
 
-    Words of the form `name=value` may stand behind options too, where argparse leaves them over.
+    Words of a list at the end (`name=value`, coefficients) may stand behind options too, where
+    argparse leaves them over.
     """
     try:
         options, left = parser.parse_known_args(words)
-        if left and hasattr(options, "values") and all("=" in w and w[0] != "-" for w in left):
-            options.values.extend(left)
+        listed = next((getattr(options, n) for n in ENDLESS if hasattr(options, n)), None)
+        if left and listed is not None and not any(w.startswith("-") for w in left):
+            listed.extend(left)
         elif left:
             parser.error(f"unrecognized arguments: {' '.join(left)}")
         return options

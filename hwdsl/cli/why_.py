@@ -20,6 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the derivation."""
     evaluator = load_evaluator(options.target)
+    if options.output is None and options.values and "=" not in options.values[0]:
+        options.output = options.values.pop(0)  # it stood behind an option
     if options.output is None or "=" in options.output:
         names = ", ".join(o.name for o in evaluator.spec.outputs)
         raise Failure(f"say which output of {evaluator.name}: {names}")

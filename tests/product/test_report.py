@@ -9,6 +9,7 @@ import pytest
 import hwdsl
 from hwdsl import figures
 from hwdsl.cli.main import main
+from hwdsl.compare import compare, requests
 from hwdsl.displays import Display, displays
 from hwdsl.report import markdown, page
 
@@ -229,4 +230,44 @@ table measured {
     text = markdown(loaded(tmp_path, table))
     assert "| 1 | 12.5 | 12.687 | +1.5 % |" in text
     assert "2 rows: median" in text
-    assert "<h2>measured</h2>" in page(loaded(tmp_path, table))
+    whole = page(loaded(tmp_path, table))
+    assert "<h2>measured</h2>" in whole
+    assert whole.count("<svg") == 1
+
+
+def test_a_comparison_by_group_is_printed_and_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "seen.csv").write_text(
+        "batch,seen [ms],site\n8,12.6866,oslo\n16,31.3433,rome\n16,10.4478,rome\n1,10.0746,oslo\n"
+    )
+    table = """
+table measured {
+    of       = decode
+    data     = "seen.csv"
+    measured = "seen"
+    output   = step_time
+    group    = "site"
+}
+"""
+    module = loaded(tmp_path, table)
+    (comparison,) = [compare(module, request) for request in requests(module)]
+    by_group = comparison.by_group()
+    assert list(by_group) == ["oslo", "rome"]
+    assert by_group["oslo"].relative == pytest.approx([0, 0], abs=1e-4)
+    assert by_group["rome"].relative == pytest.approx([-0.5, 0.5], abs=1e-4)
+    assert by_group["rome"].bias == pytest.approx(0, abs=1e-4)
+    assert "| rome | 2 | 50.0 % | 50.0 % | 50.0 % | -0.0 % |" in markdown(module)
+    _, figure = figures._matplotlib()
+    axes = figure.Figure().add_subplot()
+    figures.draw_compared(comparison, axes)
+    drawn = {line.get_label(): line for line in axes.get_lines()}
+    assert drawn["rome"].get_xdata().tolist() == [31.3433, 10.4478]
+    assert drawn["rome"].get_ydata() == pytest.approx([15.6716, 15.6716], abs=1e-3)
+    assert page(module).count("<svg") == 1
+    assert main(["compare", str(module.path), "--group", "site"]) == 0
+    assert ["rome", "2", "50.0", "%"] in [
+        x.split()[:4] for x in capsys.readouterr().out.splitlines()
+    ]
+    assert main(["compare", str(module.path), "--group", "town"]) == 1
+    assert "has no column town" in capsys.readouterr().err

@@ -1,0 +1,176 @@
+"""`hwdsl fit FILE[:EVALUATOR] DATA.csv [COEFFICIENT…]`: fit `calibrated` coefficients to data."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hwdsl.cli.base import (
+    FINE,
+    WRONG_DESCRIPTION,
+    Failure,
+    chosen_evaluator,
+    load_module,
+    report,
+    split_target,
+    table,
+    target_argument,
+)
+
+if TYPE_CHECKING:
+    from hwdsl.compare import Errors
+    from hwdsl.fit import Fit, Problem, Target
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    target_argument(parser)
+    parser.add_argument(
+        "data", metavar="DATA.csv", help="columns are params and outputs, as `latency [ms]`"
+    )
+    parser.add_argument(
+        "coefficients", nargs="*", metavar="COEFFICIENT", help="those to fit; else all that matter"
+    )
+    parser.add_argument(
+        "--measured", action="append", default=[], metavar="OUTPUT=COLUMN",
+        help="the column of an output, where it is called otherwise",
+    )  # fmt: skip
+    parser.add_argument(
+        "--absolute", action="store_true", help="least errors in the outputs' units"
+    )
+    parser.add_argument("--group", metavar="COLUMN", help="print errors by the cells of a column")
+    parser.add_argument(
+        "--hold-out", metavar="COLUMN", help="fit without each group of rows, and score on it"
+    )
+    parser.add_argument("-o", "--output", metavar="OUT.hw", help="write the coefficients found")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the coefficients with their intervals, what is ill-posed, and errors by group."""
+    from hwdsl import fit
+    from hwdsl.cli.files import write_text
+    from hwdsl.evaluator import DescriptionError
+    from hwdsl.measured import read_table
+
+    path, name = split_target(options.target)
+    module = load_module(path)
+    name = chosen_evaluator(module, name)
+    try:
+        problem = fit.prepare(
+            module, name, read_table(Path(options.data)), targets=_targets(options.measured),
+            only=options.coefficients, relative=not options.absolute,
+        )  # fmt: skip
+        found = fit.fit(problem)
+        text = _text(found, options.group)
+        if options.hold_out:
+            text += "\n\n" + _held_out(problem, options.hold_out)
+    except DescriptionError as error:
+        report(error.diagnostics, sys.stderr)
+        raise Failure(f"{path} cannot be fitted", WRONG_DESCRIPTION) from None
+    except ModuleNotFoundError as error:
+        raise Failure(str(error)) from None
+    except ValueError as error:
+        raise Failure(str(error), WRONG_DESCRIPTION) from None
+    print(text)
+    if options.output is not None:
+        write_text(Path(options.output), fit.fragment(found, module))
+        print(f"\nwrote {options.output}")
+    return FINE
+
+
+def _targets(words: Sequence[str]) -> list[Target]:
+    from hwdsl.fit import Target
+
+    found = []
+    for word in words:
+        output, equals, column = word.partition("=")
+        if not (output and equals and column):
+            raise Failure(f"`--measured {word}` is not of the form OUTPUT=COLUMN")
+        found.append(Target(output, column))
+    return found
+
+
+def _text(found: Fit, group: str | None) -> str:
+    """The coefficients, what is ill-posed, and the errors before and after."""
+    from hwdsl.fit import CONFIDENCE, shown
+
+    problem = found.problem
+    outputs = ", ".join(t.output for t in problem.targets)
+    kind = "relative" if problem.relative else "absolute"
+    lines = [
+        f"{outputs} of {problem.evaluator.name} fitted to {problem.table.path.name}: "
+        f"{problem.table.rows} rows, {kind} errors",
+        "",
+    ]
+    rows = [["coefficient", "declared", "fitted", f"{100 * CONFIDENCE:g} % interval", "bounds"]]
+    for i, info in enumerate(problem.coefficients):
+        ends = [shown(info, end, 4) for end in (found.low[i], found.high[i])]
+        interval = " .. ".join(ends) if found.low[i] == found.low[i] else "none"
+        bounds = [shown(info, end) for end in (info.low, info.high) if end is not None]
+        rows.append(
+            [info.name, shown(info, problem.start[i]), shown(info, found.values[i]), interval,
+             " .. ".join(bounds) or "none"]
+        )  # fmt: skip
+    lines.append(table(rows, right=[1, 2]))
+    if problem.unused:
+        lines.append(f"kept, since no row depends on them: {', '.join(problem.unused)}")
+    lines += [f"warning: {note}" for note in found.notes]
+    return "\n".join([*lines, "", _errors(found, group)])
+
+
+def _errors(found: Fit, group: str | None) -> str:
+    """Errors of the fitted rows before and after, by group if one is asked for."""
+    from hwdsl.compare import Errors, groups
+
+    problem = found.problem
+    before = problem.evaluate(problem.start)[0]
+    rows = [["error", "rows", "median", "p90", "bias"]]
+    for i, target in enumerate(problem.targets):
+        rows.append(_scored(f"{target.output}, declared", Errors(before[i]), problem, i))
+        rows.append(_scored(f"{target.output}, fitted", found.of(i), problem, i))
+        if group:
+            cells = groups(problem.table, group)
+            for name in dict.fromkeys(cells):
+                at = [j for j, cell in enumerate(cells) if cell == name]
+                rows.append(_scored(f"  {group} {name}", Errors(found.errors[i][at]), problem, i))
+    return table(rows, right=[1, 2, 3, 4])
+
+
+def _held_out(problem: Problem, column: str) -> str:
+    """What each group is predicted as by a fit of the others."""
+    import numpy as np
+
+    from hwdsl.compare import Errors
+    from hwdsl.fit import hold_out, shown
+
+    rows = [["held out, predicted by the others", "rows", "median", "p90", "bias"]]
+    folds = hold_out(problem, column)
+    for i, target in enumerate(problem.targets):
+        errors = [found.of(i, held) for _, held, found in folds]
+        for (name, _, _), one in zip(folds, errors, strict=True):
+            rows.append(_scored(f"{target.output}, {column} {name}", one, problem, i))
+        whole = Errors(np.concatenate([e.relative for e in errors]))
+        rows.append(_scored(f"{target.output}, all", whole, problem, i))
+    values = np.array([found.values for _, _, found in folds])
+    spread = [["coefficient", "least and most of these fits"]]
+    for i, info in enumerate(problem.coefficients):
+        ends = values[:, i].min(), values[:, i].max()
+        spread.append([info.name, " .. ".join(shown(info, end, 4) for end in ends)])
+    notes = [f"warning: without {column} {name}: {n}" for name, _, f in folds for n in f.notes]
+    return "\n".join([table(rows, right=range(1, 5)), "", table(spread), *notes])
+
+
+def _scored(name: str, errors: Errors, problem: Problem, target: int) -> list[str]:
+    """A line of errors: how many, median, 90th percentile, bias."""
+    sizes = (errors.median, errors.p90)
+    if problem.relative:
+        cells = [*(f"{100 * size:.1f} %" for size in sizes), f"{100 * errors.bias:+.1f} %"]
+    else:
+        unit = problem.unit(target)
+        cells = [
+            f"{x} {unit}".rstrip() for x in (*map("{:.4g}".format, sizes), f"{errors.bias:+.4g}")
+        ]
+    return [name, str(len(errors.relative)), *cells]

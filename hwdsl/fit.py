@@ -1,0 +1,371 @@
+"""Fitting: values of `calibrated` coefficients from a measured table.
+
+Input: a loaded module, an evaluator's name and a table whose columns are params and outputs.
+Output: a `Fit`: least squares over relative (or absolute) errors, with exact slopes and within the
+declared bounds, by SciPy, which is imported when the first fit is made. The search starts at the
+declared values and finds the least beside them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from attrs import evolve, field, frozen
+from numpy.typing import NDArray
+
+from hwdsl import driver
+from hwdsl.codegen import runtime
+from hwdsl.codegen.runtime import Floats, Plan
+from hwdsl.compare import Errors, groups, inputs, numbers, output_of
+from hwdsl.diagnostics import Diagnostics, did_you_mean
+from hwdsl.elaborate import ParamInfo
+from hwdsl.evaluator import DescriptionError, Evaluator, Module, file_of
+from hwdsl.measured import Measured
+from hwdsl.semantics.symbols import ValueInfo
+from hwdsl.source import Source
+from hwdsl.syntax import ast
+
+CONFIDENCE = 0.95
+SINGULAR = 1e-6
+"""Slopes whose smallest singular value is this share of the largest do not tell all values."""
+AT_END = 1e-4
+"""How near to a bound, in shares of the range, a coefficient ends at it."""
+
+
+@frozen
+class Target:
+    """An output and the column that it was measured in."""
+
+    output: str
+    column: str
+
+
+@frozen(eq=False)
+class Problem:
+    """What is to be fitted: rows measured, coefficients free.
+
+    `measured` has a line for each target, in base units. `slots` are the places of the coefficients
+    among the params of the plans, one for each target.
+    """
+
+    evaluator: Evaluator
+    table: Measured
+    coefficients: tuple[ParamInfo, ...]
+    unused: tuple[str, ...]
+    targets: tuple[Target, ...]
+    measured: Floats = field(repr=False)
+    relative: bool
+    plans: tuple[Plan, ...] = field(repr=False)
+    slots: tuple[int, ...]
+
+    @property
+    def start(self) -> Floats:
+        """The declared values, held to their bounds, in base units."""
+        low, high = self.bounds
+        return np.clip([float(c.default or 0.0) for c in self.coefficients], low, high)
+
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """The declared ranges, infinite where there is none."""
+        lows = [-np.inf if c.low is None else c.low for c in self.coefficients]
+        highs = [np.inf if c.high is None else c.high for c in self.coefficients]
+        return np.array(lows), np.array(highs)
+
+    @property
+    def scales(self) -> Floats:
+        """A size of each coefficient, to count in: the one it has, or that of its range."""
+        low, high = self.bounds
+        spans = np.where(np.isfinite(high - low) & (high > low), high - low, 1.0)
+        return np.where(self.start != 0, np.abs(self.start), spans)
+
+    @property
+    def weights(self) -> Floats:
+        """What a residual in base units is multiplied with, a line for each target."""
+        if self.relative:
+            return 1 / self.measured
+        outputs = [output_of(self.evaluator, t.output) for t in self.targets]
+        sizes = np.array([float(o.scale.to_base(1.0) - o.scale.to_base(0.0)) for o in outputs])
+        return np.broadcast_to(1 / sizes[:, None], self.measured.shape)
+
+    def unit(self, target: int) -> str:
+        """The unit of a target's absolute errors."""
+        return output_of(self.evaluator, self.targets[target].output).scale.unit
+
+    def evaluate(self, values: Floats) -> tuple[Floats, Floats]:
+        """Errors (targets x rows) and their slopes (x coefficients) at values in base units."""
+        errors, slopes = [], []
+        for target, plan in zip(self.targets, self.plans, strict=True):
+            axes = list(plan.axes)
+            for slot, value in zip(self.slots, values, strict=True):
+                axes[slot] = (np.array([value], np.float64), 1, 1)
+            swept = Plan(plan.evaluator, tuple(axes), plan.points, plan.dims).run(threads=1)
+            errors.append(swept.column(target.output))
+            names = [f"d.{target.output}.{c.name}" for c in self.coefficients]
+            slopes.append(np.stack([swept.column(n) for n in names], axis=-1))
+        weights = self.weights
+        return (np.array(errors) - self.measured) * weights, np.array(slopes) * weights[..., None]
+
+
+@frozen(eq=False)
+class Fit:
+    """Coefficients found, in base units, with their intervals (NaN where there is none).
+
+    `errors` has a line for each target: of all rows of the table, whether they were fitted or not.
+    """
+
+    problem: Problem
+    values: Floats
+    low: Floats
+    high: Floats
+    errors: Floats
+    notes: tuple[str, ...]
+
+    def of(self, target: int, rows: NDArray[Any] | slice = slice(None)) -> Errors:
+        """The errors of some rows."""
+        return Errors(self.errors[target][rows])
+
+
+def prepare(
+    module: Module,
+    name: str,
+    table: Measured,
+    *,
+    targets: Sequence[Target] = (),
+    only: Sequence[str] = (),
+    relative: bool = True,
+) -> Problem:
+    """What is to be fitted; without targets all outputs that have a column.
+
+    Without `only` the coefficients are all that some row depends on. Raises ValueError for what
+    does not fit together.
+    """
+    if name not in module.evaluators:
+        raise ValueError(f"{module.path} has no evaluator {name}")
+    known = module.evaluators[name]
+    targets = tuple(targets) or tuple(
+        Target(o.name, o.name) for o in known.spec.outputs if o.name in table.columns
+    )
+    if not targets:
+        outputs = ", ".join(o.name for o in known.spec.outputs)
+        raise ValueError(f"no column of {table.path} is an output of {name}: {outputs}")
+    measured = np.array(
+        [numbers(known, table, t.column, output_of(known, t.output).name) for t in targets]
+    )
+    if relative and not measured.all():
+        raise ValueError(f"{table.path}: a measured 0 has no relative error; fit absolute ones")
+    evaluator, coefficients = _freed(module, name, only)
+    problem = _problem(evaluator, table, coefficients, targets, measured, relative)
+    errors, slopes = problem.evaluate(problem.start)
+    _check_finite(problem, errors)
+    used = [i for i in range(len(coefficients)) if slopes[..., i].any()]
+    if not used:
+        names = ", ".join(c.name for c in coefficients)
+        raise ValueError(f"no row of {table.path} depends on any of {names}")
+    return evolve(
+        problem,
+        coefficients=tuple(coefficients[i] for i in used),
+        slots=tuple(problem.slots[i] for i in used),
+        unused=tuple(c.name for i, c in enumerate(coefficients) if i not in used),
+    )
+
+
+def _problem(
+    evaluator: Evaluator,
+    table: Measured,
+    coefficients: tuple[ParamInfo, ...],
+    targets: tuple[Target, ...],
+    measured: Floats,
+    relative: bool,
+) -> Problem:
+    names = [c.name for c in coefficients]
+    given = inputs(evaluator, table, {*names, *(t.column for t in targets)})
+    axes = evaluator.plan(zipped=given)
+    graphs = {t.output: driver.differentiate(evaluator.graph, t.output, names) for t in targets}
+    kernels, _ = driver.kernels(graphs, compiled=evaluator.compiled)
+    plans = []
+    for name, graph in graphs.items():
+        outputs = tuple(runtime.Output(n) for n, _ in graph.outputs)
+        slopes = runtime.Evaluator(replace(evaluator.spec, outputs=outputs), kernels[name])
+        plans.append(Plan(slopes, axes.axes, axes.points, axes.dims))
+    places = {p.name: i for i, p in enumerate(evaluator.spec.params)}
+    slots = tuple(places[n] for n in names)
+    return Problem(
+        evaluator, table, coefficients, (), targets, measured, relative, tuple(plans), slots
+    )
+
+
+def _freed(
+    module: Module, name: str, only: Sequence[str]
+) -> tuple[Evaluator, tuple[ParamInfo, ...]]:
+    """The evaluator with coefficients as params, and those params."""
+    declared = [d.name.name for d in _calibrated(module)]
+    for wanted in only:
+        if wanted not in declared:
+            hint = did_you_mean(wanted, declared) or f"there are {', '.join(declared) or 'none'}"
+            raise ValueError(f"no coefficient `calibrated {wanted}` is in reach; {hint}")
+    diagnostics = Diagnostics()
+    program = driver.lower(module.checked, diagnostics, name, free=only or declared)
+    if diagnostics.failed:
+        raise DescriptionError(diagnostics)
+    info = driver.evaluators(module.checked)[name]
+    kernel = driver.interpreter(program.graphs[name])
+    file = file_of(program, diagnostics)
+    known = module.evaluators[name]
+    evaluator = Evaluator(file, name, lambda: program, kernel, compiled=known.compiled)
+    places = {d.span: i for i, d in enumerate(_calibrated(module))}
+    found = [p for p in evaluator.elaboration.params if p.name not in info.free]
+    if not found:
+        raise ValueError(f"{name} reads no `calibrated` coefficient")
+    return evaluator, tuple(sorted(found, key=lambda p: places[p.span]))
+
+
+def _calibrated(module: Module) -> Iterator[ast.Calibrated]:
+    """The coefficients that the file and all it uses declare."""
+    for scope in module.checked.modules.values():
+        for symbol in scope.values.values():
+            if isinstance(symbol, ValueInfo) and isinstance(symbol.decl, ast.Calibrated):
+                yield symbol.decl
+
+
+def _check_finite(problem: Problem, errors: Floats) -> None:
+    for target, line in zip(problem.targets, errors, strict=True):
+        bad = np.flatnonzero(~np.isfinite(line))
+        if len(bad):
+            raise ValueError(
+                f"{target.output} is not finite at the declared values for row {bad[0] + 1} of "
+                f"{problem.table.path}"
+            )
+
+
+def fit(problem: Problem, rows: NDArray[np.bool_] | None = None) -> Fit:
+    """The coefficients with the least squares of the errors of the rows (all if none are given).
+
+    Raises ModuleNotFoundError, with the remedy, without SciPy.
+    """
+    optimize, stats = _scipy()
+    chosen = np.ones(problem.table.rows, np.bool_) if rows is None else rows
+    scales, count = problem.scales, len(problem.coefficients)
+    low, high = problem.bounds
+    fixed = [c.name for c, a, b in zip(problem.coefficients, low, high, strict=True) if a >= b]
+    if fixed:
+        raise ValueError(f"the range of {fixed[0]} leaves nothing to fit")
+
+    def errors(x: Floats) -> Floats:
+        return problem.evaluate(x * scales)[0][:, chosen].ravel()
+
+    def slopes(x: Floats) -> Floats:
+        found = problem.evaluate(x * scales)[1][:, chosen]
+        return np.asarray(found.reshape(-1, count) * scales)
+
+    found = optimize.least_squares(
+        errors, problem.start / scales, slopes, (low / scales, high / scales),
+        ftol=1e-12, xtol=1e-12, gtol=1e-12, max_nfev=400,
+    )  # fmt: skip
+    values = found.x * scales
+    half, notes = _precision(problem, values, slopes(found.x), errors(found.x), stats)
+    if found.status == 0:
+        notes.append("no least was found in 400 steps: what is printed is the best met")
+    half *= scales
+    return Fit(
+        problem, values, values - half, values + half, problem.evaluate(values)[0], tuple(notes)
+    )
+
+
+def _precision(
+    problem: Problem, values: Floats, slopes: Floats, errors: Floats, stats: Any
+) -> tuple[Floats, list[str]]:
+    """Half the length of each interval, in scales, and what is ill-posed.
+
+    source: G. Seber and C. Wild, Nonlinear Regression, 1989, section 5.1: linear in the
+    neighbourhood of the least, errors independent and of one variance.
+    """
+    names = [c.name for c in problem.coefficients]
+    notes, held, free = [], list[str](), list[int]()
+    low, high = problem.bounds
+    spans = np.where(np.isfinite(high - low), high - low, problem.scales)
+    for i, name in enumerate(names):
+        ends = [e for e in (low[i], high[i]) if abs(values[i] - e) <= AT_END * spans[i]]
+        if not slopes[:, i].any():
+            notes.append(f"no row of the fit depends on {name}: it keeps its value")
+        elif ends:
+            held.append(f"{name} {shown(problem.coefficients[i], ends[0])}")
+        else:
+            free.append(i)
+    if held:
+        notes.append(f"held at a bound, where the fit would leave it: {', '.join(held)}")
+    half = np.full(len(names), np.nan)
+    spare = len(errors) - len(free)
+    if not free:
+        return half, notes
+    sizes = np.linalg.norm(slopes[:, free], axis=0)
+    _, singular, right = np.linalg.svd(slopes[:, free] / sizes, full_matrices=False)
+    if len(singular) < len(free) or singular[-1] < SINGULAR * singular[0]:
+        mixed = [names[free[i]] for i in np.flatnonzero(np.abs(right[-1]) > 0.1)]
+        notes.append(f"the rows do not tell {' and '.join(mixed)} apart: no intervals")
+    elif spare < 1:
+        notes.append(f"{len(errors)} measurements for {len(free)} coefficients: no intervals")
+    else:
+        spread = np.sqrt((errors @ errors) / spare * ((right / singular[:, None]) ** 2).sum(axis=0))
+        half[free] = stats.t.ppf((1 + CONFIDENCE) / 2, spare) * spread / sizes
+    return half, notes
+
+
+def hold_out(problem: Problem, column: str) -> list[tuple[str, NDArray[np.bool_], Fit]]:
+    """For each group of rows a fit of all the others: the group, its rows, the fit."""
+    cells = groups(problem.table, column)
+    names = list(dict.fromkeys(cells))
+    if len(names) < 2:
+        raise ValueError(f"column {column} of {problem.table.path} holds one group only")
+    found = []
+    for name in names:
+        held = np.array([cell == name for cell in cells])
+        found.append((name, held, fit(problem, ~held)))
+    return found
+
+
+def fragment(found: Fit, module: Module) -> str:
+    """The coefficients as a `.hw` file: new values, declared bounds, and where they are from."""
+    from hwdsl.syntax.format import format_module
+
+    problem = found.problem
+    declared = {d.span: d for d in _calibrated(module)}
+    digest = hashlib.sha256(problem.table.path.read_bytes()).hexdigest()[:12]
+    data = f"{problem.table.path.name} (sha256 {digest}), {problem.table.rows} rows"
+    outputs = ", ".join(t.output for t in problem.targets)
+    lines = ["edition 2026", f"#! Fitted: {outputs} of {problem.evaluator.name} to {data}."]
+    for i, info in enumerate(problem.coefficients):
+        node = declared[info.span]
+        bounds = "" if node.range is None else f" in {node.range.span.text}"
+        about = data.replace('"', "'").replace("\\", "/")
+        if np.isfinite(found.low[i]):
+            ends = f"{shown(info, found.low[i], 4)} .. {shown(info, found.high[i], 4)}"
+            about += f"; {100 * CONFIDENCE:g} % interval {ends}"
+        lines += ["", *(f"## {line}" for line in node.doc.splitlines())]
+        value = shown(info, found.values[i])
+        lines.append(
+            f'calibrated {node.name.name} : {node.type.span.text} = {value}{bounds} from "{about}"'
+        )
+    diagnostics = Diagnostics()
+    return format_module(driver.parse(Source("fit", "\n".join(lines) + "\n"), diagnostics))
+
+
+def shown(info: ParamInfo, value: float, digits: int = 6) -> str:
+    """A coefficient in base units as a text in its unit."""
+    unit = "" if info.unit.name == "1" else f" {info.unit.name}"
+    return f"{info.unit.from_base(value):.{digits}g}{unit}"
+
+
+def _scipy() -> tuple[Any, Any]:
+    try:
+        from scipy import optimize, stats
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "scipy":
+            raise
+        raise ModuleNotFoundError(
+            "a fit needs SciPy: pip install 'hwdsl[fit]'", name="scipy"
+        ) from None
+    return optimize, stats
