@@ -90,6 +90,24 @@ def attention(phase: str) -> list[Row]:
     ]
 
 
+def chunks() -> list[Row]:
+    """Attention of vllm_attention_ops: chunks of prompts, single queries, and both together."""
+    return [
+        {
+            "case": r["row_id"],
+            "machine": {"RTX4090": "RTX_4090", "RTXPRO6000": "RTX_PRO_6000"}[r["gpu"]],
+            "heads": r["n_heads_per_gpu"],
+            "key_heads": r["n_kv_heads_per_gpu"],
+            "positions": r["prefill_chunk_tokens"],
+            "past": r["prefill_kv_tokens"],
+            "sequences": r["n_decode_seqs"],
+            "keys": r["decode_kv_tokens"],
+            "measured": r["meas_time_us"],
+        }
+        for r in read("vllm_attention_ops")
+    ]
+
+
 def write(path: Path, rows: list[Row], note: str = "") -> None:
     """Write rows as a table that `hwdsl compare` reads; `note` goes into comments above."""
     with path.open("w", newline="", encoding="utf-8") as file:
