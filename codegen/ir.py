@@ -16,7 +16,7 @@ Operation codes, with their arguments:
 const                  (); `value`
 param                  (); `index` into `Graph.params`
 input                  (); `index`: in a body, the loop variable (0), carries, then captures
-neg abs sqrt exp log expm1 log1p sin cos tanh floor ceil round
+neg abs sqrt exp log log2 log10 expm1 log1p sin cos tanh floor ceil round
                        (x); round is half to even
 add sub mul div pow    (a, b)
 min max                (a, b); NaN if either is NaN
@@ -56,6 +56,8 @@ UNARY = frozenset(
         "sqrt",
         "exp",
         "log",
+        "log2",
+        "log10",
         "expm1",
         "log1p",
         "sin",
@@ -323,6 +325,11 @@ class Builder:
         elif code == "div":
             if args[1].known == 1.0 and args[0].type == type:
                 return args[0]
+            inverse = exact_inverse(args[1].known)
+            if inverse is not None:
+                return self.op("mul", args[0], self.const(inverse), type=type)
+        elif code == "pow" and args[0].known == 1.0:
+            return self.const(1.0, type)
         elif code in ("sum", "prod", "nmin", "nmax") and len(args) == 1:
             return args[0]
         elif code == "gather" and args[0].known is not None:
@@ -405,6 +412,13 @@ def result_type(code: str, types: Sequence[str]) -> str:
     if code in KEEPS_INT and all(t != REAL for t in types):
         return INT
     return REAL
+
+
+def exact_inverse(divisor: float | None) -> float | None:
+    """1 / divisor for a power of two: the product with it is the quotient, to the bit."""
+    if divisor is None or not math.isfinite(divisor) or abs(math.frexp(divisor)[0]) != 0.5:
+        return None
+    return 1.0 / divisor if 2.0**-1022 <= abs(divisor) <= 2.0**1022 else None
 
 
 def nearest(index: float, count: int) -> int:

@@ -8,8 +8,8 @@ from collections.abc import Collection, Sequence
 from hwdsl.codegen.ir import Op
 
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "sum": "+", "prod": "*"}
-HEAVY = {"pow": 40, "exp": 16, "log": 20, "expm1": 24, "log1p": 24, "sin": 30, "cos": 30,
-         "tanh": 30}  # fmt: skip
+HEAVY = {"pow": 40, "exp": 16, "log": 20, "log2": 40, "log10": 40, "expm1": 24, "log1p": 24,
+         "sin": 30, "cos": 30, "tanh": 30}  # fmt: skip
 SCAN = 16
 
 

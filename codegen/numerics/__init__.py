@@ -21,7 +21,8 @@ Formula = Callable[..., Any]
 
 _UNARY: dict[str, Formula] = {
     "neg": basic.neg, "abs": basic.abs_, "sqrt": basic.sqrt, "exp": explog.exp,
-    "log": explog.log, "expm1": explog.expm1, "log1p": explog.log1p, "sin": trig.sin,
+    "log": explog.log, "log2": explog.log2, "log10": explog.log10,
+    "expm1": explog.expm1, "log1p": explog.log1p, "sin": trig.sin,
     "cos": trig.cos, "tanh": explog.tanh, "floor": basic.floor, "ceil": basic.ceil,
     "round": basic.round_, "not": basic.not_,
 }  # fmt: skip

@@ -1,8 +1,9 @@
-"""exp, expm1, tanh, log, log1p and pow, to less than one unit in the last place.
+"""exp, expm1, tanh, log, log2, log10, log1p and pow, to less than one unit in the last place.
 
 exp: x = k ln 2 + r with |r| <= ln 2 / 2, and exp(r) = 1 + r + r^2 P(r). log: x = 2^e m with m
 between sqrt(1/2) and sqrt(2), s = (m - 1) / (m + 1), and log m = 2 atanh s. pow is exp(b log a)
-with the logarithm and the product in pairs. The polynomials interpolate the remainders of the
+with the logarithm and the product in pairs. So are log2 and log10, which makes them whole where
+they should be. The polynomials interpolate the remainders of the
 series at Chebyshev nodes; their errors are below 2^-58 of the remainder.
 """
 
@@ -29,6 +30,11 @@ def _hex(*texts: str) -> tuple[float, ...]:
 
 INF, NAN = math.inf, math.nan
 _LOG2E = float.fromhex("0x1.71547652b82fep+0")
+_LOG2E_PAIR = (_LOG2E, float.fromhex("0x1.777d0ffda0d24p-56"))
+_LOG10E_PAIR = (
+    float.fromhex("0x1.bcb7b1526e50ep-2"),
+    float.fromhex("0x1.95355baaafad3p-57"),
+)
 # ln 2 in pieces of 32, 32 and 53 bits, so that k times the first two is exact; then 42 and 53.
 _LN2 = _hex("0x1.62e42fee00000p-1", "0x1.a39ef35600000p-33", "0x1.93c7673007e5fp-65")
 _LN2_HIGH, _LN2_LOW = _hex("0x1.62e42fefa3800p-1", "0x1.ef35793c76730p-45")
@@ -186,6 +192,29 @@ def _log_pair(m: Machine, x: Any) -> Pair:
     e = e + shift
     total, rest = fast_sum(e * _LN2_HIGH, high + high)
     return fast_sum(total, rest + (e * _LN2_LOW + (low + low)))
+
+
+def _log_by(m: Machine, x: Any, factor: Pair) -> Any:
+    """factor * log(x), with the special values of a logarithm.
+
+    The pair is off by some 2^-64 of itself at most, so a result that is a whole number is met
+    exactly, and is not passed by the results around it.
+    """
+    usable = (x > 0.0) & (x < INF)
+    high, low = multiply(m, _log_pair(m, m.where(usable, x, 1.0)), factor)
+    result = m.where(x == INF, INF, high + low)
+    result = m.where(x == 0.0, -INF, result)
+    return m.where((x < 0.0) | (x != x), NAN, result)
+
+
+def log2(m: Machine, x: Any) -> Any:
+    """The logarithm to base 2; exact at powers of two."""
+    return _log_by(m, x, _LOG2E_PAIR)
+
+
+def log10(m: Machine, x: Any) -> Any:
+    """The logarithm to base 10; exact at the powers of ten that are numbers, 1 to 1e22."""
+    return _log_by(m, x, _LOG10E_PAIR)
 
 
 def _short_power(m: Machine, a: Any, b: Any, general: Any) -> Any:

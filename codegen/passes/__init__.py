@@ -1,8 +1,4 @@
-"""Passes over graphs: each takes a graph and returns one.
-
-All keep the values to the bit, except `reciprocals`, which changes rounding before interpreter and
-kernel see the graph.
-"""
+"""Passes over graphs: each takes a graph and returns one. All keep the values to the bit."""
 
 from __future__ import annotations
 
@@ -10,14 +6,12 @@ from hwdsl.codegen.ir import Graph
 from hwdsl.codegen.passes.dead import dead
 from hwdsl.codegen.passes.differentiate import differentiate
 from hwdsl.codegen.passes.fold import fold_and_share
-from hwdsl.codegen.passes.reciprocals import reciprocals
 from hwdsl.codegen.passes.roll import roll
 
-__all__ = ["dead", "differentiate", "fold_and_share", "optimise", "reciprocals", "roll"]
+__all__ = ["dead", "differentiate", "fold_and_share", "optimise", "roll"]
 
 
 def optimise(graph: Graph) -> Graph:
     """All passes in a good order: rolling first, since the rest is quick once it is done, but on a
     folded graph, since folding makes shapes alike."""
-    graph = roll(fold_and_share(graph))
-    return fold_and_share(reciprocals(graph))
+    return fold_and_share(roll(fold_and_share(graph)))

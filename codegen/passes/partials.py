@@ -6,9 +6,10 @@ gets a contribution to the adjoint of the argument; forward mode passes the tang
 and gets a contribution to the tangent of the value.
 
 Zero absorbs: a weight of 0 gives 0 even where the partial is infinite or NaN, so that an arm not
-taken, or a direction in which nothing moves, gives no NaN. `min` and `max` follow the first of
-equal operands, as does `abs` (it is max(x, -x)). `floor`, `ceil`, `round`, comparisons, tables and
-ints have derivative 0.
+taken, or a direction in which nothing moves, gives no NaN; and a partial of 0 gives 0 whatever the
+weight, so that reverse and forward mode say the same of `sqrt(x * x)` at 0. `min` and `max` follow
+the first of equal operands, as does `abs` (it is max(x, -x)). `floor`, `ceil`, `round`,
+comparisons, tables and ints have derivative 0.
 """
 
 from __future__ import annotations
@@ -22,13 +23,17 @@ from hwdsl.codegen.ir import INT, REAL, Builder, Op, Ref
 
 # What a derivative can pass through.
 SMOOTH = frozenset(
-    ["neg", "abs", "sqrt", "exp", "log", "expm1", "log1p", "sin", "cos", "tanh", "add", "sub",
-     "mul", "div", "pow", "min", "max", "select", "sum", "prod", "nmin", "nmax", "gather"]
+    ["neg", "abs", "sqrt", "exp", "log", "log2", "log10", "expm1", "log1p", "sin", "cos", "tanh",
+     "add", "sub", "mul", "div", "pow", "min", "max", "select", "sum", "prod", "nmin", "nmax",
+     "gather"]
 )  # fmt: skip
 # Weights pass through these as they are, or negated, or are put aside: nothing is multiplied.
 LINEAR = frozenset(
     ["neg", "abs", "add", "sub", "sum", "min", "max", "nmin", "nmax", "select", "gather"]
 )
+
+# The derivatives of their inverse functions at 0.
+LOGARITHMS = {"log2": math.log(2.0), "log10": math.log(10.0)}
 
 
 def passes(op: Op, position: int) -> bool:
@@ -59,30 +64,45 @@ class Partials:
         if op.code == "pow":
             return self._power(args, value, position, weight)
         if op.code == "sqrt":
-            return self.absorb(weight, b.op("div", weight, b.op("mul", b.const(2.0), value)))
+            return self.share(weight, b.op("mul", b.const(2.0), value))
         if op.code == "log":
-            return self.absorb(weight, b.op("div", weight, args[0]))
+            return self.share(weight, args[0])
+        if op.code in LOGARITHMS:
+            return self.share(weight, b.op("mul", b.const(LOGARITHMS[op.code]), args[0]))
         if op.code == "log1p":
-            below = b.op("add", b.const(1.0), args[0])
-            return self.absorb(weight, b.op("div", weight, below))
+            return self.share(weight, b.op("add", b.const(1.0), args[0]))
         return self.times(weight, self._slope(op.code, args[0], value))
 
     def times(self, weight: Ref, partial: Ref) -> Ref:
-        """The product, 0 if the weight is."""
-        return self.absorb(weight, self.builder.op("mul", weight, partial))
-
-    def absorb(self, weight: Ref, product: Ref) -> Ref:
-        """The product, but 0 where the weight is 0."""
+        """The product, 0 if a factor is."""
         b = self.builder
-        if product == weight:
-            return product
-        if weight.known is not None or product.known is not None:
-            return product if weight.known != 0.0 else weight
-        factor = [Ref(product.region, a).known for a in product.op.args]
-        if product.op.code == "mul" and any(f is not None and math.isfinite(f) for f in factor):
-            return product
+        factors = [f for f in (weight, partial) if f.known is None]
+        if len(factors) < 2:
+            known = [f.known for f in (weight, partial) if f.known is not None]
+            if 0.0 in known:
+                return b.const(0.0)
+            if all(map(math.isfinite, known)):
+                return b.op("mul", weight, partial)  # which is 0 where the other is
         zero = b.const(0.0)
-        return b.op("select", b.op("eq", weight, zero), zero, product, type=REAL)
+        return self._absorb([b.op("eq", f, zero) for f in factors], b.op("mul", weight, partial))
+
+    def share(self, weight: Ref, below: Ref) -> Ref:
+        """`weight / below`, 0 where the weight or 1 / below is."""
+        b = self.builder
+        zeros: list[Ref] = []
+        if weight.known is None:
+            zeros.append(b.op("eq", weight, b.const(0.0)))
+            if below.known is None:
+                zeros.append(b.op("eq", b.op("abs", below), b.const(math.inf)))
+        return self._absorb(zeros, b.op("div", weight, below))
+
+    def _absorb(self, zeros: Sequence[Ref], product: Ref) -> Ref:
+        """The product, but 0 where a condition holds."""
+        b = self.builder
+        if not zeros or product.known is not None:
+            return product
+        any_zero = zeros[0] if len(zeros) == 1 else b.op("or", *zeros)
+        return b.op("select", any_zero, b.const(0.0), product, type=REAL)
 
     def gate(self, condition: Ref, weight: Ref, other: Ref | None = None) -> Ref:
         """`weight` where the condition holds, else `other` (0 unless given)."""
@@ -141,11 +161,10 @@ class Partials:
         return row
 
     def _quotient(self, args: Sequence[Ref], value: Ref, position: int, weight: Ref) -> Ref:
-        b = self.builder
-        share = self.absorb(weight, b.op("div", weight, args[1]))
+        share = self.share(weight, args[1])
         if position == 0:
             return share
-        return self.absorb(weight, b.op("neg", b.op("mul", share, value)))
+        return self.builder.op("neg", self.times(share, value))
 
     def _power(self, args: Sequence[Ref], value: Ref, position: int, weight: Ref) -> Ref:
         b = self.builder

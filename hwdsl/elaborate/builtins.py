@@ -18,8 +18,9 @@ from hwdsl.syntax import ast
 MAX_UNKNOWN_KEYS = 64
 
 _UNARY = frozenset(
-    ["abs", "sqrt", "exp", "log", "expm1", "log1p", "sin", "cos", "tanh", "ceil", "floor", "round"]
-)
+    ["abs", "sqrt", "exp", "log", "log2", "log10", "expm1", "log1p", "sin", "cos", "tanh", "ceil",
+     "floor", "round"]
+)  # fmt: skip
 _REDUCERS = frozenset(["sum", "prod", "count", "any", "all", "lowest", "highest"])
 
 
@@ -74,13 +75,6 @@ def _whole(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
         text = f"`{expr.arguments[0].value.span.text}` must be a whole number"
         m.state("not-whole", m.op(expr, "eq", x, rounded), expr.span, text, env)
     return rounded
-
-
-def _log_base(base: float) -> Callable[[Machine, ast.Call, list[Value], Env], Value]:
-    def apply(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
-        return m.op(expr, "div", m.op(expr, "log", as_ref(args[0])), m.const(math.log(base)))
-
-    return apply
 
 
 def _len(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
@@ -265,8 +259,6 @@ def _quantile(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
 
 _FUNCTIONS: Mapping[str, Callable[[Machine, ast.Call, list[Value], Env], Value]] = {
     "whole": _whole,
-    "log2": _log_base(2.0),
-    "log10": _log_base(10.0),
     "len": _len,
     "interp": _interp,
     "interp_log": _interp_log,

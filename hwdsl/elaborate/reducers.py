@@ -74,12 +74,14 @@ class Candidate:
 class Term:
     """A value to be reduced, or already reduced over a loop, with the variables it stands for.
 
-    `exists` says whether there is a candidate behind it, where that is unknown.
+    `exists` says whether there is a candidate behind it, where that is unknown. The value of one
+    that `goes_on` has taken in the terms before it.
     """
 
     value: Ref
     picks: dict[str, Value]
     exists: Ref | None
+    goes_on: bool = False
 
 
 def candidates(m: Machine, expr: ast.Comprehension, env: Env) -> Iterator[Candidate]:
@@ -172,16 +174,28 @@ def elements(
 
 def reduce(m: Machine, how: str, expr: ast.Comprehension, env: Env) -> Value:
     """The reduction of a comprehension; `lowest` and `highest` give the variables too."""
-    expansion = _Expansion(
-        m, expr, lambda c: _term(m, how, expr, c), lambda c, over: _try_roll(m, how, expr, c, over)
-    )
-    terms = list(expansion.over(0, Candidate(env, None, {})))
+    terms: list[Term] = []
+
+    def roll(part: Candidate, over: RangeValue) -> Term | None:
+        return _try_roll(m, how, expr, part, over, terms)
+
+    expansion = _Expansion(m, expr, lambda c: _term(m, how, expr, c), roll)
+    for term in expansion.over(0, Candidate(env, None, {})):
+        terms.append(term)  # one by one: `roll` reads those there are
     exists = _any(m, [t.exists for t in terms], expr)
     if how in ("lowest", "highest"):
         return _best(m, how, terms, exists, expr, env)
     if how in ("min", "max") and terms:
         _need(m, how, exists, expr, env)
-    return combine(m, how, [t.value for t in terms], expr.span)
+    return combine(m, how, _left(terms), expr.span)
+
+
+def _left(terms: Sequence[Term]) -> list[Ref]:
+    """What is still to be combined: values that a later one has taken in are not."""
+    values: list[Ref] = []
+    for term in terms:
+        values = [term.value] if term.goes_on else [*values, term.value]
+    return values
 
 
 def _any(m: Machine, conditions: Sequence[Ref | None], node: ast.Node) -> Ref:
@@ -278,7 +292,12 @@ def _best(
 
 
 def _try_roll(
-    m: Machine, how: str, expr: ast.Comprehension, part: Candidate, over: RangeValue
+    m: Machine,
+    how: str,
+    expr: ast.Comprehension,
+    part: Candidate,
+    over: RangeValue,
+    before: Sequence[Term],
 ) -> Term | None:
     """The reduction over a long range as one loop; None if it has to be written out."""
     low, high = m.interval(over.low)[0], m.interval(over.high)[1]
@@ -286,7 +305,7 @@ def _try_roll(
         return None
     try:
         rolled, effects = m.collect(
-            lambda: inner_effects(m, lambda extra: _roll(m, how, expr, part, over, extra))
+            lambda: inner_effects(m, lambda extra: _roll(m, how, expr, part, over, before, extra))
         )
     except NotKnown:
         return None
@@ -297,7 +316,13 @@ def _try_roll(
 
 
 def _roll(
-    m: Machine, how: str, expr: ast.Comprehension, part: Candidate, over: RangeValue, extra: int
+    m: Machine,
+    how: str,
+    expr: ast.Comprehension,
+    part: Candidate,
+    over: RangeValue,
+    before: Sequence[Term],
+    extra: int,
 ) -> Rolled[Term | None]:
     best = how in ("lowest", "highest")
     # Whether a candidate exists is a state of its own where a filter may leave none.
@@ -321,7 +346,11 @@ def _roll(
         if seeks:
             here = m.truth(True) if term.exists is None else term.exists
             following.append(m.op(expr, "or", loop.states[len(carries) - 1], here))
+    # Sums and products depend on the order: the loop goes on from what the terms before came to.
+    goes_on = how in ("sum", "prod") and bool(before)
     initial = [m.const(NEUTRAL[how], kind)]
+    if goes_on:
+        initial = [combine(m, how, _left(before), expr.span)]
     initial.extend([over.low] if best else [])
     initial.extend([m.truth(False)] if seeks else [])
     bound = int(m.interval(over.high)[1] - m.interval(over.low)[0]) + 1
@@ -344,7 +373,7 @@ def _roll(
     exists = mine[len(carries) - 1] if seeks else _both(m, expr, part.mask, some)
     picks = {**part.picks, name: mine[1]} if best else part.picks
     known = exists is None or exists.known == 1.0
-    return Rolled(Term(mine[0], picks, None if known else exists), [], loop)
+    return Rolled(Term(mine[0], picks, None if known else exists, goes_on), [], loop)
 
 
 def _is_int(m: Machine, how: str, expr: ast.Comprehension) -> bool:

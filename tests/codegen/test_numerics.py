@@ -115,6 +115,8 @@ def reference(code, x, y=0.0):
             return d.exp() - 1 if abs(d) > Decimal("1e-12") else d + d * d / 2 + d**3 / 6
         if code == "log":
             return d.ln()
+        if code in ("log2", "log10"):
+            return d.ln() / Decimal(code[3:]).ln()
         if code == "log1p":
             return (1 + d).ln() if abs(d) > Decimal("1e-12") else d - d * d / 2 + d**3 / 3
         if code == "tanh":
@@ -139,6 +141,8 @@ RANGES = {
     "exp": [RANDOM.uniform(-745, 710, 250), RANDOM.uniform(-1, 1, 250), -spread(-18, 2.8)],
     "expm1": [RANDOM.uniform(-40, 709, 250), RANDOM.uniform(-1, 1, 250), spread(-300, 0)],
     "log": [spread(-323, 308), RANDOM.uniform(0.4, 2.1, 250), 1 + spread(-15, -2)],
+    "log2": [spread(-323, 308), RANDOM.uniform(0.4, 2.1, 250), 1 + spread(-15, -2)],
+    "log10": [spread(-323, 308), RANDOM.uniform(0.4, 2.1, 250), 1 - spread(-15, -2)],
     "log1p": [spread(-300, 308), RANDOM.uniform(-0.9, 1.2, 250), -spread(-18, -1)],
     "tanh": [RANDOM.uniform(-2, 2, 250), RANDOM.uniform(-25, 25, 250), spread(-300, 0)],
 }
@@ -149,6 +153,26 @@ def test_within_one_unit_in_the_last_place(code):
     for xs in RANGES[code]:
         for x, y in zip(xs, ARRAY[code](xs), strict=True):
             assert off_by(float(y), reference(code, float(x))) < 0.85, (code, float(x))
+
+
+POWERS = {
+    "log2": [(math.ldexp(1.0, k), k) for k in range(-1074, 1024)],
+    "log10": [(float(10**k), k) for k in range(23)],
+}
+
+
+@pytest.mark.parametrize("code", sorted(POWERS))
+def test_logarithms_are_whole_where_they_should_be_and_not_passed_by_their_neighbours(code):
+    xs = np.array([x for x, _ in POWERS[code]])
+    at = np.array([float(k) for _, k in POWERS[code]])
+    log = ARRAY[code]
+    assert equal(log(xs), at)
+    below, above = xs, xs
+    for _ in range(40):
+        lower, higher = np.nextafter(below, 0.0), np.nextafter(above, INF)
+        assert (log(lower) <= log(below)).all()
+        assert (log(higher) >= log(above)).all()
+        below, above = lower, higher
 
 
 @pytest.mark.parametrize(
@@ -207,6 +231,9 @@ INF, NAN = math.inf, math.nan
         ("exp", [NAN], NAN), ("exp", [-0.0], 1.0), ("expm1", [-0.0], -0.0),
         ("expm1", [-INF], -1.0), ("expm1", [INF], INF), ("expm1", [5e-324], 5e-324),
         ("log", [0.0], -INF), ("log", [-0.0], -INF), ("log", [-1.0], NAN), ("log", [INF], INF),
+        ("log2", [0.0], -INF), ("log2", [-0.0], -INF), ("log2", [-1.0], NAN), ("log2", [INF], INF),
+        ("log2", [NAN], NAN), ("log2", [5e-324], -1074.0), ("log10", [0.0], -INF),
+        ("log10", [-INF], NAN), ("log10", [INF], INF), ("log10", [NAN], NAN),
         ("log", [1.0], 0.0), ("log", [NAN], NAN), ("log1p", [-1.0], -INF), ("log1p", [-2.0], NAN),
         ("log1p", [INF], INF), ("log1p", [-0.0], -0.0), ("tanh", [INF], 1.0),
         ("tanh", [-INF], -1.0), ("tanh", [-0.0], -0.0), ("sin", [INF], NAN), ("sin", [-0.0], -0.0),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import columns_for, equal, graphs
 
 from hwdsl.codegen.interpret import interpret
-from hwdsl.codegen.ir import BOOL, INT, REAL, Builder
+from hwdsl.codegen.ir import BOOL, INT, NARY, REAL, UNARY, Builder
 from hwdsl.codegen.passes import differentiate, optimise
 from hwdsl.codegen.verify import verify
 
@@ -54,6 +54,7 @@ def difference(graph, output, point, n, step=1e-3):
 CLOSED = [
     ("neg", lambda x: -1.0), ("abs", lambda x: math.copysign(1, x)),
     ("sqrt", lambda x: 0.5 / math.sqrt(x)), ("exp", math.exp), ("log", lambda x: 1 / x),
+    ("log2", lambda x: 1 / x / math.log(2)), ("log10", lambda x: 1 / x / math.log(10)),
     ("expm1", math.exp), ("log1p", lambda x: 1 / (1 + x)), ("sin", math.cos),
     ("cos", lambda x: -math.sin(x)), ("tanh", lambda x: 1 / math.cosh(x) ** 2),
     ("floor", lambda x: 0.0), ("ceil", lambda x: 0.0), ("round", lambda x: 0.0),
@@ -95,6 +96,49 @@ def test_ties_go_to_the_first():
         assert slopes(graph, "o", 2.0, 2.0) == [1.0, 0.0], code
     b = Builder()
     assert slopes(b.finish([("o", b.op("abs", b.param("x")))]), "o", 0.0) == [1.0]
+
+
+def infinite(b, code, y):
+    """A function of `y` whose slope is infinite where `y` is 0."""
+    one = b.const(1.0)
+    return {
+        "sqrt": lambda: b.op("sqrt", y), "log": lambda: b.op("log", y),
+        "log2": lambda: b.op("log2", y), "log10": lambda: b.op("log10", y),
+        "log1p": lambda: b.op("log1p", b.op("sub", y, one)), "div": lambda: b.op("div", one, y),
+        "pow": lambda: b.op("pow", y, b.const(0.3)),
+    }[code]()  # fmt: skip
+
+
+INFINITE = ["sqrt", "log", "log2", "log10", "log1p", "div", "pow"]
+STILL = {
+    "square": lambda b, x: b.op("mul", x, x),
+    "cube": lambda b, x: b.op("prod", x, x, x),
+    "power": lambda b, x: b.op("pow", x, b.const(1.5)),
+    "cosine": lambda b, x: b.op("sub", b.const(1.0), b.op("cos", x)),
+    "quotient": lambda b, x: b.op("div", b.op("mul", x, x), b.op("add", x, b.const(1.0))),
+}
+
+
+@pytest.mark.parametrize("code", INFINITE)
+@pytest.mark.parametrize("inner", sorted(STILL))
+def test_a_slope_of_zero_absorbs_an_infinite_one_in_both_directions(code, inner):
+    b = Builder()
+    x = b.param("x")
+    y = STILL[inner](b, x)
+    flat = infinite(b, code, y)
+    loop = b.open_loop([REAL], [x])  # loops carry tangents forward
+    made = infinite(b, code, b.op("mul", STILL[inner](b, loop.states[0]), b.const(3.0)))
+    looped = loop.close(b.const(0, INT), b.param("n", INT), 2, [x], [made])[0]
+    graph = b.finish([("flat", flat), ("looped", looped)])
+    assert slopes(graph, "flat", 0.0, 0.0) == [0.0]
+    assert slopes(graph, "looped", 0.0, 0.0) == [0.0]
+
+
+def test_nothing_passes_an_infinite_divisor():
+    b = Builder()
+    x, big = b.param("x"), b.param("big")
+    graph = b.finish([("o", b.op("sqrt", b.op("div", x, big)))])
+    assert slopes(graph, "o", 1.0, math.inf)[0] == 0.0
 
 
 @pytest.mark.parametrize("code", ["sqrt", "log", "div", "pow", "log1p", "exp"])
@@ -283,8 +327,8 @@ def test_loops_inside_loops():
     assert slopes(graph, "o", *point) == pytest.approx(expected, rel=1e-7)
 
 
-SMOOTH = ["neg", "sqrt", "exp", "log", "expm1", "log1p", "sin", "cos", "tanh", "add", "sub", "mul",
-          "div", "pow", "sum", "prod"]  # fmt: skip
+SMOOTH = ["neg", "sqrt", "exp", "log", "log2", "log10", "expm1", "log1p", "sin", "cos",
+          "tanh", "add", "sub", "mul", "div", "pow", "sum", "prod"]  # fmt: skip
 
 
 @st.composite
@@ -298,7 +342,7 @@ def smooth_graphs(draw):
 
     def step(pool):
         code = draw(st.sampled_from(SMOOTH))
-        count = 1 if SMOOTH.index(code) < 9 else 2 if SMOOTH.index(code) < 14 else 3
+        count = 1 if code in UNARY else 3 if code in NARY else 2
         pool.append(b.op(code, *(tame(draw(st.sampled_from(pool))) for _ in range(count))))
 
     for _ in range(draw(st.integers(1, 8))):
