@@ -15,10 +15,11 @@ from importlib import resources
 from pathlib import Path
 
 from hwdsl.codegen.build import build
-from hwdsl.codegen.emit import MODULE
+from hwdsl.codegen.emit import MODULE, emit, module_files
 from hwdsl.codegen.ir import Graph
 from hwdsl.codegen.runtime import Spec
 from hwdsl.codegen.stubs import stub
+from hwdsl.codegen.text import dump
 
 RUNTIME = "_hwdsl_runtime"
 
@@ -82,8 +83,7 @@ def write_package(
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ValueError(f"{name!r} cannot be the name of a Python module")
     ordered = [specs[g] for g in graphs]
-    draws = {f"{s.name}~": (samplers or {})[s.name] for s in ordered if s.drawn}
-    kernels = build({**graphs, **draws}, cache_dir=cache_dir)
+    kernels = build(_all(graphs, samplers or {}), cache_dir=cache_dir)
     extension = f"_{name}{sysconfig.get_config_var('EXT_SUFFIX') or '.so'}"
     runtime = resources.files("hwdsl.codegen.runtime")
     sources = sorted(x.name for x in runtime.iterdir() if x.name.endswith(".py"))
@@ -103,3 +103,20 @@ def write_package(
     shutil.copyfile(kernels.path, fresh)
     fresh.replace(folder / extension)
     return [folder / file for file in (*texts, extension)]
+
+
+def generated(
+    graphs: Mapping[str, Graph], samplers: Mapping[str, Graph] | None = None
+) -> dict[str, str]:
+    """What a module is made from, to be read: C and Cython by file, each graph as `NAME.graph`.
+
+    A sampler's graph is `NAME~.graph`.
+    """
+    whole = _all(graphs, samplers or {})
+    texts = {f"{name}.graph": dump(graph) for name, graph in whole.items()}
+    return {**emit(whole), **module_files(), **texts}
+
+
+def _all(graphs: Mapping[str, Graph], samplers: Mapping[str, Graph]) -> dict[str, Graph]:
+    """The kernels of a module in order: those of evaluators, then those that draw their params."""
+    return {**graphs, **{f"{name}~": samplers[name] for name in graphs if name in samplers}}

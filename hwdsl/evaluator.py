@@ -46,8 +46,9 @@ __all__ = [
 ]
 
 
-MOST_STEPS = 1e8
+MOST_STEPS = 10_000_000
 """Values of one axis beyond which a range is taken for a mistake."""
+TOO_MANY = f"more than {MOST_STEPS:,} values of one axis"
 
 
 class DescriptionError(ValueError):
@@ -184,12 +185,15 @@ class Evaluator(runtime.Evaluator):
             if step_word and not colon:
                 pace = unit.from_base(values.quantity(step, written, self.units))
                 return _paced(first, last, pace)
+            if not colon and param.kind == "int":
+                return _paced(first, last, 1.0)
         except ValueError as error:
             raise ValueError(f"{name}={text}: {error}") from None
-        if not colon and param.kind == "int":
-            return _paced(first, last, 1.0)
-        if step_word or not colon or not count.strip().isdigit() or int(count) < 1:
+        count = count.strip().lstrip("0")
+        if step_word or not colon or not count.isdecimal():
             raise ValueError(f"{name}={text}: a range is written lo..hi:n or lo..hi step s")
+        if len(count) > 18 or int(count) > MOST_STEPS:
+            raise ValueError(f"{name}={text}: {TOO_MANY}")
         column = np.linspace(first, last, int(count))
         if param.kind == "int" and (column != np.round(column)).any():
             raise ValueError(f"{name}={text}: {count} steps do not fall on whole numbers")
@@ -214,7 +218,9 @@ class Evaluator(runtime.Evaluator):
         names = [outputs] if isinstance(outputs, str) else list(outputs)
         names = [self._output(n).name for n in names or [o.name for o in self.spec.outputs]]
         point = self._point(self.named("gradient", at, given, wrt=wrt))
-        return {name: self._slopes(name, self._reals(wrt), point)[1] for name in names}
+        by = [wrt] if isinstance(wrt, str) else list(wrt or ())
+        reals = self._reals(by or [p.name for p in self.spec.params if p.kind == "real"])
+        return {name: self._slopes(name, reals, point)[1] for name in names}
 
     def elasticity(
         self,
@@ -225,12 +231,38 @@ class Evaluator(runtime.Evaluator):
         wrt: str | Sequence[str] | None = None,
         **given: Any,
     ) -> dict[str, float]:
-        """Per cent of change of an output for one per cent of each real param."""
+        """Per cent of change of an output for one per cent of each real and whole param.
+
+        Of a real by the exact derivative; of an int by the slope between its neighbours, one to
+        each side as far as its range or its alternatives go. NaN where the output is 0.
+        """
         point = self._point(self.named("elasticity", at, given, wrt=wrt))
-        names = self._reals(wrt)
-        value, slopes = self._slopes(self._output(output).name, names, point)
+        names = [wrt] if isinstance(wrt, str) else list(wrt or ())
+        names = names or [p.name for p in self.spec.params if p.kind in ("real", "int")]
+        whole = [n for n in names if self.param(n).kind == "int"]
+        reals = self._reals([n for n in names if n not in whole])
+        value, slopes = self._slopes(self._output(output).name, reals, point)
+        slopes.update({n: self._step_slope(output, n, point) for n in whole})
         at = {p.name: p.scale.from_base(v) for p, v in zip(self.spec.params, point, strict=True)}
         return {n: slopes[n] * at[n] / value if value else float("nan") for n in names}
+
+    def _step_slope(self, output: str, name: str, point: Sequence[float]) -> float:
+        """The slope of an output between the neighbours of an int, in declared units."""
+        slot = next(k for k, p in enumerate(self.spec.params) if p.name == name)
+        param, here = self.spec.params[slot], point[slot]
+        below = max((v for v in param.values or (here - 1,) if param.low <= v < here), default=here)
+        above = min(
+            (v for v in param.values or (here + 1,) if here < v <= param.high), default=here
+        )
+        if below == above:
+            return float("nan")
+        scale = self._output(output).scale
+        at = [o.name for o in self.spec.outputs].index(output)
+        found = []
+        for value in (below, above):
+            moved = [*point[:slot], value, *point[slot + 1 :]]
+            found.append(scale.from_base(self.kernel.point(moved)[0][at]))
+        return float(found[1] - found[0]) / (above - below)
 
     def _slopes(
         self, output: str, names: Sequence[str], point: Sequence[float]
@@ -258,12 +290,11 @@ class Evaluator(runtime.Evaluator):
         hint = did_you_mean(name, names) or f"it has {', '.join(names)}"
         raise ValueError(f"{self.name} has no output {name}; {hint}")
 
-    def _reals(self, wrt: str | Sequence[str] | None) -> list[str]:
-        names = [wrt] if isinstance(wrt, str) else list(wrt or ())
+    def _reals(self, names: Sequence[str]) -> list[str]:
         for name in names:
             if self.param(name).kind != "real":
                 raise ValueError(f"{self.name}.{name} is no real: it has no derivative")
-        return names or [p.name for p in self.spec.params if p.kind == "real"]
+        return list(names)
 
     def _point(self, given: Mapping[str, object]) -> list[float]:
         """A single point in base units."""
@@ -307,8 +338,10 @@ class Evaluator(runtime.Evaluator):
 def _paced(first: float, last: float, pace: float) -> runtime.Floats:
     """From first to last by steps of `pace`; the last is met but for rounding, or not reached."""
     steps = (last - first) / pace if pace else -1.0
-    if not (0 <= steps < MOST_STEPS):
+    if not steps >= 0:
         raise ValueError("the steps do not lead from the one end to the other")
+    if steps >= MOST_STEPS:
+        raise ValueError(TOO_MANY)
     return np.asarray(first + pace * np.arange(int(steps * (1 + 1e-12) + 1e-9) + 1))
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,16 +19,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FOLDER", help="write a module that imports without hwdsl"
     )
+    parser.add_argument(
+        "--keep", action="store_true", help="write FOLDER/generated too: C, Cython, graphs as text"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Compile all evaluators of a file; without a compiler that is an error here."""
     from hwdsl import driver
     from hwdsl.codegen.build import BuildError, build
-    from hwdsl.codegen.package import write_package
+    from hwdsl.codegen.package import generated, write_package
     from hwdsl.diagnostics import Diagnostics
     from hwdsl.evaluator import specs_of
 
+    if options.keep and options.output is None:
+        raise Failure("--keep writes beside the module: say where with -o FOLDER")
     diagnostics = Diagnostics()
     path = Path(options.file)
     program = driver.program(path, diagnostics)
@@ -45,6 +51,8 @@ def run(options: argparse.Namespace) -> int:
             parts = (program.graphs, specs_of(program), _samplers(program))
             for file in write_package(folder, path.stem, *parts):
                 print(f"wrote {file}")
+            if options.keep:
+                _keep(folder / "generated", generated(program.graphs, _samplers(program)))
     except BuildError as error:
         raise Failure(str(error), WRONG_DESCRIPTION) from None
     except ValueError as error:  # the file's name is no module's
@@ -58,3 +66,11 @@ def _samplers(program: "Program") -> dict[str, "Graph"]:
     """The graphs that draw params, of those evaluators that have distributions."""
     found = {name: e.sampler for name, e in program.elaborations.items()}
     return {name: graph for name, graph in found.items() if graph is not None}
+
+
+def _keep(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write what the module is made from."""
+    folder.mkdir(exist_ok=True)
+    for name, text in texts.items():
+        (folder / name).write_text(text, "utf-8")
+        print(f"wrote {folder / name}")

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from hwdsl.cli.main import main
+from hwdsl.codegen.emit import emit
+from hwdsl.codegen.text import load
 
 GOOD = """edition 2026
 
@@ -207,6 +209,15 @@ table {} {{
         ["run", "good.hw:other"],
         ["why", "good.hw:area_of", "volume"],
         ["sweep", "good.hw", "width=1..2", "-o", "x.csv"],
+        ["sweep", "good.hw", "width=1..9:99999999999", "-o", "x.csv"],
+        ["sweep", "good.hw", f"width=1..9:{'9' * 5000}", "-o", "x.csv"],
+        ["sweep", "good.hw", "width=1..9 step 1e-12", "-o", "x.csv"],
+        ["sweep", "good.hw", "count=1..1e300", "-o", "x.csv"],
+        ["sweep", "good.hw", "width=1..9:\u00b2", "-o", "x.csv"],
+        ["sweep", "good.hw", "width=1..9:000", "-o", "x.csv"],
+        ["run", "good.hw", f"count={'9' * 400}"],
+        ["run", "good.hw", f"width={'9' * 5000}"],
+        ["compile", "good.hw", "--keep"],
         ["sweep", "good.hw", "width=1..2 kg:3", "-o", "x.csv"],
         ["sweep", "good.hw", "width=1..2:3", "-o", "x.txt"],
         ["sweep", "good.hw", "-o", "no/such/folder/x.csv"],
@@ -364,3 +375,44 @@ claim published {
     assert "claims: 0 reproduced, 1 missed" in out
     missed = next(line for line in out.splitlines() if "MISS" in line)
     assert missed.split()[:7] == ["MISS", "claim", "30", "m^2", "27", "m^2", "2"]
+    assert "assumptions: 1 hold, 0 missed" in out
+
+
+def test_whatever_is_missed_is_counted_and_exits_with_1(
+    good: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    claim = """
+claim published {
+    source "by hand"
+    expect area_of(width = 3 m).area == 27 m^2 within 2 % relative
+    assume "three of them"
+    expect area_of().area == 99 m^2 within 2 % relative
+}
+"""
+    Path("claims.hw").write_text(GOOD + claim)
+    assert main(["verify", "claims.hw"]) == 1
+    out = capsys.readouterr().out
+    assert out.count("MISS") == 1
+    assert out.splitlines()[-2:] == [
+        "claims: 1 reproduced, 0 missed",
+        "identities, calibrations, what rests on assumptions: 0 hold, 1 missed",
+    ]
+
+
+def test_words_may_stand_behind_options(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", good, "-o", "grid.csv", "width=1..3:3", "count=1,2"]) == 0
+    assert len(Path("grid.csv").read_text().splitlines()) == 7
+    assert main(["why", good, "--depth", "2", "area", "width=3"]) == 0
+    assert "width = 3" in capsys.readouterr().out
+    assert main(["check", good, "--format", "json", good]) == 0
+    assert main(["sweep", good, "-o", "grid.csv", "--widht", "width=1"]) == 2
+
+
+def test_compile_keeps_what_the_module_is_made_from(good: str) -> None:
+    assert main(["compile", good, "-o", "built", "--keep"]) == 0
+    kept = {p.name: p.read_text() for p in Path("built/generated").iterdir()}
+    assert {Path(name).suffix for name in kept} == {".c", ".h", ".pyx", ".graph"}
+    graph = load(kept["area_of.graph"])
+    assert [p.name for p in graph.params] == ["width", "count", "square"]
+    (kernel,) = emit({"area_of": graph}).keys() - emit({}).keys()
+    assert emit({"area_of": graph})[kernel] == kept[kernel]

@@ -275,11 +275,39 @@ def test_gradient_is_the_slope(stream: hwdsl.Evaluator) -> None:
 
 
 def test_elasticity_of_a_product_of_powers(stream: hwdsl.Evaluator) -> None:
-    assert stream.elasticity("latency") == pytest.approx({"size": 1.0, "share": -1.0})
+    assert stream.elasticity("latency", wrt=["share", "size"]) == pytest.approx(
+        {"share": -1.0, "size": 1.0}
+    )
     with pytest.raises(ValueError, match="no real"):
         stream.gradient("latency", wrt="hops")
     with pytest.raises(ValueError, match="latency"):
         stream.elasticity("latancy")
+
+
+def test_elasticity_of_whole_numbers_is_by_their_neighbours(stream: hwdsl.Evaluator) -> None:
+    """`latency` is as hops and as 1 / lanes; the neighbours of 2 lanes are 1 and 8."""
+    found = stream.elasticity("latency", hops=3, lanes=2)
+    assert list(found) == ["size", "share", "hops", "lanes"]
+    assert found["hops"] == pytest.approx(1.0)
+    assert found["lanes"] == pytest.approx((1 / 8 - 1) / (8 - 1) * 2 / (1 / 2))
+    assert stream.elasticity("rates", hops=4, lanes=8) == pytest.approx(
+        {"size": 0.0, "share": 1.0, "hops": 0.0, "lanes": 1.0}
+    )
+    assert stream.elasticity("latency", wrt="hops", hops=1) == pytest.approx({"hops": 1.0})
+    assert stream.elasticity("latency", wrt="lanes") == pytest.approx({"lanes": -0.5})
+    with pytest.raises(ValueError, match=r"stream\.way is no real"):
+        stream.elasticity("latency", wrt="way")
+
+
+def test_numbers_beyond_float64_name_their_param(stream: hwdsl.Evaluator) -> None:
+    for name in ("size", "hops"):
+        for call in (stream, stream.sweep, stream.plan):
+            with pytest.raises(ValueError, match=rf"stream\.{name}: the number is beyond what"):
+                call(**{name: 10**400})
+        with pytest.raises(ValueError, match=rf"stream\.{name}: the number is beyond what"):
+            stream.sweep(**{name: [1, 10**400]})
+    with pytest.raises(ValueError, match="more than 10,000,000 values of one axis"):
+        stream.sweep(size="1..9:99999999999")
 
 
 def test_why_shows_numbers_units_and_lines(stream: hwdsl.Evaluator) -> None:
