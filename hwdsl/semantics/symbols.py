@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from attrs import define, field, frozen
 
 from hwdsl.semantics.types import Type
-from hwdsl.source import Span
 from hwdsl.syntax import ast
 from hwdsl.units import Dim, Unit
 
@@ -263,12 +262,3 @@ class Checked:
     def ensure(self, owner: Symbol) -> None:
         """Check the bodies of a symbol (and of its members) if that has not been done."""
         raise AssertionError("the checker provides this")
-
-
-@frozen
-class Waiver:
-    """`allow rule "reason"` and where it stands."""
-
-    rule: str
-    reason: str
-    span: Span
