@@ -234,7 +234,7 @@ def size(cache_dir: Path | str | None = None) -> int:
 def clear(cache_dir: Path | str | None = None) -> int:
     """Remove all builds and leftovers; return how many builds there were."""
     found = list(entries(cache_dir))
-    for name in ("kernels", "work", "parsed", "loaded"):
+    for name in ("kernels", "work", "parsed", "checked", "loaded"):
         shutil.rmtree(folder(cache_dir) / name, ignore_errors=True)
     return len(found)
 

@@ -261,6 +261,7 @@ def _call(m: Machine, expr: ast.Call, env: Env) -> Value:
         spans = {name: value.span for name, value in named.items()}
         return call_evaluator(m, symbol, given, spans, expr.span)
     assert isinstance(symbol, FunctionInfo)
+    m.ensure(symbol)
     arguments = _arguments(m, symbol.decl, expr.arguments, env)
     return call_function(m, symbol.decl, Env(symbol.scope), arguments, expr.span)
 

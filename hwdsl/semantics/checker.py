@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 
 from hwdsl.diagnostics import Diagnostics
+from hwdsl.semantics import marks
 from hwdsl.semantics.calls import call_type
 from hwdsl.semantics.declare import declare_module, link_kinds
-from hwdsl.semantics.definitions import check_bodies, put_off_bodies
+from hwdsl.semantics.definitions import check_bodies, check_bodies_later, put_off_bodies
 from hwdsl.semantics.expressions import HANDLERS
 from hwdsl.semantics.loops import iterate_type
 from hwdsl.semantics.matching import match_type
@@ -62,10 +63,13 @@ def _check(modules: Modules, diagnostics: Diagnostics) -> Checked:
         link_kinds(state, scope)
         sign_module(state, scope)
         put_off_bodies(state, scope)
-    for scope in scopes.values():
-        check_bodies(state, scope)
-    state.settle()
+    named = marks.names(modules)
+    clean = marks.clean_before(modules, named)
+    for name, scope in scopes.items():
+        (check_bodies_later if name in clean else check_bodies)(state, scope)
+    state.settle([scopes[name] for name in clean])
     check_recursion(state)
     check_waivers(state)
+    marks.mark_clean(modules, named, clean, diagnostics)
     state.checked.main = scopes[modules.main]
     return state.checked

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from attrs import evolve
 
 from hwdsl.semantics.blocks import bind_lets, check_block, check_rule, force_late, let_type
@@ -81,19 +83,29 @@ def _put_off_evaluator(state: State, info: EvaluatorInfo) -> None:
 def check_bodies(state: State, scope: ModuleScope) -> None:
     """Check every definition of a module."""
     for symbol in scope.values.values():
-        if isinstance(symbol, KindInfo):
-            _check_kind(state, symbol)
-        elif isinstance(symbol, FunctionInfo):
-            check_function(state, symbol, Env(scope, symbol))
-        elif isinstance(symbol, ComponentInfo):
-            _check_component(state, symbol)
-        elif isinstance(symbol, ClaimInfo):
-            check_claim(state, symbol)
-        elif isinstance(symbol, ValueInfo | EvaluatorInfo):
-            state.force(symbol)
+        _check_body(state, symbol)
     for item in scope.tree.items:
         if isinstance(item, ast.Display):
             check_display(state, scope, item)
+
+
+def check_bodies_later(state: State, scope: ModuleScope) -> None:
+    """Check the definitions of a module one by one, when something asks for them."""
+    for symbol in scope.values.values():
+        state.checked.bodies[symbol] = partial(_check_body, state, symbol)
+
+
+def _check_body(state: State, symbol: Symbol) -> None:
+    if isinstance(symbol, KindInfo):
+        _check_kind(state, symbol)
+    elif isinstance(symbol, FunctionInfo):
+        check_function(state, symbol, Env(symbol.scope, symbol))
+    elif isinstance(symbol, ComponentInfo):
+        _check_component(state, symbol)
+    elif isinstance(symbol, ClaimInfo):
+        check_claim(state, symbol)
+    elif isinstance(symbol, ValueInfo | EvaluatorInfo):
+        state.force(symbol)
 
 
 def _check_kind(state: State, kind: KindInfo) -> None:
@@ -120,6 +132,8 @@ def _check_kind(state: State, kind: KindInfo) -> None:
         else:
             others.append(member)
     check_block(state, Env(env.scope, kind), RecordType(kind), others)
+    for info in kind.members.values():
+        state.force(info)
 
 
 def _check_rule_names(state: State, kind: KindInfo) -> None:

@@ -32,7 +32,9 @@ def _component_entries(state: State, info: ComponentInfo) -> list[Entry]:
 
 
 def _kind_entries(state: State, kind: KindInfo) -> list[Entry]:
-    kinds = reversed(list(kind.lineage()))
+    kinds = list(reversed(list(kind.lineage())))
+    for info in (m for k in kinds for m in k.members.values() if m.role == "part"):
+        state.force(info)  # notes what the part is
     return [e for k in kinds if k.decl is not None for e in _own(state, k.decl)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from attrs import define, evolve, field, frozen
@@ -12,6 +12,7 @@ from hwdsl.semantics.relations import POISON
 from hwdsl.semantics.symbols import (
     Checked,
     ComponentInfo,
+    EvaluatorInfo,
     FunctionInfo,
     KindInfo,
     MemberInfo,
@@ -34,10 +35,15 @@ _NAMES = ("unknown-name", "unknown-type", "unknown-kind", "unknown-function", "u
 
 @define(eq=False)
 class CheckedProgram(Checked):
-    """`Checked`, everything checked beforehand."""
+    """`Checked`; `bodies` are the checks of definitions that have not been asked for yet."""
+
+    bodies: dict[Symbol, Callable[[], None]] = field(factory=dict)
 
     def ensure(self, owner: Symbol) -> None:
-        """Nothing is left to do: `check` visits every definition."""
+        """Check the body of a definition of a module that was found clean before."""
+        work = self.bodies.pop(owner, None)
+        if work is not None:
+            work()
 
 
 @define(eq=False)
@@ -114,6 +120,13 @@ class Entry:
 
     path: tuple[str, ...]
     node: ast.Assign | ast.Part
+
+
+def _home(key: object) -> ModuleScope | None:
+    """The module of what is put off, if the key tells it."""
+    if isinstance(key, MemberInfo):
+        return key.owner.scope
+    return key.scope if isinstance(key, ComponentInfo | ValueInfo | EvaluatorInfo) else None
 
 
 @define(eq=False)
@@ -214,10 +227,16 @@ class State:
 
         self.pending[key] = run
 
-    def settle(self) -> None:
-        """Do all work put off so far."""
+    def settle(self, done: Collection[ModuleScope]) -> None:
+        """Do all work put off so far, but for the modules in `done`."""
+        kept = {}
         while self.pending:
-            self.force(next(iter(self.pending)))
+            key = next(iter(self.pending))
+            if _home(key) in done:
+                kept[key] = self.pending.pop(key)
+            else:
+                self.force(key)
+        self.pending.update(kept)
 
     def cycle(self, key: object, span: Span, name: str = "field-cycle") -> Type:
         """Report that the definition of `key` needs itself, with the chain."""
