@@ -1,12 +1,17 @@
 """Laws of pipelines, memory footprints and exchanges between copies."""
 
+import csv
 import itertools
+from pathlib import Path
+from statistics import median
 
+import numpy as np
 import pytest
 
 import hwdsl
 from hwdsl.evaluator import Module
 
+STUDIES = Path(__file__).parents[2] / "library" / "studies"
 TEXT = """edition 2026
 use std.parallel
 
@@ -138,3 +143,18 @@ def test_a_layer_keeps_what_the_formula_says(module: Module) -> None:
 def test_only_what_lives_together_counts(module: Module) -> None:
     assert module.lives().most == 5
     assert module.lives(b=9).most == 10
+
+
+def test_readings_of_memory_are_met() -> None:
+    """Median and 90th percentile of the error; the median reading must do worse on both."""
+    bloom = hwdsl.load(STUDIES / "bloom.hw").bloom
+    lines = (STUDIES / "bloom.csv").read_text(encoding="utf-8").splitlines()
+    errors, naive = [], []
+    for row in csv.DictReader(line for line in lines if not line.startswith("#")):
+        measured = float(row.pop("measured [GB]"))
+        del row["case"]
+        answer = bloom(**{name: int(cell) for name, cell in row.items()})
+        errors.append(abs(answer.memory / measured - 1))
+        naive.append(abs(answer.constant / measured - 1))
+    assert median(errors) <= 0.10 < median(naive)
+    assert np.quantile(errors, 0.9) <= 0.25 < np.quantile(naive, 0.9)
