@@ -17,7 +17,9 @@ _PLAIN: dict[str, tuple[str, set[type]]] = {"bool": ("b", {bool}), "choice": (""
 
 def many(value: Any) -> bool:
     """Whether what is given for a param is several values."""
-    return not isinstance(value, str) and (np.ndim(value) > 0 or isinstance(value, range))
+    if isinstance(value, str):
+        return False
+    return isinstance(value, Sequence) or np.ndim(value) > 0  # a list may hold what NumPy cannot
 
 
 def to_base(param: Param, value: Any, base: Callable[[Any], float]) -> Floats:
