@@ -107,7 +107,7 @@ def to_data(module: ast.Module) -> dict[str, Any]:
 
 # --- reading -----------------------------------------------------------------------------------
 
-_Reader = Callable[[Any], Any]
+_Reader = Callable[["_Nodes", Any], Any]
 
 
 class _Nodes:
@@ -119,58 +119,6 @@ class _Nodes:
         self.nodes: list[ast.Node] = []
         self.heights: list[int] = []
         self.height = 0  # of the highest child of the row being read
-        self.readers = {
-            name: (cls, tuple(self.reader(shape) for shape in shapes))
-            for name, (cls, shapes) in _schema().items()
-        }
-
-    def reader(self, shape: _Shape) -> _Reader:
-        """Return the function that reads a field."""
-        one = self.one(shape)
-        if shape.many:
-
-            def many(value: Any) -> tuple[Any, ...]:
-                if type(value) is not list:
-                    raise DataError(f"{shape.name} is no list")
-                return tuple([one(v) for v in value])
-
-            whole: _Reader = many
-        else:
-            whole = one
-        if not shape.optional:
-            return whole
-        return lambda value: None if value is None else whole(value)
-
-    def one(self, shape: _Shape) -> _Reader:
-        """Return the function that reads a single value."""
-        if shape.is_span:
-            return self.span
-        plain, allowed, nodes, heights = shape.plain, shape.nodes, self.nodes, self.heights
-
-        def text(value: Any) -> Any:
-            if type(value) not in plain:
-                raise DataError(f"{shape.name} has a value of the wrong type")
-            return value
-
-        def node(value: Any) -> Any:
-            if type(value) is not int or not 0 <= value < len(nodes):
-                if type(value) in plain and type(value) is not int:
-                    return value
-                raise DataError(f"{shape.name} is no earlier row")
-            found = nodes[value]
-            if type(found) not in allowed:
-                raise DataError(f"{shape.name} cannot be a {type(found).__name__}")
-            if heights[value] > self.height:
-                self.height = heights[value]
-            return found
-
-        return node if allowed else text
-
-    def span(self, value: Any) -> Span:
-        """Read a place given as a list of its two ends."""
-        if type(value) is not list or len(value) != 2:
-            raise DataError("a place has two ends")
-        return self.place(value[0], value[1])
 
     def place(self, start: Any, end: Any) -> Span:
         """Read a place."""
@@ -178,20 +126,79 @@ class _Nodes:
             raise DataError("a place is outside the text")
         return Span(self.source, start, end)
 
-    def add(self, row: Any) -> None:
-        """Read one row."""
-        if type(row) is not list or len(row) < 3 or type(row[0]) is not str:
-            raise DataError("a row is no list with a class and a place")
-        known = self.readers.get(row[0])
-        if known is None or len(row) != len(known[1]) + 3:
-            raise DataError(f"no class {row[0][:40]} with {len(row) - 3} fields")
-        cls, readers = known
-        self.height = 0
-        fields = [read(value) for read, value in zip(readers, row[3:], strict=True)]
-        if self.height >= MAX_HEIGHT:
-            raise DataError("the tree is too deep")
-        self.heights.append(self.height + 1)
-        self.nodes.append(cls(self.place(row[1], row[2]), *fields))
+    def add(self, rows: list[Any]) -> None:
+        """Read rows."""
+        known, nodes, heights = _readers(), self.nodes, self.heights
+        for row in rows:
+            if type(row) is not list or len(row) < 3 or type(row[0]) is not str:
+                raise DataError("a row is no list with a class and a place")
+            cls, readers = known.get(row[0], (None, ()))
+            if cls is None or len(row) != len(readers) + 3:
+                raise DataError(f"no class {row[0][:40]} with {len(row) - 3} fields")
+            self.height = 0
+            at, fields = 3, []
+            for read in readers:
+                fields.append(read(self, row[at]))
+                at += 1
+            if self.height >= MAX_HEIGHT:
+                raise DataError("the tree is too deep")
+            heights.append(self.height + 1)
+            nodes.append(cls(self.place(row[1], row[2]), *fields))
+
+
+@cache
+def _readers() -> dict[str, tuple[type[ast.Node], tuple[_Reader, ...]]]:
+    """Return, by name, each class of node with the functions that read its fields."""
+    return {n: (cls, tuple(map(_reader, shapes))) for n, (cls, shapes) in _schema().items()}
+
+
+def _reader(shape: _Shape) -> _Reader:
+    """Return the function that reads a field."""
+    one = _one(shape)
+    if shape.many:
+
+        def many(reading: _Nodes, value: Any) -> tuple[Any, ...]:
+            if type(value) is not list:
+                raise DataError(f"{shape.name} is no list")
+            return tuple([one(reading, v) for v in value])
+
+        whole: _Reader = many
+    else:
+        whole = one
+    if not shape.optional:
+        return whole
+    return lambda reading, value: None if value is None else whole(reading, value)
+
+
+def _one(shape: _Shape) -> _Reader:
+    """Return the function that reads a single value."""
+    plain, allowed = shape.plain, shape.nodes
+
+    def span(reading: _Nodes, value: Any) -> Span:
+        if type(value) is not list or len(value) != 2:
+            raise DataError("a place has two ends")
+        return reading.place(value[0], value[1])
+
+    def text(reading: _Nodes, value: Any) -> Any:
+        if type(value) not in plain:
+            raise DataError(f"{shape.name} has a value of the wrong type")
+        return value
+
+    def node(reading: _Nodes, value: Any) -> Any:
+        if type(value) is not int or not 0 <= value < len(reading.nodes):
+            if type(value) in plain and type(value) is not int:
+                return value
+            raise DataError(f"{shape.name} is no earlier row")
+        found = reading.nodes[value]
+        if type(found) not in allowed:
+            raise DataError(f"{shape.name} cannot be a {type(found).__name__}")
+        if reading.heights[value] > reading.height:
+            reading.height = reading.heights[value]
+        return found
+
+    if shape.is_span:
+        return span
+    return node if allowed else text
 
 
 def from_data(data: Any, source: Source) -> ast.Module:
@@ -202,8 +209,7 @@ def from_data(data: Any, source: Source) -> ast.Module:
     if not (edition is None or type(edition) is int) or type(doc) is not str:
         raise DataError("edition or doc has the wrong type")
     reading = _Nodes(source)
-    for row in _list(data, "rows"):
-        reading.add(row)
+    reading.add(_list(data, "rows"))
     items = []
     allowed = frozenset(typing.get_args(ast.Item))
     for index in _list(data, "items"):
