@@ -52,6 +52,9 @@ from hwdsl.why import Derivation, Term
 LONGEST = 60
 """Characters of a formula that are shown."""
 
+MOST_NAMES = 16
+"""Names and multiples that are followed to find out whether there is a sum behind them."""
+
 
 @frozen
 class Factor:
@@ -384,17 +387,20 @@ class _Walk:
         return Factor(up, down, written), Formula(same[0], env)
 
     def is_sum(self, formula: Formula) -> bool:
-        """Whether an expression, or the formula behind a name, is a sum."""
-        for _ in range(8):
-            if not self.m.is_reference(formula.expr):
-                break
-            _, cell = self.m.follow(formula)
-            behind = None if cell is None or cell in self.params else self.m.formulas.get(cell)
+        """Whether an expression, or the formula behind a name, is a sum or a multiple of one."""
+        for _ in range(MOST_NAMES):
+            if self.m.is_reference(formula.expr):
+                _, cell = self.m.follow(formula)
+                behind = None if cell is None or cell in self.params else self.m.formulas.get(cell)
+            else:
+                parts = [x for _, x in self.linear(formula, Factor())]
+                if len(parts) > 1:
+                    return not any(isinstance(x.expr, ast.Number) for x in parts)
+                behind = parts[0] if parts and parts[0].expr is not formula.expr else None
             if behind is None:
                 return False
             formula = behind
-        parts = [x.expr for _, x in self.linear(formula, Factor())]
-        return len(parts) > 1 and not any(isinstance(e, ast.Number) for e in parts)
+        return False
 
     # --- what a formula reads ------------------------------------------------------------------
 

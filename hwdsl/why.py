@@ -8,7 +8,7 @@ Nothing here knows what is added up: time, money, memory and energy break down a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from attrs import field, frozen
 
@@ -21,6 +21,10 @@ SIBLINGS = 12
 
 LARGEST_COUNT = 1e6
 """What is multiplied by more than this is no part that there are so many of."""
+
+
+Key = tuple[str, str, float]
+"""What tells steps apart: path or name, place and value."""
 
 
 @frozen(eq=False)
@@ -85,9 +89,10 @@ class Derivation:
         """What the value is the sum of, the step itself first; nothing but it if it is no sum.
 
         The rows one level below a row add up to it. Chains of steps that only pass a value on are
-        one row, and terms below `least` of the whole are one row together.
+        one row, and terms below `least` of the whole are one row together. A step that has a row
+        is not unfolded where another is a multiple of it, as a margin is of a cost.
         """
-        return list(_rows(_Line("", self, 1.0), 0, depth, least, self.value, ""))
+        return list(_rows(_Line("", self, 1.0), 0, depth, least, self.value, "", set()))
 
     def __str__(self) -> str:
         return self.text()
@@ -122,10 +127,16 @@ class _Line:
 
 
 def _rows(
-    line: _Line, level: int, depth: int, least: float, whole: float, owner: str
+    line: _Line,
+    level: int,
+    depth: int,
+    least: float,
+    whole: float,
+    owner: str,
+    told: set[Key],
 ) -> Iterator[Row]:
     name = line.written or _short(line.step, owner)
-    parts, owner = _parts(line, owner)
+    parts, owner = _parts(line, owner, told)
     if len(parts) == 1:  # a multiple of one thing
         name = f"{name} = {parts[0].times} {_short(parts[0].step, owner)}"
         parts = []
@@ -134,22 +145,27 @@ def _rows(
     if level >= depth or len(small) == len(parts):
         return
     shown = [p for p in parts if p not in small] if len(small) > 1 else parts
+    last = [part for part in shown if _key(part.step) in told]
+    told.update(_key(part.step) for part in shown)
     for part in shown[:SIBLINGS]:
-        yield from _rows(part, level + 1, depth, least, whole, owner)
+        below = level if part in last else depth
+        yield from _rows(part, level + 1, below, least, whole, owner, told)
     rest = [*shown[SIBLINGS:], *(small if len(small) > 1 else [])]
     if rest:
         value = math.fsum(p.value for p in rest)
         yield Row(level + 1, f"{len(rest)} smaller", "", value, _share(value, whole))
 
 
-def _parts(line: _Line, owner: str) -> tuple[list[_Line], str]:
+def _parts(line: _Line, owner: str, told: Set[Key]) -> tuple[list[_Line], str]:
     """What a step is the sum of, the largest first; steps that pass another on are left out.
 
-    The second result is the path of the component whose formula the sum is.
+    Those in `told` stay. The second result is the path of the component whose formula the sum is.
     """
     step, factor, times = line.step, line.factor, ""
     owner = step.path.rpartition(".")[0] or owner
     while len(step.terms) == 1 and step.terms[0].step.terms:
+        if _key(step.terms[0].step) in told:
+            break
         term = step.terms[0]
         step, factor, times = term.step, factor * term.factor, _times(times, term.text)
         owner = step.path.rpartition(".")[0] or owner
@@ -158,6 +174,11 @@ def _parts(line: _Line, owner: str) -> tuple[list[_Line], str]:
     if len(found) == 1 and (not found[0].times or abs(found[0].factor) > LARGEST_COUNT):
         return [], owner
     return found, owner
+
+
+def _key(step: Derivation) -> Key:
+    """Tells steps apart; what a function is given is the same step in each function."""
+    return (step.path or step.name, step.place, step.value)
 
 
 def _times(outer: str, inner: str) -> str:
@@ -179,7 +200,7 @@ class _Tree:
     """Lays out steps as lines of three columns: the step, its share of the whole, its formula."""
 
     least: float
-    seen: set[tuple[str, str, float]] = field(factory=set)
+    seen: set[Key] = field(factory=set)
 
     def lines(self, step: Derivation, depth: int) -> Iterator[Line]:
         """All lines, for a whole that is the step."""
@@ -198,7 +219,7 @@ class _Tree:
         owner: str = "",
     ) -> Iterator[Line]:
         """The lines of a step that `left` names; it is `share` of the whole if it is a `term`."""
-        key = (step.name, step.place, step.value)
+        key = _key(step)
         below = bool(step.terms or step.inputs)
         again = below and key in self.seen
         self.seen.add(key)
