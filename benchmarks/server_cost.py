@@ -1,0 +1,236 @@
+"""How fast a server is taken from the wafer to the cost of a token: die, package, node, use, owning.
+
+    python benchmarks/server_cost.py [--quick]
+
+Two descriptions: one on the library's own parts, whose die, memory, price, network, site and load are
+open (14 params, all different at every point), and Chiplet Cloud's server, as its peer describes it,
+with its die, memory and load open. Prints points a second of processor time on one core, of the first also
+where it is asked for a part of the chain; the rules of all components are decided in each case. The
+kernel's numbers are held against the interpreter's.
+"""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from common import table
+
+import hwdsl
+
+HEAD = """edition 2026
+use std.die: die, unit_array, sram, memory_phy, edge
+use std.memory: memory
+use std.package: package
+use std.node: accelerator, node
+use std.link: link
+use std.economics: ownership, price_at_margin
+use std.facility: us_site
+use vendor.processes: N5
+use vendor.carriers: CoWoS_S
+use vendor.memories: HBM3E
+use vendor.links: NVLink4, NDR400
+use models.chiplet_cloud: example, service, gpt3
+
+die chip {
+    process  = N5
+    overhead = 1.1
+    width    = 20 mm
+    unit_array cores { units = 128, needed = 116, unit_area = 3 mm^2 }
+    sram cache { capacity = 50 MB, cell = process.sram_cell }
+    memory_phy west[3] { shoreline = 8 mm, area = 10 mm^2, edge = edge.west }
+    memory_phy east[3] { shoreline = 8 mm, area = 10 mm^2, edge = edge.east }
+}
+
+package module {
+    carrier = CoWoS_S
+    sites   = 6
+    die gpu : chip
+    memory hbm[6] : HBM3E
+}
+
+accelerator part {
+    made            = module
+    units           = 116
+    clock           = 1.7 GHz
+    unit_operations = 4096 FLOP
+    tdp             = units * 4.5 W + 150 W
+    link fabric : NVLink4
+}
+
+node server {
+    power         = accelerator_power + 2.5 kW
+    price         = accelerator_price + chassis_price
+    chassis_price = 50 kUSD/unit
+    accelerator gpu[8] : part
+    link nic[8] : NDR400
+}
+
+kind decoding {
+    on      : node
+    weights : real
+    layers  : int
+    width   : int
+    batch   : int
+    context : int
+
+    let rows     = batch * 1
+    let share    = weights * 1 B / on.gpu.count
+    let cached   = 2 B * 2 * layers * width / 8 * context * batch / on.gpu.count
+    let reading  = (share + cached) / (0.8 * on.gpu.memory_bandwidth)
+    let work     = 2 FLOP * weights * rows / on.gpu.count / (0.6 * on.gpu.matrix_rate)
+    let message  = rows * width * 2 B
+    let exchange = 2 * layers * on.gpu.fabric.message(2 * message)
+    let step     = max(reading, work) + exchange
+
+    require room: share + cached <= on.gpu.memory_capacity
+        else "{share + cached in GB} do not fit in {on.gpu.memory_capacity in GB}"
+}
+
+evaluator own {
+    param defects     : defect_rate  = 0.1 cm^-2     in 0.01 cm^-2 .. 1 cm^-2
+    param wafer       : money        = 16 kUSD       in 5 kUSD .. 40 kUSD
+    param units       : int          = 128           in 32 .. 160
+    param spare       : int          = 12            in 0 .. 16
+    param cache       : data         = 50 MB         in 1 MB .. 200 MB
+    param pin         : bandwidth    = 8 Gb/s        in 2 Gb/s .. 10 Gb/s
+    param stack_price : unit_cost    = 300 USD/unit  in 50 USD/unit .. 2000 USD/unit
+    param clock       : frequency    = 1.7 GHz       in 0.5 GHz .. 3 GHz
+    param fabric      : bandwidth    = 450 GB/s      in 50 GB/s .. 2 TB/s
+    param margin      : real         = 0.9           in 0 .. 0.98
+    param electricity : energy_price = 0.08 USD/kWh  in 0.01 USD/kWh .. 0.5 USD/kWh
+    param lifetime    : time         = 4 year        in 1 year .. 10 year
+    param batch       : int          = 32            in 1 .. 512
+    param context     : int          = 4096          in 128 .. 100000
+
+    let made = module with {
+        gpu.process     = N5 with { defect_density = defects, wafer_price = wafer }
+        gpu.cores.units  = units
+        gpu.cores.needed = units - spare
+        gpu.cache.capacity = cache
+        gpu.tdp          = units * 4 W
+        hbm.pin_rate     = pin
+        hbm.price        = stack_price
+        tdp              = power
+    }
+    let it = server with {
+        gpu.made  = made
+        gpu.units = units - spare
+        gpu.clock = clock
+        gpu.price = price_at_margin(made.cost, margin)
+        gpu.fabric.bandwidth_per_direction = fabric
+        gpu.fabric.lanes = unknown "open"
+    }
+    let run   = decoding(on = it, weights = 70e9, layers = 80, width = 8192, batch = batch, context = context)
+    let site  = us_site with { electricity = electricity }
+    let owned = ownership(lifetime = lifetime)
+    let rate = it.price * 1 unit * owned.rate
+        + it.power * 0.8 * site.pue * site.electricity
+        + it.power * site.construction / site.lifetime
+"""
+OUTPUTS = (
+    ("die", "    output die      in USD/unit = made.die_cost\n"),
+    ("package", "    output package  in USD/unit = made.cost\n"),
+    ("server", "    output buying   in USD/unit = it.price\n"),
+    ("step", "    output step     in ms       = run.step\n"),
+    ("token", "    output token    in USD/token = rate * run.step / (batch * 1 token)\n"),
+)
+PEER = """
+evaluator peer {
+    param defects   : defect_rate = 0.001 mm^-2 in 0.0001 mm^-2 .. 0.01 mm^-2
+    param wafer     : money     = 10 kUSD     in 1 kUSD .. 40 kUSD
+    param perf      : flop_rate = 459 TFLOP/s in 50 TFLOP/s .. 1000 TFLOP/s
+    param sram      : data      = 300 MB      in 10 MB .. 600 MB
+    param rate      : bandwidth = 3.8 Gb/s    in 1 Gb/s .. 10 Gb/s
+    param heat_sink : money     = 13.7 USD    in 0 USD .. 1000 USD
+    param batch     : int       = 16          in 16 .. 1024
+    param answer    : int       = 256         in 1 .. 100000
+
+    let machine = example with {
+        heat_sink            = heat_sink
+        pkg.die.defects      = defects
+        pkg.die.wafer_price  = wafer
+        pkg.die.perf         = perf
+        pkg.die.sram         = sram
+        pkg.hbm.rate         = rate
+    }
+    let run = service(server = machine, servers = 16, model = gpt3, batch = batch, prompt = 64,
+                      answer = answer, tensor = 64, micro = 16)
+
+    output server in USD       = machine.cost
+    output token  in USD/token = run.cost_per_token
+}
+"""
+
+
+def used(action, repeat):
+    """The least processor time of some runs, in seconds: others may load the machine."""
+    best = float("inf")
+    for _ in range(repeat):
+        start = time.process_time()
+        action()
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def points(evaluator, count, draw):
+    """Values of all params, all different, over the middle of their ranges."""
+    found = {}
+    for p in evaluator.spec.params:
+        low, high = p.scale.from_base(p.low), p.scale.from_base(p.high)
+        low, high = low + 0.2 * (high - low), high - 0.2 * (high - low)
+        column = draw.uniform(low, high, count)
+        found[p.name] = np.round(column) if p.kind == "int" else column
+    return found
+
+
+def measured(evaluator, count, repeat, draw):
+    """Points a second of an evaluator's kernel, and of the sweep that a user calls."""
+    given = points(evaluator, count, draw)
+    plan = evaluator.plan(mode="zip", **given)
+    outputs = [np.empty(plan.points) for _ in evaluator.spec.outputs]
+    bits = np.empty((plan.points, evaluator.graph.words), np.uint64)
+    kernel = used(lambda: evaluator.kernel.run(plan.axes, 0, plan.points, outputs, bits), repeat)
+    sweep = used(lambda: evaluator.sweep(mode="zip", threads=1, **given), repeat)
+    few = {name: column[:50] for name, column in given.items()}
+    again = evaluator.interpreted().sweep(mode="zip", **few)
+    name = evaluator.spec.outputs[-1]
+    found = name.scale.from_base(outputs[-1][:50])
+    assert np.allclose(found, again[name.name], rtol=1e-11, equal_nan=True)
+    return count / kernel, count / sweep
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    count, repeat = (50_000, 3) if options.quick else (400_000, 5)
+    draw = np.random.default_rng(1)
+    rows = []
+    with tempfile.TemporaryDirectory() as text:
+        for at, (name, _) in enumerate(OUTPUTS):
+            path = Path(text) / f"{name}.hw"
+            asked = "".join(line for _, line in OUTPUTS[at:][:1])
+            path.write_text(HEAD + asked + "}\n", "utf-8")
+            evaluator = hwdsl.load(path).own
+            kernel, sweep = measured(evaluator, count, repeat, draw)
+            rows.append((f"to the {name}", len(evaluator.graph.ops), kernel, sweep))
+        path = Path(text) / "all.hw"
+        path.write_text(HEAD + "".join(line for _, line in OUTPUTS) + "}\n" + PEER, "utf-8")
+        both = hwdsl.load(path)
+        for name, evaluator in (
+            ("all five outputs", both.own),
+            ("Chiplet Cloud's server", both.peer),
+        ):
+            kernel, sweep = measured(evaluator, count, repeat, draw)
+            rows.append((name, len(evaluator.graph.ops), kernel, sweep))
+    table(
+        "million points a second of one core's processor time",
+        ("", "operations", "kernel", "sweep"),
+        [(n, ops, f"{k / 1e6:.2f}", f"{s / 1e6:.2f}") for n, ops, k, s in rows],
+    )
+
+
+if __name__ == "__main__":
+    main()
