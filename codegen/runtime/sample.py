@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -107,6 +106,8 @@ def draw(
     if not free:
         raise ValueError(f"{evaluator.spec.name} has no param left that is uncertain")
     run = _Run(evaluator, kernel, plan.axes, free, points, seed, keep)
+    from concurrent.futures import ThreadPoolExecutor  # as in plan.py
+
     with ThreadPoolExecutor(max(1, threads or os.cpu_count() or 1)) as pool:
         parts = list(pool.map(run.chunk, range(-(-points // CHUNK))))
     return run.samples(parts)
