@@ -1,4 +1,4 @@
-"""`hwdsl explain NAME`: the page of a diagnostic."""
+"""`hwdsl explain NAME`: the page of a diagnostic, or of a rule of the library."""
 
 import argparse
 
@@ -19,10 +19,18 @@ def run(options: argparse.Namespace) -> int:
     if options.name is None:
         print(table([list(item) for item in CATALOG.items()]))
         return FINE
-    if options.name not in CATALOG:
-        hint = did_you_mean(options.name, CATALOG)
+    text = page(options.name) if options.name in CATALOG else None
+    if text is None and "." in options.name:
+        from hwdsl import rulebook
+
+        text = rulebook.page(options.name)
+    if text is None:
+        names = [*CATALOG]
+        if "." in options.name:
+            names += [rule.name for rule in rulebook.rules()]
+        hint = did_you_mean(options.name, names)
         if "." in options.name and hint is None:
-            hint = "a dotted name is a rule of a description: its message and help say what to do"
+            hint = "a rule of a description of your own: its message and help say what to do"
         raise Failure(f"no diagnostic is called {options.name}" + (f"; {hint}" if hint else ""))
-    print(page(options.name), end="")
+    print(text, end="")
     return FINE

@@ -20,19 +20,8 @@ from hwdsl.syntax import ast, parse
 
 ROOT = Path(__file__).parents[2]
 FILES = [ROOT / "library/std" / f"{n}.hw" for n in ("process", "die", "d2d", "memory", "package")]
-DATA = tomllib.loads(Path(__file__).with_name("rules_package.toml").read_text(encoding="utf-8"))
-HEAD = """edition 2026
-#! A composition under test.
-use std.process: process, half_field
-use std.die: die, logic, sram, unit_array, phy, memory_phy, edge
-use std.d2d: d2d, d2d_port, d2d_link
-use std.memory: memory, dram, hbm, managed_memory, resident
-use std.package: package, stack, carrier, wafer_carrier
-use vendor.processes: N5, N7
-use vendor.carriers: organic_substrate, InFO, CoWoS_S, CoWoS_L
-use vendor.memories: HBM3, HBM3E, HBM4, DDR5_4800, GDDR6
-use vendor.d2d: UCIe_standard, UCIe_advanced, UCIe_3D, BoW_256
-"""
+DATA = tomllib.loads((ROOT / "library/std/rules_package.toml").read_text(encoding="utf-8"))
+HEAD = DATA["head"]
 
 
 @attrs.frozen

@@ -32,22 +32,8 @@ FILES = [
         "reliability",
     )
 ]
-DATA = tomllib.loads(Path(__file__).with_name("rules_system.toml").read_text(encoding="utf-8"))
-HEAD = """edition 2026
-#! A composition under test.
-use std.link: link
-use std.topology
-use std.node
-use std.rack: rack
-use std.cluster: cluster
-use std.facility
-use std.economics
-use std.reliability
-use vendor.links
-use vendor.switches
-use vendor.nvidia: H100_SXM_80GB
-use vendor.nodes
-"""
+DATA = tomllib.loads((ROOT / "library/std/rules_system.toml").read_text(encoding="utf-8"))
+HEAD = DATA["head"]
 
 
 @attrs.frozen
