@@ -1,4 +1,4 @@
-"""Vendor parts of the package half: enough of them, and each number with where it comes from."""
+"""Vendor parts: enough of them, and each number with where it comes from and how sure it is."""
 
 from pathlib import Path
 
@@ -40,3 +40,25 @@ def test_sources_have_a_year(name: str) -> None:
         if part.base is not None and "taken as" in part.doc:
             continue  # It repeats another part's figures, and says so.
         assert any(year in part.doc for year in years), part.name.name
+
+
+# What `sustained` holds is fitted: each coefficient names its data.
+ALL = sorted({path.stem for path in VENDOR.glob("*.hw")} - {"sustained"})
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_numbers_say_year_and_confidence(name: str) -> None:
+    """Of each part that states numbers itself: a year in its source, one of three levels."""
+    years = {str(year) for year in range(1990, 2031)}
+    for part in parts(name):
+        stated = [m for m in part.members if isinstance(m, ast.Assign) and states_number(m.value)]
+        said = " ".join(f"{part.doc} {part.span.text}".lower().replace("##", " ").split())
+        if not stated or "the same" in said or "as above" in said or "taken as" in said:
+            continue
+        assert "source:" in said, part.name.name
+        assert any(year in said for year in years), f"{part.name.name}: no year"
+        assert "confidence" in said, f"{part.name.name}: how sure?"
+
+
+def states_number(node: ast.Node) -> bool:
+    return isinstance(node, ast.Quantity | ast.Number)
