@@ -23,6 +23,7 @@ PAGES = [
     "docs/tutorial.md",
     "docs/language.md",
     "docs/packages.md",
+    "docs/cost.md",
     "docs/workloads.md",
 ]
 
