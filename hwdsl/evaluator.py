@@ -319,6 +319,11 @@ class Evaluator(runtime.Evaluator):
         point = dict(zip(params, self._point(given), strict=True))
         return derive(self.checked, self.info, self.elaboration, names, point, given)
 
+    @property
+    def undecided(self) -> tuple[tuple[str, str], ...]:
+        """The rules that no point decides, as they read what nobody knows: name, what that is."""
+        return tuple((note.name, note.message) for note in self.elaboration.undecided)
+
     def complaints(
         self, at: Mapping[str, Any] | None = None, /, **given: Any
     ) -> list[tuple[str, str, str]]:

@@ -97,6 +97,10 @@ def _verdict(evaluator: Evaluator, result: Result, given: Mapping[str, str]) -> 
         lines.append(
             f"  note: {', '.join(endless)} {'is' if len(endless) == 1 else 'are'} infinite"
         )
+    left = len(evaluator.undecided)
+    if left:
+        rules = "1 rule is" if left == 1 else f"{left} rules are"
+        lines.append(f"  note: {rules} not decided for want of numbers (check --undecided)")
     return "\n".join(lines)
 
 

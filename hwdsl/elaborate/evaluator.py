@@ -244,6 +244,7 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
         tuple(r for r, _ in rules),
         {i: o for i, o in m.origins.items() if i < len(graph.ops)},
         model,
+        undecided=tuple(undecided(e) for e in effects if e.unknown),
     )
 
 

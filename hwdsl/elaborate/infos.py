@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from attrs import field, frozen
 
 from hwdsl.codegen.ir import Graph
-from hwdsl.diagnostics import Severity
+from hwdsl.diagnostics import Diagnostic, Severity
 from hwdsl.elaborate.machine import Origin
 from hwdsl.elaborate.model import ModelComponent
 from hwdsl.source import Span
@@ -75,7 +75,8 @@ class Elaboration:
     `origins` maps operations of `graph` to where they come from. `model` holds the components of
     the evaluator's variables. `sampler` holds the distributions of the uncertain params: its params
     are even numbers between 0 and 1, its outputs values in base units not yet held to their ranges,
-    both under the params' names.
+    both under the params' names. `undecided` holds a note for each rule that reads what nobody
+    knows.
     """
 
     name: str
@@ -86,3 +87,4 @@ class Elaboration:
     origins: Mapping[int, Origin] = field(repr=False)
     model: tuple[ModelComponent, ...] = field(repr=False)
     sampler: Graph | None = field(default=None, repr=False)
+    undecided: tuple[Diagnostic, ...] = field(default=(), repr=False)

@@ -188,6 +188,7 @@ def test_a_rule_of_a_question_may_stay_open_too() -> None:
     assert list(broken(text)) == ["y.light"]  # the one that can be decided
     assert [r.name for r in e.rules] == ["y.light"]
     assert {d.name for d in diagnostics.undecided} == {"rack.light", "e.own"}
+    assert set(e.undecided) == set(diagnostics.undecided)
 
 
 def test_a_rule_is_decided_for_the_alternatives_that_know() -> None:
