@@ -140,7 +140,8 @@ def _method(name: str, args: Sequence[str], result: str) -> list[str]:
 def _given(param: Param) -> str:
     if param.kind == "choice":
         return f"Literal[{', '.join(json.dumps(x) for x in param.labels)}]"
-    return {"bool": "bool", "int": "int | str"}.get(param.kind, "float | str")
+    number = "float | str" if param.plain else "str"
+    return {"bool": "bool", "int": "int | str"}.get(param.kind, number)
 
 
 def _answer(output: Output) -> str:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from hwdsl.codegen.runtime import Output, Param, Sweep
+from hwdsl.codegen.runtime import InUnit, Output, Param, Sweep
 from hwdsl.evaluator import Evaluator, Module
 from hwdsl.syntax import ast
 
@@ -142,4 +142,6 @@ def _values(param: Param, given: Any, points: int) -> Any:
     low, high = param.scale.from_base(param.low), param.scale.from_base(param.high)
     ends = np.geomspace if low > 0 and high >= WIDE * low else np.linspace
     values = np.clip(ends(low, high, points), low, high)
-    return np.unique(np.round(values)).astype(int).tolist() if param.kind == "int" else values
+    if param.kind == "int":
+        return np.unique(np.round(values)).astype(int).tolist()
+    return values.view(InUnit)

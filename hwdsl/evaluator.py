@@ -124,6 +124,8 @@ class Evaluator(runtime.Evaluator):
 
     def _read(self, text: str, param: runtime.Param) -> float:
         """A text as a value in base units, by the language's own units."""
+        if not param.plain and values.is_plain(text):
+            raise ValueError(param.needs_unit(text))
         return values.quantity(text, self._kept.units[param.name], self.units)
 
     def interpreted(self) -> Evaluator:
@@ -155,7 +157,8 @@ class Evaluator(runtime.Evaluator):
         if not isinstance(value, str):
             return value
         many = ".." in value or "," in value or value == "all"
-        return self.axis(name, value) if many else value
+        found = self.axis(name, value) if many else value
+        return found.view(runtime.InUnit) if isinstance(found, np.ndarray) else found
 
     def axis(self, name: str, text: str) -> list[Any] | runtime.Floats:
         """Values written for a sweep: `lo..hi:n`, `lo..hi step s`, `a,b,c`, or `all` of a choice.
@@ -177,6 +180,8 @@ class Evaluator(runtime.Evaluator):
         high, step_word, step = (high if colon else rest).partition(" step ")
         unit = self._kept.units[name]
         try:
+            if not param.plain and values.is_plain(high):
+                raise ValueError(param.needs_unit(high))
             written = values.written_unit(high, unit, self.units)
             if written.dim != unit.dim:
                 raise ValueError(f"{written.name} measures {written.dim}, not {unit.dim}")
@@ -387,7 +392,7 @@ def _param(info: ParamInfo, uniform: bool) -> runtime.Param:
     high = np.inf if info.high is None else info.high
     return runtime.Param(
         info.name, kind, _scale(info.unit), info.default, low, high, info.labels,
-        info.doc, uniform, info.values if info.type in ("real", "int") else (),
+        info.doc, uniform, info.values if info.type in ("real", "int") else (), info.plain,
     )  # fmt: skip
 
 

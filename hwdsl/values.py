@@ -45,11 +45,7 @@ def quantity(text: str, plain: Unit, units: Mapping[str, Unit]) -> float:
 
     Raises ValueError for text that is no quantity and for another dimension than `plain` has.
     """
-    parsed = _parse(text)
-    sign = 1
-    while isinstance(parsed, ast.Unary) and parsed.op in ("-", "+"):
-        sign *= -1 if parsed.op == "-" else 1
-        parsed = parsed.operand
+    sign, parsed = _parse(text)
     if not isinstance(parsed, ast.Number | ast.Quantity):
         raise ValueError(f"`{text}` is not a number with a unit, such as {_example(plain)}")
     unit = plain if isinstance(parsed, ast.Number) else combine(parsed.unit, units)
@@ -66,16 +62,26 @@ def quantity(text: str, plain: Unit, units: Mapping[str, Unit]) -> float:
 
 def written_unit(text: str, otherwise: Unit, units: Mapping[str, Unit]) -> Unit:
     """The unit written in a quantity such as `10 TB/s`, or `otherwise` if it is a plain number."""
-    parsed = _parse(text)
+    _, parsed = _parse(text)
     return combine(parsed.unit, units) if isinstance(parsed, ast.Quantity) else otherwise
 
 
-def _parse(text: str) -> ast.Expr | None:
+def is_plain(text: str) -> bool:
+    """Whether a text is a number without unit."""
+    return isinstance(_parse(text)[1], ast.Number)
+
+
+def _parse(text: str) -> tuple[int, ast.Expr | None]:
+    """The sign of an expression and what stands behind it; None if it is no expression."""
     from hwdsl.syntax import parse_expression
 
     diagnostics = Diagnostics()
     parsed = parse_expression(Source("value", text), diagnostics)
-    return None if diagnostics.failed else parsed
+    sign = 1
+    while isinstance(parsed, ast.Unary) and parsed.op in ("-", "+"):
+        sign *= -1 if parsed.op == "-" else 1
+        parsed = parsed.operand
+    return sign, None if diagnostics.failed else parsed
 
 
 def _example(unit: Unit) -> str:

@@ -6,6 +6,7 @@ a `Kernel` computes in base units; an `Evaluator` stands between them and the us
 gets values in the units the description declares.
 """
 
+from .columns import InUnit
 from .evaluator import Evaluator
 from .kernel import Axis, CompiledKernel, Floats, Kernel, Words
 from .plan import Plan, Progress
@@ -15,7 +16,7 @@ from .spec import Output, Param, Rule, Scale, Spec, load_specs, parse_quantity
 from .sweep import Sweep
 
 __all__ = [
-    "Axis", "CompiledKernel", "Evaluator", "Floats", "Kernel", "Output", "Param", "Plan",
-    "Progress", "Result", "Rule", "Samples", "Scale", "Spec", "Sweep", "Words", "load_specs",
-    "parse_quantity",
+    "Axis", "CompiledKernel", "Evaluator", "Floats", "InUnit", "Kernel", "Output", "Param",
+    "Plan", "Progress", "Result", "Rule", "Samples", "Scale", "Spec", "Sweep", "Words",
+    "load_specs", "parse_quantity",
 ]  # fmt: skip

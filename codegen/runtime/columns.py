@@ -15,6 +15,10 @@ _PLAIN: dict[str, tuple[str, set[type]]] = {"bool": ("b", {bool}), "choice": (""
 """Kinds of arrays, and types of elements, that are numbers as they stand."""
 
 
+class InUnit(NDArray[np.float64]):
+    """Numbers known to be in the param's unit, which may be given where plain ones may not."""
+
+
 def many(value: Any) -> bool:
     """Whether what is given for a param is several values."""
     if isinstance(value, str):
@@ -28,7 +32,8 @@ def to_base(param: Param, value: Any, base: Callable[[Any], float]) -> Floats:
     `base` converts one value and raises ValueError for one that does not fit: it is asked for the
     first of those, and for what is no plain number, once for each text that differs.
     """
-    numbers = _numbers(param, value)
+    allowed = param.plain or isinstance(value, InUnit)
+    numbers = _numbers(param, value) if allowed else None
     if numbers is not None:
         column = np.ascontiguousarray(param.scale.to_base(numbers))
         if param.values:
@@ -38,7 +43,8 @@ def to_base(param: Param, value: Any, base: Callable[[Any], float]) -> Floats:
         if param.kind == "int":
             fits &= (column == np.floor(column)) & np.isfinite(column)
         if not fits.all():
-            base(numbers[np.argmin(fits)].item())
+            bad = numbers[np.argmin(fits)].item()
+            base(bad if param.plain else f"{bad!r} {param.scale.unit}")
         return column
     cells = value.ravel().tolist() if isinstance(value, np.ndarray) else list(value)
     if all(type(cell) is str for cell in cells):

@@ -190,11 +190,15 @@ class Evaluator:
             if found is None:
                 raise self._bad(param, f"{value!r} is neither true nor false")
             return found
+        if isinstance(value, str) and param.values and value in param.labels:
+            return param.values[param.labels.index(value)]
         if isinstance(value, str):
             base = self._text(param, value)
         elif isinstance(value, int | float | np.integer | np.floating) and not isinstance(
             value, bool
         ):
+            if not param.plain:
+                raise self._bad(param, param.needs_unit(value))
             try:
                 base = float(param.scale.to_base(float(value)))
             except OverflowError:
@@ -225,6 +229,8 @@ class Evaluator:
         except ValueError as error:
             raise self._bad(param, str(error)) from None
         if not dims and is_float(text):
+            if not param.plain:
+                raise self._bad(param, param.needs_unit(text))
             return float(param.scale.to_base(number))
         if dims != dict(param.scale.dims):
             raise self._bad(param, f"{text} has the wrong dimension")
@@ -245,7 +251,7 @@ class Evaluator:
 
 def _plain_types(param: Param) -> tuple[type, ...]:
     """Types whose values need no more than a look at the range."""
-    if param.labels:
+    if param.labels or not param.plain:
         return ()
     return {"real": (float, int), "int": (int,)}.get(param.kind, ())
 

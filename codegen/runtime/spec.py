@@ -60,7 +60,8 @@ class Param:
     """A free input; bounds and default in base units; `kind` is real, int, bool or choice.
 
     A choice's value is the index of its label. A choice between numbers is a real or an int that
-    has `values`, those numbers in base units.
+    has `values`, those numbers in base units. Unless `plain`, numbers need a unit: the file shows
+    none for them, and `scale` is only what values are shown in.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Param:
     doc: str = ""
     uniform: bool = False
     values: tuple[float, ...] = ()
+    plain: bool = True
 
     def describe(self) -> str:
         """Its unit and range, or its cases."""
@@ -85,6 +87,13 @@ class Param:
         return text if math.isfinite(self.low) or math.isfinite(self.high) else (
             f"{self.kind} [{self.scale.unit or 'no unit'}]"
         )  # fmt: skip
+
+    def needs_unit(self, value: Any) -> str:
+        """What to say of a number without unit where `plain` is false."""
+        named = [(base.rpartition(".")[2], power) for base, power in self.scale.dims.items()]
+        dims = " ".join(name if power == 1 else f"{name}^{power:g}" for name, power in named)
+        better = f"{value} {self.scale.unit}"
+        return f'{value} has no unit and the file gives none ({dims}): write "{better}"'
 
     def show(self, value: float) -> Any:
         """A base value as the user reads it."""

@@ -20,7 +20,8 @@ class ParamInfo:
 
     `type` is `real`, `int`, `bool`, `enum` or `component`. For the last two, and for choices
     between numbers, `labels` names the alternatives; an enum's or component's value is the index
-    of its label, a number's `values` hold the alternatives themselves.
+    of its label, a number's `values` hold the alternatives themselves. `plain` says whether numbers
+    may be given without a unit: not where the file shows none for a dimension.
     """
 
     name: str
@@ -34,6 +35,7 @@ class ParamInfo:
     labels: tuple[str, ...]
     values: tuple[float, ...]
     span: Span
+    plain: bool = True
 
 
 @frozen

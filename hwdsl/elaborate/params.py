@@ -84,12 +84,13 @@ def _describe(
             f"the range of `{node.name.name}` ends before it starts",
             written.span if written is not None else node.span,
         )
-    unit = _unit(m, node, type_, written, env)
+    declared = _declared_unit(m, node, type_, written)
+    dim = type_.dim if isinstance(type_, Real) else ONE
+    unit = declared or coherent_unit(dim, env.scope)
     labels = () if type_ == BoolType() else _labels(m, written, alternatives, unit)
     _check_repeated(node, written, alternatives)
     start = None if default is None else _position(m, node, default, alternatives)
     _check_default(node, start, low, high)
-    dim = type_.dim if isinstance(type_, Real) else ONE
     info = ParamInfo(
         node.name.name,
         node.doc,
@@ -102,6 +103,7 @@ def _describe(
         labels,
         values,
         node.name.span,
+        plain=declared is not None,
     )
     return Free(info, alternatives)
 
@@ -149,15 +151,16 @@ def _type_name(type_: Type) -> str:
     return REAL if isinstance(type_, Real) else "component"
 
 
-def _unit(
-    m: Machine, node: ast.Param | ast.Choice, type_: Type, written: ast.Expr | None, env: Env
-) -> Unit:
+def _declared_unit(
+    m: Machine, node: ast.Param | ast.Choice, type_: Type, written: ast.Expr | None
+) -> Unit | None:
+    """The unit that plain numbers are in: the default's, else the range's, else none."""
     dim = type_.dim if isinstance(type_, Real) else Dim()
     for source in (node.default, written):
         unit = None if source is None else literal_unit(m, source)
         if unit is not None and unit.dim == dim:
             return unit
-    return PURE if dim.is_one else coherent_unit(dim, env.scope)
+    return PURE if dim.is_one else None
 
 
 def _labels(
