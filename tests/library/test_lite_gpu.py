@@ -1,0 +1,113 @@
+"""The study of Lite-GPU: against arithmetic, what must always hold, and what `check` finds."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+import hwdsl
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.elaborate import check_rules
+from hwdsl.evaluator import Module
+from hwdsl.semantics import check, load
+
+STUDY = Path(__file__).parents[2] / "library" / "studies" / "lite_gpu.hw"
+MODELS = ["Llama3_70B", "GPT3", "Llama3_405B"]
+HEAD = """edition 2026
+use std.node: accelerator, node
+use std.link: link
+use std.topology: star, switch, cable
+use studies.lite_gpu: Lite_domain, Lite_GPU, Lite_port, Lite_fibre, optical_switch
+"""
+
+
+@pytest.fixture(scope="module")
+def study() -> Module:
+    return hwdsl.load(STUDY, compiled=False)
+
+
+def findings(text: str, folder: Path) -> list[tuple[str, str]]:
+    path = folder / "case.hw"
+    path.write_text(HEAD + text, encoding="utf-8")
+    diagnostics = Diagnostics()
+    program = check(load(path, diagnostics), diagnostics)
+    assert not diagnostics.items
+    check_rules(program, diagnostics)
+    return [(item.name, item.message) for item in diagnostics.items]
+
+
+def test_yields_by_hand(study: Module) -> None:
+    defects = 8.14 * 0.1
+    large, small = (1 - math.exp(-defects)) / defects, (1 - math.exp(-defects / 4)) / (defects / 4)
+    found = study.silicon(defects="0.1 cm^-2", law="murphy")
+    assert found["gain"] == pytest.approx((small / large) ** 2, rel=1e-12)
+
+
+def test_decode_by_hand(study: Module) -> None:
+    """The stages of a layer of Llama 3 70B, on as many ranks as the search took."""
+    found = study.answers(gpu="Lite", model="Llama3_70B")
+    layers, width, inside, kept = 80, 8192, 28672, 2048
+    ranks, batch = int(found["ranks"]), int(found["sequences"])
+    rate, wire = 495e12 * 0.9995, 112.5e9
+    summed = batch * width * 2 * (ranks - 1) / ranks / wire
+
+    def product(n: float, k: float) -> float:
+        moved = batch * k + k * n + 2 * batch * n
+        return max(2 * batch * n * k / rate, moved / 838e9)
+
+    attention = batch * (1500 * kept / ranks + 2 * 2 * width / ranks) / 838e9
+    heads = (64 + 2 * 8) * 128 / ranks
+    stages = [
+        product(heads, width),
+        attention,
+        max(product(width, width / ranks), summed),
+        max(product(2 * inside / ranks, width) + product(width, inside / ranks), summed),
+    ]
+    assert found["takes"] == pytest.approx(1e3 * layers * sum(stages), rel=2e-3)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_more_of_anything_is_not_slower(study: Module, model: str) -> None:
+    rates = {
+        gpu: study.answers(gpu=gpu, model=model)["rate"]
+        for gpu in ("Lite_NetBW", "Lite", "Lite_MemBW", "Lite_MemBW_NetBW")
+    }
+    assert list(rates.values()) == sorted(rates.values())
+    assert study.answers(gpu="Lite", model=model, limit="25 ms")["rate"] <= rates["Lite"]
+
+
+@pytest.mark.parametrize("by", ["hidden", "serial"])
+def test_at_the_price_that_breaks_even_tokens_cost_the_same(study: Module, by: str) -> None:
+    light = study.token_cost(by=by)["break_even"]
+    assert light > 0
+    assert study.token_cost(by=by, light=light)["ratio"] == pytest.approx(1, rel=1e-9)
+
+
+def test_kernels_as_measured_turn_the_answer(study: Module) -> None:
+    """At the peak quarter dies win on cost; with kernels as measured they lose if light is free."""
+    assert study.token_cost(by="hidden")["break_even"] > 0
+    assert study.token_cost(by="sustained")["break_even"] < 0
+
+
+def test_a_cluster_beyond_the_radix_is_found(tmp_path: Path) -> None:
+    found = findings("node wide : Lite_domain { gpu.count = 64 }\n", tmp_path)
+    assert found[0][0] == "switched.radix"
+    assert "needs 64 ports on a switch; optical_switch has 56" in found[0][1]
+
+
+def test_twice_the_light_does_not_fit_one_switch(tmp_path: Path) -> None:
+    """A chip of 51.2 Tb/s has 28 ports of 1.8 Tb/s; 32 with twice the network need two."""
+    text = """
+cable fibre : Lite_fibre { bandwidth_per_direction = 1800 Gb/s }
+switch fast : optical_switch { radix = 28, bandwidth_per_direction = 1800 Gb/s }
+accelerator twice : Lite_GPU { link fabric : Lite_port { lanes = 18 } }
+node wide : Lite_domain {
+    scale_up = star(endpoints = gpu.count, PLANES, switch_part = fast, endpoint_cable = fibre)
+    accelerator gpu[32] : twice
+}
+"""
+    found = findings(text.replace("PLANES", "planes = 1"), tmp_path)
+    assert found[0][0] == "switched.radix"
+    assert "needs 32 ports on a switch; fast has 28" in found[0][1]
+    split = text.replace("1800 Gb/s", "900 Gb/s").replace("radix = 28", "radix = 56")
+    assert not findings(split.replace("PLANES", "planes = 2"), tmp_path)

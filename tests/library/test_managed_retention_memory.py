@@ -1,0 +1,97 @@
+"""The study of managed-retention memory: arithmetic, limits, and what `check` finds."""
+
+from pathlib import Path
+
+import pytest
+
+import hwdsl
+from hwdsl.compare import compare, requests
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.elaborate import check_rules
+from hwdsl.evaluator import Module
+from hwdsl.semantics import check, load
+
+STUDY = Path(__file__).parents[2] / "library" / "studies" / "managed_retention_memory.hw"
+
+
+@pytest.fixture(scope="module")
+def study() -> Module:
+    return hwdsl.load(STUDY, compiled=False)
+
+
+def test_cells_that_do_not_bear_keys_and_values_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "case.hw"
+    text = """edition 2026
+use std.memory: managed_memory, resident
+use vendor.memories: RRAM
+use workloads.transformers: Llama2_70B
+managed_memory array : RRAM { capacity = 500 GB, bandwidth = 26.8 TB/s, write_bandwidth = 1 TB/s }
+resident keys_and_values {
+    held_in  = array
+    size     = 500 GB
+    writes   = 15000 token/s * Llama2_70B.kept_per_token / 1 token
+    lifetime = 1 h
+}
+"""
+    for endurance, names in (("1e6", ["resident.endurance"]), ("1e12", [])):
+        path.write_text(text.replace("26.8 TB/s,", f"26.8 TB/s, endurance = {endurance},"))
+        diagnostics = Diagnostics()
+        check_rules(check(load(path, diagnostics), diagnostics), diagnostics)
+        assert [item.name for item in diagnostics.items] == names
+        assert all("1,551,119 times" in item.message for item in diagnostics.items)
+
+
+def test_memory_that_is_hbm_in_all_but_name_may_cost_as_much(study: Module) -> None:
+    """Stacks that hold, read and write as HBM does, at its energy: nothing is gained."""
+    found = study.token_cost(
+        slots=5, density=1, reads=1, writes=1, read_energy="2.7 pJ/bit", write_energy="2.7 pJ/bit"
+    )
+    assert found["batch"] == found["hbm_batch"]
+    assert found["stack_price"] == pytest.approx(1, rel=1e-4)
+    assert found["ratio"] == pytest.approx(1, rel=1e-4)
+
+
+@pytest.mark.parametrize("prompt", [1500, 32768])
+def test_at_the_price_that_breaks_even_tokens_cost_the_same(study: Module, prompt: int) -> None:
+    price = study.token_cost(prompt=prompt)["break_even"]
+    assert study.token_cost(prompt=prompt, per_gb=price)["ratio"] == pytest.approx(1, rel=1e-9)
+
+
+def test_a_sequence_more_is_too_slow_or_does_not_fit(study: Module) -> None:
+    """The bisection finds the last batch; with time to spare, all that fit."""
+    found = study.token_cost(prompt=2000)
+    looser = study.token_cost(prompt=2000, limit="55 ms")
+    assert looser["batch"] > found["batch"]
+    assert study.token_cost(prompt=32768, limit="1 s")["batch"] == (1024e9 - 137.95e9) // (
+        (32768 + 64.5) * 327680
+    )
+
+
+@pytest.mark.parametrize("retention", [3, 10, 100])
+def test_short_retention_costs_writes_and_wear(study: Module, retention: int) -> None:
+    short = study.token_cost(retention=retention, reuse="1 day", prompt=8192)
+    longer = study.token_cost(retention=10 * retention, reuse="1 day", prompt=8192)
+    service = 5 * 365.25 * 86400
+    assert short["weight_writes"] == pytest.approx(service / retention + 5 * 365.25, rel=1e-6)
+    assert short["upkeep"] == pytest.approx(100 * 1024e9 / retention / (32 * 33.5e9), rel=1e-3)
+    assert short["stack_price"] < longer["stack_price"]
+    assert short["cache_writes"] > longer["cache_writes"]
+
+
+def test_products_and_potential(study: Module) -> None:
+    def bears(technology: str, cells: str, update: str) -> bool:
+        return bool(study.wear(technology=technology, cells=cells, update=update).feasible)
+
+    assert not bears("RRAM", "product", "1 h")
+    assert bears("PCM", "product", "1 h")
+    assert not bears("PCM", "product", "1 s")
+    assert all(bears(t, "potential", "1 s") for t in ("RRAM", "PCM", "STT_MRAM", "FeRAM"))
+
+
+def test_time_between_tokens_against_splitwise(study: Module) -> None:
+    """Nothing was fitted to it; a change of shared models must not break it unnoticed."""
+    (found,) = (compare(study, request) for request in requests(study))
+    assert len(found.labels) == 76
+    assert found.errors.median < 0.18
+    assert found.baseline_errors is not None
+    assert found.errors.median < found.baseline_errors.median / 3
