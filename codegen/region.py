@@ -13,7 +13,7 @@ from attrs import define, field, frozen
 
 from hwdsl.codegen.branches import Branch, condition, schedule
 from hwdsl.codegen.ir import Graph, Op
-from hwdsl.codegen.printer import literal, statements, weight
+from hwdsl.codegen.printer import HEAVY, literal, statements, weight
 from hwdsl.codegen.shape import LoopShape, Shape
 
 WHOLE = 1500
@@ -63,6 +63,7 @@ class Block:
     lanes: list[str] = field(factory=list)
     tail: list[str] = field(factory=list)
     local: set[int] = field(factory=set)
+    spread: dict[int, str] = field(factory=dict)
 
     def text(self, indent: str) -> str:
         """The segment as C."""
@@ -296,6 +297,8 @@ class Region:
             self._step(block, i)
         if sinks is not None:
             sinks.write(block, {v: self._use(block, v) for v in sinks.values})
+        for row in block.spread.values():
+            self.draft.storage.free(row)
         apart = self.cut and not isinstance(sinks, GraphSinks)
         if apart:
             return indent + self.draft.piece(block.text("    "))
@@ -306,7 +309,8 @@ class Region:
         if op.code == "input":
             lines = [f"const double v{i} = {self.variable};"]
         else:
-            args = [self._use(block, a) for a in op.args]
+            apart = op.code in HEAVY and not scalar
+            args = [self._lane(block, a) if apart else self._use(block, a) for a in op.args]
             prefix = f"k{self.draft.index}_t"
             lines = statements(f"v{i}", op, args, prefix, self.draft.sizes, self.draft.far)
         block.local.add(i)
@@ -377,6 +381,19 @@ class Region:
         target = block.head if text[0] == "S" else block.lanes
         target.append(f"const double v{i} = {text};")
         return f"v{i}"
+
+    def _lane(self, block: Block, i: int) -> str:
+        """The name of a value as an operand of a long function, which is read from a row even
+        if it is a scalar: gcc makes no vector code of a comparison of scalars within such a
+        function, nor then of all that is around it."""
+        name = self._use(block, i)
+        if not self.shape.scalar[i] or i not in block.local:
+            return name  # of many lanes, or a constant
+        if i not in block.spread:
+            row = block.spread[i] = self.draft.storage.row()
+            block.head.append(f"for (int i = 0; i < n; i++) {row} = {name};")
+            block.lanes.append(f"const double {name}_l = {row};")
+        return f"{name}_l"
 
     def _where(self, i: int) -> str:
         """Where a value stands between segments: a constant, a cell or a row."""

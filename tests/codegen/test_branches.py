@@ -1,13 +1,15 @@
 """What only one side of a choice needs runs only there, and gives the interpreter's bits."""
 
 import itertools
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
 from test_emit import STRICT, assert_same
 
 from hwdsl.codegen.branches import Branch, condition, schedule
-from hwdsl.codegen.build import build
+from hwdsl.codegen.build import FLAGS, build
 from hwdsl.codegen.emit import INLINE, emit
 from hwdsl.codegen.ir import BOOL, INT, Builder
 from hwdsl.codegen.shape import graph_shape
@@ -180,3 +182,24 @@ def test_functions_used_often_are_compiled_apart(tmp_path):
     powers = np.array([*special, 0.5, 2.5, -3.0])
     axes = [(values, 1, len(values)), (powers, len(values), len(powers))]
     assert_same(kernel, graph, axes, 0, len(values) * len(powers))
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="asks gcc what it has made")
+@pytest.mark.parametrize("code", ["pow", "log1p", "expm1", "sin", "log10"])
+@pytest.mark.parametrize("scalar", [0, 1])
+def test_long_functions_of_a_scalar_and_a_lane_become_vector_code(code, scalar, tmp_path):
+    b = Builder()
+    u, x = b.param("u", uniform=True), b.param("x")
+    e = b.op("add", u, b.const(1.5))
+    args = ((e, x) if scalar == 0 else (x, e)) if code == "pow" else (b.op("mul", x, e),)
+    graph = b.finish([("o", b.op("sub", b.op(code, *args), b.op("sqrt", e)))])
+    for name, text in emit({"g": graph}).items():
+        (tmp_path / name).write_text(text)
+    said = subprocess.run(
+        ["gcc", *FLAGS, "-fopt-info-vec", "-c", "kernels.c", "-o", "kernels.o"], cwd=tmp_path,
+        capture_output=True, text=True, check=True,
+    ).stderr  # fmt: skip
+    lines = (tmp_path / "kernel_0.h").read_text().splitlines()
+    at = next(n for n, line in enumerate(lines) if f"hw_{code}(" in line)
+    start = max(n for n in range(at) if "for (int i" in lines[n]) + 1
+    assert f"kernel_0.h:{start}:" in said
