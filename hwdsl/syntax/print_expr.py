@@ -1,5 +1,6 @@
 """Expressions, types and units as canonical text: the lower half of the formatter."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from hwdsl.syntax import ast
@@ -65,7 +66,7 @@ def literal(value: str) -> str:
     return f'"{escape(value)}"'
 
 
-class ExpressionPrinter:
+class ExpressionPrinter(ABC):
     """Writes expressions, on one line where they fit, else broken inside brackets."""
 
     # --- one line --------------------------------------------------------------------------
@@ -178,9 +179,8 @@ class ExpressionPrinter:
             return "\n"
         own = self._flat_level(node)
         if own < level:
-            inner = self._broken(node, indent + STEP, indent + STEP)
-            pad = " " * (indent + STEP)
-            return f"(\n{pad}{inner}\n{' ' * indent})"
+            inner = indent + STEP
+            return f"(\n{' ' * inner}{self._broken(node, inner, inner, 0)}\n{' ' * indent})"
         return self._broken(node, column, indent)
 
     @staticmethod
@@ -200,8 +200,8 @@ class ExpressionPrinter:
             case _:
                 return ATOM
 
-    def _broken(self, node: ast.Expr, column: int, indent: int) -> str:
-        """Write an expression that does not fit on its line."""
+    def _broken(self, node: ast.Expr, column: int, indent: int, hang: int = STEP) -> str:
+        """Write an expression over several lines, those of a chain of operators in by `hang`."""
         match node:
             case ast.Call(function=function, arguments=arguments):
                 head = self.expr(function, column, indent, POSTFIX)
@@ -214,7 +214,7 @@ class ExpressionPrinter:
             case ast.Binary(op="^" | ".."):
                 return self._broken_tight(node, column, indent)
             case ast.Binary() | ast.Compare():
-                return self._broken_chain(node, column, indent)
+                return self._broken_chain(node, column, indent, hang)
             case ast.Unary(op=op, operand=operand):
                 sign, level = ("not ", NOT) if op == "not" else (op, UNARY)
                 return sign + self.expr(operand, column + len(sign), indent, level)
@@ -276,11 +276,25 @@ class ExpressionPrinter:
         start = len(left.rsplit("\n", 1)[-1]) + (0 if "\n" in left else column)
         return left + sign + self.expr(node.right, start + len(sign), indent, right_level)
 
-    def _broken_chain(self, node: ast.Binary | ast.Compare, column: int, indent: int) -> str:
-        """Write a chain of operators of one level, each on a line of its own."""
-        inner = indent + STEP
+    def _broken_chain(
+        self, node: ast.Binary | ast.Compare, column: int, indent: int, hang: int
+    ) -> str:
+        """Write a chain of operators of one level, each on a line of its own.
+
+        Behind a first operand that ends in a bracket on a line of its own the rest goes on there,
+        as in `) / x`, if it fits.
+        """
+        inner = indent + hang
         first, rest = self._chain(node)
-        lines = [self.expr(first[0], column, indent, first[1])]
+        head = self.expr(first[0], column, indent, first[1])
+        last = head.rpartition("\n")[2]
+        if "\n" in head and last.lstrip()[:1] in (")", "]"):
+            tail = self._joined(
+                [x for op, e, level in rest for x in (f" {op} ", self.flat(e, level))]
+            )
+            if tail is not None and len(last) + len(tail) < WIDTH:
+                return head + tail
+        lines = [head]
         for op, operand, level in rest:
             text = self.expr(operand, inner + len(op) + 1, inner, level)
             lines.append(f"{' ' * inner}{op} {text}")
@@ -318,10 +332,10 @@ class ExpressionPrinter:
 
     # --- blocks: provided by the formatter ---------------------------------------------------
 
+    @abstractmethod
     def flat_block(self, node: ast.With | ast.Match) -> str | None:
         """Write a block on one line, if it was and may be."""
-        raise NotImplementedError
 
+    @abstractmethod
     def block(self, owner: ast.Node, members: Sequence[ast.Node], indent: int) -> str:
         """Write a block with one member a line."""
-        raise NotImplementedError

@@ -341,6 +341,19 @@ def test_long_lines_break_in_brackets() -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
+def test_the_rest_of_a_chain_goes_on_behind_a_bracket() -> None:
+    terms = " + ".join(f"a_rather_long_term_{i}" for i in range(5))
+    lines = "\n".join(f"    + a_rather_long_term_{i}" for i in range(1, 5))
+    tree, _ = read(f"edition 2026\nlet x = ({terms}) / y * z\n")
+    assert check_round_trip(tree) == (
+        f"edition 2026\nlet x = (\n    a_rather_long_term_0\n{lines}\n) / y * z\n"
+    )
+    factors = " * ".join(f"a_rather_long_factor_{i}" for i in range(4))
+    tree, _ = read(f"edition 2026\nlet x = ({terms}) / y * {factors}\n")
+    text = check_round_trip(tree)
+    assert "\n)\n    / y\n    * a_rather_long_factor_0\n" in text
+
+
 @pytest.mark.parametrize(
     "text",
     [
