@@ -109,8 +109,8 @@ def _finish(axes: Any, *, legend: bool) -> None:
     axes.grid(visible=True, which="major", alpha=0.3)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    if legend:
-        axes.legend(frameon=False)
+    if legend:  # above the axes: inside, bars leave it no room
+        axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
 
 
 def _logarithmic(set_scale: Any, axis: Any) -> None:

@@ -25,6 +25,7 @@ PAGES = [
     "docs/packages.md",
     "docs/cost.md",
     "docs/workloads.md",
+    *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "docs" / "studies").glob("*.md")),
 ]
 
 
