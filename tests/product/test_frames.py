@@ -3,7 +3,6 @@
 These are the packages themselves, not stand-ins; where one is not installed its test is skipped.
 """
 
-
 import numpy as np
 import pytest
 
