@@ -309,7 +309,11 @@ def calibrated_info(m: Machine, name: str, node: ast.Calibrated, env: Env) -> Pa
     low = high = None
     if isinstance(node.range, ast.Binary):
         low, high = (_known(m, e, env, "a bound") for e in (node.range.left, node.range.right))
-    unit = literal_unit(m, node.value) or PURE
+    type_ = m.checked.types.get(node.value)
+    dim = type_.dim if isinstance(type_, Real) else ONE
+    units = (literal_unit(m, e) for e in (node.value, node.range) if e is not None)
+    unit = next((u for u in units if u is not None and u.dim == dim), None)
+    unit = unit or coherent_unit(dim, env.scope)
     return ParamInfo(name, node.doc, unit.dim, REAL, unit, value, low, high, (), (), node.span)
 
 

@@ -280,3 +280,23 @@ def test_without_scipy_the_remedy_is_named(
     monkeypatch.setitem(sys.modules, "scipy", None)
     assert main(["fit", "link.hw:link", "seen.csv"]) == 2
     assert "pip install 'hwdsl[fit]'" in capsys.readouterr().err
+
+
+def test_a_coefficient_without_literal_unit_is_in_one_of_its_type(tmp_path: Path) -> None:
+    file = tmp_path / "sums.hw"
+    file.write_text(
+        "edition 2026\n"
+        'calibrated a : time = 2 * (3 s) from "a guess"\n'
+        'calibrated b : time = 2 * (3 s) in 1 ms .. 9 s from "a guess"\n'
+        'calibrated c : real = 1 s / 2 s from "a guess"\n'
+        "evaluator e {\n    param x : real = 1\n    output o in s = a + b * c * x\n}\n"
+    )
+    module = hwdsl.load(file, compiled=False)
+    (tmp_path / "seen.csv").write_text("x,o [s]\n1,5\n2,8\n3,11\n4,14\n")
+    found = fit.prepare(module, "e", read_table(tmp_path / "seen.csv"))
+    shown = {c.name: fit.shown(c, 6.0) for c in found.coefficients}
+    assert {name.rpartition(".")[2]: text for name, text in shown.items()} == {
+        "a": "6 s",
+        "b": "6 s",
+        "c": "6",
+    }
