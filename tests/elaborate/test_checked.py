@@ -89,3 +89,22 @@ def test_a_ref_points_at_a_part(value: str) -> None:
 def test_reals_are_not_held_to_ints() -> None:
     text = "let a = 9007199254740991, let b = 1e300, let c = prod(1.0 * k for k in 1 .. 30)"
     assert found(text.replace(", ", "\n")) == []
+
+
+SHEET = "kind sheet { width : length = height, height : length = width }\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("", []),  # a component may give one of them
+        ("sheet a { width = 1 m }\nlet b = a.height", []),
+        ("sheet a", ["field-cycle"]),  # though nothing reads it
+        ("kind square : sheet { height = 2 m }\nsquare a", []),
+        ("kind m { let x : real = y, let y : real = x }", ["field-cycle"]),  # nothing can be given
+    ],
+)
+def test_defaults_in_a_circle_are_an_error_of_a_component_that_gives_none(
+    text: str, names: list[str]
+) -> None:
+    assert [each for each, _ in found(SHEET + text)] == names
