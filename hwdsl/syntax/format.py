@@ -317,7 +317,11 @@ class _Formatter(ExpressionPrinter):
             column = indent + len(start) if "\n" not in start else len(start.rsplit("\n", 1)[-1])
             behind = self.short(signed[i + 1 :])
             text = self.expr(value, column + len(sign) + 2 + behind, indent)
-            if isinstance(row, str) or "\n" in text:
+            wide = "\n" in text or column + len(f" {sign} {text}") > WIDTH
+            flat = self.flat(value) if i and wide and indent >= 0 else None
+            if flat is not None and indent + STEP + len(sign) + 1 + len(flat) + behind <= WIDTH:
+                row = f"{start}\n{' ' * (indent + STEP)}{sign} {flat}"  # whole on its own line
+            elif isinstance(row, str) or "\n" in text:
                 row = f"{start} {sign} {text}"
             else:
                 row = [*row, *skipped, f"{sign} {text}"]

@@ -341,6 +341,24 @@ def test_long_lines_break_in_brackets() -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
+def test_a_range_or_distribution_that_does_not_fit_has_a_line_of_its_own() -> None:
+    unit = "kg*m^2/s^3/A/mol"
+    tree, _ = read(
+        f"edition 2026\nevaluator e {{\n    param x : some_long_name = 320 {unit} "
+        f"in 50 {unit} .. 2000 {unit} ~ lognormal(320 {unit}, 1.3)\n}}\n"
+    )
+    text = check_round_trip(tree)
+    assert f"x : some_long_name = 320 {unit} in 50 {unit} .. 2000 {unit}\n" in text
+    assert f"\n        ~ lognormal(320 {unit}, 1.3)\n" in text
+    tree, _ = read(
+        f"edition 2026\nevaluator e {{\n    param x : {'long_' * 10} = 320 {unit} "
+        f"in 50 {unit} .. 2000 {unit} ~ lognormal(320 {unit}, 1.3)\n}}\n"
+    )
+    text = check_round_trip(tree)
+    assert f" = 320 {unit}\n        in 50 {unit} .. 2000 {unit}" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
 def test_the_rest_of_a_chain_goes_on_behind_a_bracket() -> None:
     terms = " + ".join(f"a_rather_long_term_{i}" for i in range(5))
     lines = "\n".join(f"    + a_rather_long_term_{i}" for i in range(1, 5))
