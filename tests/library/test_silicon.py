@@ -271,3 +271,31 @@ def test_dies_cost_what_chiplet_actuary_says(silicon: Any) -> None:
         )
         for name, value in case["output"].items():
             assert getattr(found, name) == pytest.approx(value, rel=1e-9), (case["id"], name)
+
+
+UNKNOWN = """edition 2026
+use std.die: die, logic, sram
+use vendor.processes: N3
+die thin {
+    process = N3
+    GIVEN
+    logic cores { transistors = 50 Gtr }
+    sram cache { capacity = 50 MB, cell = 0.021 um^2/b }
+}
+evaluator ask { output cost in USD/unit = thin.cost }
+"""
+
+
+def test_a_block_of_unknown_area_does_not_come_for_nothing(tmp_path: Path) -> None:
+    """A die that follows from its blocks is unknown with one of them; a given area is not."""
+    path = tmp_path / "thin.hw"
+    path.write_text(UNKNOWN.replace("GIVEN", "area = 300 mm^2"))
+    assert hwdsl.load(path, compiled=False).ask().cost > 0
+    path.write_text(UNKNOWN.replace("GIVEN", ""))
+    with pytest.raises(hwdsl.DescriptionError, match=r"`thin\.cores\.density` is not known"):
+        hwdsl.load(path, compiled=False).ask()
+    path.write_text(UNKNOWN.replace("GIVEN", "area = 10 mm^2"))
+    with pytest.raises(
+        hwdsl.DescriptionError, match=r"the blocks of thin take 12 mm\^2 with overhead"
+    ):
+        hwdsl.load(path, compiled=False).ask()
