@@ -60,3 +60,11 @@ def test_published_throughput_is_met(serving: Evaluator) -> None:
         naive.append(abs(answer.roofline / measured - 1))
     assert median(errors) <= 0.10 < median(naive)
     assert np.quantile(errors, 0.9) <= 0.20 < np.quantile(naive, 0.9)
+
+
+def test_what_does_not_fit_is_infeasible(serving: Evaluator) -> None:
+    """Llama 405B's layers on one A100: no room for a key, so that the rates mean nothing."""
+    assert serving(part="A100", tensor=4).feasible
+    answer = serving(part="A100", tensor=1, n_layers=126)
+    assert not answer.feasible
+    assert list(answer.violations) == ["one.fits"]
