@@ -216,3 +216,61 @@ use vendor.memories: HBM3"""
     )()
     per_area = 2.75 * 0.583 + 0.43 + 0.5
     assert found.c == pytest.approx(2 * per_area + 32 * 0.065 + 3 * 0.15, rel=1e-9)
+
+
+# --- what is amended is followed --------------------------------------------------------------
+
+SOLD_POWER = {  # datasheets, W
+    "DGX_1": 3500,
+    "DGX_2": 10_000,
+    "DGX_A100": 6500,
+    "DGX_H100": 10_200,
+    "DGX_B200": 14_300,
+    "GB200_NVL72": 132_000,
+    "Cray_EX235a": 5000,
+}
+
+
+def test_nodes_draw_what_they_are_sold_with(tmp_path: Path) -> None:
+    outputs = "\n".join(f" output of_{n} in W = {n}.power" for n in SOLD_POWER)
+    found = asked(tmp_path, f"use vendor.nodes: {', '.join(SOLD_POWER)}", outputs)()
+    for name, power in SOLD_POWER.items():
+        assert getattr(found, f"of_{name}") == pytest.approx(power)
+
+
+def test_what_the_package_becomes_reaches_the_node(tmp_path: Path) -> None:
+    """A sixth stack and 80 W more: capacity, bandwidth and the node's power follow."""
+    before = """
+package fat : H100_SXM {
+    tdp = 780 W
+    memory hbm[6] : HBM3
+}
+accelerator wide : H100_SXM_80GB { made = fat }
+node host : DGX_H100 { accelerator gpu[8] : wide }
+"""
+    uses = """use std.package: package
+use std.memory: memory
+use std.node: node, accelerator
+use vendor.memories: HBM3
+use vendor.packages: H100_SXM
+use vendor.nvidia: H100_SXM_80GB
+use vendor.nodes: DGX_H100"""
+    outputs = """ output capacity in GB = host.gpu.memory_capacity
+ output bandwidth in GB/s = host.gpu.memory_bandwidth
+ output power in W = host.power"""
+    found = asked(tmp_path, uses, outputs, before)()
+    assert found.capacity == pytest.approx(96)
+    assert found.bandwidth == pytest.approx(6 * 819.2)
+    assert found.power == pytest.approx(10_200 + 8 * 80)
+
+
+def test_a_processor_of_unknown_power_leaves_the_node_unknown(tmp_path: Path) -> None:
+    before = """
+node host : DGX_H100 {
+    around_power = processor_power
+    processor cpu[2] : EPYC_7A53
+}
+"""
+    uses = "use std.node: node, processor\nuse vendor.nodes: DGX_H100, EPYC_7A53"
+    with pytest.raises(hwdsl.DescriptionError, match="not stated"):
+        asked(tmp_path, uses, " output power in W = host.power", before)
