@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import shown
+from .front import front
 from .kernel import Floats, Words
 from .result import Result
 from .spec import UNDEFINED, hint, labels_of, required
@@ -112,12 +113,12 @@ class Sweep:
         return Result(self.spec, values, outputs, [int(w) for w in self.words[point]])
 
     def best(self, maximize: str = "", *, minimize: str = "") -> Result:
-        """The feasible point with the most (or least) of an output; the first of equals.
+        """The feasible point with the most (or least) of an output or param; the first of equals.
 
         Points where it is infinite are left out.
         """
         if bool(maximize) == bool(minimize):
-            raise ValueError("name one output, to maximize or to minimize")
+            raise ValueError("name one output or param, to maximize or to minimize")
         values = self._objective(maximize or minimize, bool(maximize))
         allowed = self._comparable([values])
         return self.result(int(allowed[np.argmin(values[allowed])]))
@@ -127,14 +128,15 @@ class Sweep:
     ) -> Sweep:
         """The feasible points no other is at least as good as in all and better in one.
 
-        Points where one of the outputs is infinite are left out.
+        Outputs and params that are numbers can be asked for. Points where one of them is infinite
+        are left out.
         """
         up, down = ([n] if isinstance(n, str) else list(n) for n in (maximize, minimize))
         goals = [self._objective(n, True) for n in up] + [self._objective(n, False) for n in down]
         if not goals:
-            raise ValueError("name outputs to maximize or to minimize")
+            raise ValueError("name outputs or params to maximize or to minimize")
         allowed = self._comparable(goals)
-        return self.take(allowed[_front(np.stack([g[allowed] for g in goals], axis=1))])
+        return self.take(allowed[front([g[allowed] for g in goals])])
 
     def _comparable(self, goals: Sequence[Floats]) -> NDArray[np.int64]:
         """The feasible points where all goals are finite; ValueError if there are none."""
@@ -143,13 +145,16 @@ class Sweep:
             raise ValueError(f"none of the {len(self)} points is feasible: {self.violations}")
         finite = feasible[np.all([np.isfinite(g[feasible]) for g in goals], axis=0)]
         if not len(finite):
-            raise ValueError(f"no output asked for is finite at any of {len(feasible)} points")
+            raise ValueError(f"nothing asked for is finite at any of {len(feasible)} points")
         return finite
 
     def _objective(self, name: str, maximize: bool) -> Floats:
-        if name not in self._columns:
-            raise ValueError(f"{self.spec.name} has no output {name}{hint(name, [*self._columns])}")
-        return -self._columns[name] if maximize else self._columns[name]
+        numbers = [p.name for p in self.spec.params if p.kind in ("real", "int")]
+        if name not in self._columns and name not in numbers:
+            known = hint(name, [*self._columns, *numbers])
+            raise ValueError(f"{self.spec.name} has no output or numeric param {name}{known}")
+        values = self._columns[name] if name in self._columns else self.column(name)
+        return np.asarray(-values if maximize else values, np.float64)
 
     def take(self, points: Sequence[int] | NDArray[Any]) -> Sweep:
         """Some of the points, as a sweep of one dimension: their numbers, or a mask of bools."""
@@ -227,19 +232,3 @@ def _labelled(values: Floats, labels: Sequence[str]) -> NDArray[Any]:
     names = np.array([*labels, ""])
     inside = (values >= 0) & (values < len(labels))
     return np.asarray(names[np.where(inside, values, len(labels)).astype(np.int64)])
-
-
-def _front(costs: Floats) -> NDArray[np.int64]:
-    """The rows that no row dominates (all at most, one less), in their order."""
-    order = np.lexsort(costs.T[::-1])
-    if costs.shape[1] == 1:
-        return np.flatnonzero(costs[:, 0] == costs[:, 0].min()) if len(costs) else order
-    kept: list[int] = []
-    front = np.empty((0, costs.shape[1]))
-    for k in order:
-        row = costs[k]
-        below = np.all(front <= row, axis=1) & np.any(front < row, axis=1)
-        if not below.any():
-            kept.append(int(k))
-            front = np.vstack([front, row])
-    return np.array(sorted(kept), np.int64)

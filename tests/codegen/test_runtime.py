@@ -18,6 +18,7 @@ from hwdsl.codegen.kernel import InterpreterKernel
 from hwdsl.codegen.runtime import Evaluator, Output, Param, Rule, Scale, Spec, parse_quantity, plan
 from hwdsl.codegen.runtime import spec as spec_module
 from hwdsl.codegen.runtime import sweep as sweep_module
+from hwdsl.codegen.runtime.front import front
 from hwdsl.codegen.stubs import stub
 
 RATE = {"data": 1.0, "time": -1.0}
@@ -229,8 +230,49 @@ def test_best_and_pareto_keep_to_feasible_points(machine):
     nothing = machine.sweep(chips=[1], width=[0.1])
     with pytest.raises(ValueError, match=r"none of the 1 points is feasible.*fast"):
         nothing.best("cost")
-    with pytest.raises(ValueError, match="no output costs"):
+    with pytest.raises(ValueError, match="no output or numeric param costs; did you mean cost"):
         s.best("costs")
+
+
+def test_params_that_are_numbers_are_objectives_too(machine):
+    s = machine.sweep(chips=range(1, 65), width=[0.1, 1.0, 10.0])
+    assert s.best(minimize="chips").params["chips"] == s["chips"][s.feasible].min()
+    found = s.pareto(minimize=["time", "chips", "width"])
+    points = set(zip(found["time"], found["chips"], found["width"], strict=True))
+    columns = (s[n][s.feasible] for n in ("time", "chips", "width"))
+    everything = list(zip(*columns, strict=True))
+    kept = [p for p in everything if not any(beats(q, p) for q in everything)]
+    assert points == set(kept)
+    with pytest.raises(ValueError, match="no output or numeric param memory"):
+        s.pareto(minimize="memory")
+
+
+def beats(q, p):
+    return q != p and all(a <= b for a, b in zip(q, p, strict=True))
+
+
+@pytest.mark.parametrize("goals", [1, 2, 3, 5])
+@pytest.mark.parametrize("steps", [3, 12, 10**6])
+def test_a_front_is_what_no_point_dominates(goals, steps):
+    """Of points with many equals, and of points that are all different."""
+    draws = np.random.default_rng(goals * steps).integers(0, steps, (6000, goals))
+    costs = [np.asarray(c, np.float64) for c in draws.T]
+    if goals == 2:
+        costs[1] = np.where(costs[0] % 7 == 1, -costs[0], costs[1])  # a front of many
+    rows = np.stack(costs, axis=1)
+    kept = []
+    for k, row in enumerate(rows):
+        if not ((rows <= row).all(axis=1) & (rows < row).any(axis=1)).any():
+            kept.append(k)
+    assert front(costs).tolist() == kept
+
+
+def test_the_front_of_a_million_points_takes_seconds():
+    x = np.random.default_rng(3).random(1_000_000)
+    start = time.perf_counter()
+    found = front([x, np.round(1 - x, 3)])
+    assert time.perf_counter() - start < 6.0
+    assert len(found) == 1001
 
 
 def test_counts_of_broken_rules(machine):
