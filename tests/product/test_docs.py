@@ -24,6 +24,7 @@ PAGES = [
     "docs/language.md",
     "docs/packages.md",
     "docs/cost.md",
+    "docs/own_machine.md",
     "docs/workloads.md",
     *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "docs" / "studies").glob("*.md")),
 ]
@@ -59,7 +60,7 @@ def test_descriptions_are_right_and_formatted(page: str, tmp_path: Path) -> None
             assert format_module(tree) == text
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md", "docs/own_machine.md"])
 def test_commands_and_code_run(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
