@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from .evaluator import Evaluator
 
 CHUNK = 1 << 16
+RANKED = 20_000
+"""Draws whose ranks are compared: chance makes correlations of 0.007 of so many."""
 _GRAIN = 2.0**-52
 
 
@@ -66,12 +69,21 @@ class Samples:
         """Spearman's rank correlation of an output with each uncertain param, the largest first.
 
         source: C. Spearman, American Journal of Psychology 15(1), 1904. It is taken over the first
-        draws, up to 65,536.
+        draws, up to 20,000.
         """
-        count = min(len(self), CHUNK)
-        ranks = _ranks(self[output][:count])
-        found = {name: _correlation(ranks, _ranks(v[:count])) for name, v in self.drawn.items()}
+        ranks = _ranks(self[output][:RANKED])
+        found = {name: _correlation(ranks, of) for name, of in self._drawn_ranks.items()}
         return dict(sorted(found.items(), key=lambda item: -abs(item[1])))
+
+    @cached_property
+    def _drawn_ranks(self) -> dict[str, Floats]:
+        """The ranks of the uncertain params' draws, found once for all outputs."""
+        return {name: _ranks(values[:RANKED]) for name, values in self.drawn.items()}
+
+    def __repr__(self) -> str:
+        good = int(np.count_nonzero(self.feasible))
+        drawn, outputs = ", ".join(self.drawn), ", ".join(self.outputs)
+        return f"<{len(self):,} samples of {outputs}; drawn {drawn}; {good:,} feasible>"
 
 
 def _ranks(values: Floats) -> Floats:

@@ -101,8 +101,10 @@ def _draws(evaluator: Evaluator, samples: Samples) -> str:
 
 def _reasons(samples: Samples) -> str:
     """For each output the params that it goes with, the largest rank correlation first."""
+    from hwdsl.codegen.runtime.sample import RANKED
+
     rows = []
-    least = CERTAIN / min(len(next(iter(samples.drawn.values()))), CHUNK) ** 0.5
+    least = CERTAIN / min(len(samples), RANKED) ** 0.5
     for name in samples.outputs:
         found = samples.rank_correlation(name).items()
         cells = [f"{param} {value:+.2f}" for param, value in found if abs(value) >= least]

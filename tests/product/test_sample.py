@@ -203,3 +203,10 @@ def test_a_compiled_module_draws_the_same_without_hwdsl(
         f"{drawn['rate'].sum().hex()} {drawn.rank_correlation('rate')} {drawn.clipped}",
         "sure: no param has a distribution, as in `~ normal(…)`",
     ], answer.stderr
+
+
+def test_samples_say_what_they_are(module: hwdsl.Module) -> None:
+    text = repr(module.hour.sample(100))
+    assert text.startswith("<100 samples of ")
+    assert text.endswith(" feasible>")
+    assert len(text) < 300
