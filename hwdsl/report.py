@@ -14,6 +14,7 @@ from hwdsl.codegen.runtime import Output, Param
 from hwdsl.compare import Comparison, compare, requests
 from hwdsl.displays import Display, displays
 from hwdsl.evaluator import Module
+from hwdsl.syntax import ast
 
 _STYLE = """\
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; }
@@ -22,6 +23,11 @@ th, td { padding: .2em .8em; text-align: right; border-bottom: 1px solid #ddd; }
 th:first-child, td:first-child { text-align: left; }
 tr.infeasible { color: #999; } figure { margin: 1em 0; } figcaption, .note { color: #555; }
 svg { max-width: 100%; height: auto; }"""
+
+
+def declares_any(module: Module) -> bool:
+    """Whether the file declares a figure or a table."""
+    return any(isinstance(item, ast.Display) for item in module.checked.main.tree.items)
 
 
 def markdown(module: Module) -> str:

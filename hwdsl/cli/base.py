@@ -46,7 +46,29 @@ def commands() -> Mapping[str, str]:
 
 def file_argument(parser: argparse.ArgumentParser, *, many: bool = False) -> None:
     """Add FILE (or FILE…) to a command."""
-    parser.add_argument("files" if many else "file", nargs="+" if many else None, metavar="FILE")
+    parser.add_argument(
+        "files" if many else "file",
+        nargs="+" if many else None,
+        metavar="FILE",
+        help="or a folder: all .hw files below it" if many else None,
+    )
+
+
+def listed(names: Sequence[str]) -> list[str]:
+    """The files named, a folder standing for all .hw files below it, in the order of their names.
+
+    A folder without any ends the command.
+    """
+    found: list[str] = []
+    for name in names:
+        if not Path(name).is_dir():
+            found.append(name)
+            continue
+        below = sorted(str(path) for path in Path(name).rglob("*.hw"))
+        if not below:
+            raise Failure(f"there are no .hw files below {name}")
+        found += below
+    return found
 
 
 def target_argument(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, file_argument
+from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, file_argument, listed
 
 if TYPE_CHECKING:
     from hwdsl.diagnostics import Diagnostics
@@ -31,7 +31,8 @@ def run(options: argparse.Namespace) -> int:
 
     diagnostics = Diagnostics()
     definitions = questions = 0
-    for name in options.files:
+    names = listed(options.files)
+    for name in names:
         found = Diagnostics()
         checked = driver.check(Path(name), found)
         if checked is not None and not found.failed:
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         shown = [*diagnostics.items, *(diagnostics.undecided if options.undecided else ())]
         if shown:
             print(render_text(shown, palette_for(sys.stdout)))
-        counts = [_count(len(options.files), "file"), _count(definitions, "definition"),
+        counts = [_count(len(names), "file"), _count(definitions, "definition"),
                   _count(questions, "evaluator")]  # fmt: skip
         print(f"{', '.join(counts)}: {_verdict(diagnostics)}")
     failed = diagnostics.failed or (options.warnings and bool(diagnostics.items))

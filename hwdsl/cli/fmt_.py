@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, file_argument, report
+from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, file_argument, listed, report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
     from hwdsl.syntax import format_module
 
     code = FINE
-    for name in options.files:
+    for name in listed(options.files):
         diagnostics = Diagnostics()
         path = Path(name)
         source = driver.read(path, diagnostics)

@@ -17,9 +17,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the tables as Markdown, or write all as a page."""
     from hwdsl.cli.files import write_text
-    from hwdsl.report import markdown, page
+    from hwdsl.report import declares_any, markdown, page
 
     module = load_module(options.file)
+    if not declares_any(module):
+        print(f"{options.file} declares no figures and no tables: there is nothing to report")
+        return FINE
     try:
         text = markdown(module) if options.output is None else page(module)
     except ModuleNotFoundError as error:

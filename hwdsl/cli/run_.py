@@ -27,7 +27,9 @@ SHALLOW, DEEP = 2, 6
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     target_argument(parser)
-    parser.add_argument("values", nargs="*", metavar="NAME=VALUE")
+    parser.add_argument(
+        "values", nargs="*", metavar="NAME=VALUE", help="what is left out takes its default"
+    )
     parser.add_argument(
         "--tree", action="append", metavar="OUTPUT", default=[],
         help="what this output is the sum of, to the bottom",

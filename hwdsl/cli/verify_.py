@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, file_argument, number, report, table
+from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, file_argument, listed, number, report, table
 
 if TYPE_CHECKING:
     from hwdsl.elaborate import Verdict
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
 
     code = FINE
     claims, others = [0, 0], [0, 0]  # missed, reproduced
-    for name in options.files:
+    for name in listed(options.files):
         diagnostics = Diagnostics()
         checked = driver.check(Path(name), diagnostics)
         if checked is None or diagnostics.failed:

@@ -254,7 +254,7 @@ def test_no_file_makes_a_traceback(
     assert "Traceback" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["missing.hw", ".", "a\x00b.hw"])
+@pytest.mark.parametrize("name", ["missing.hw", "a\x00b.hw"])
 def test_files_that_cannot_be_read(
     good: str, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -416,3 +416,26 @@ def test_compile_keeps_what_the_module_is_made_from(good: str) -> None:
     assert [p.name for p in graph.params] == ["width", "count", "square"]
     (kernel,) = emit({"area_of": graph}).keys() - emit({}).keys()
     assert emit({"area_of": graph})[kernel] == kept[kernel]
+
+
+@pytest.mark.parametrize("command", [["check"], ["verify"], ["fmt", "--check"]])
+def test_a_folder_stands_for_its_files(
+    command: list[str], good: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("some/deep").mkdir(parents=True)
+    Path("some/a.hw").write_text(GOOD)
+    assert main(["fmt", "some"]) == 0
+    assert main([*command, "some"]) == 0
+    Path("some/deep/b.hw").write_text("edition 2026\nlet   a:length=1\n")
+    assert main([*command, "some"]) == 1
+    assert "some/deep/b.hw" in "".join(capsys.readouterr())
+    Path("empty").mkdir()
+    assert main([*command, "empty"]) == 2
+    assert "there are no .hw files below empty" in capsys.readouterr().err
+
+
+def test_a_report_of_nothing_is_no_page(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bare.hw").write_text(GOOD)
+    assert main(["report", "bare.hw", "-o", "out"]) == 0
+    assert "bare.hw declares no figures and no tables" in capsys.readouterr().out
+    assert not Path("out").exists()

@@ -201,7 +201,7 @@ def test_the_command_prints_or_writes(
     Path("none.hw").write_text(HEAD)
     capsys.readouterr()
     assert main(["report", "none.hw"]) == 0
-    assert "declares no tables" in capsys.readouterr().out
+    assert "declares no figures and no tables" in capsys.readouterr().out
 
 
 def test_without_matplotlib_the_remedy_is_named(
