@@ -323,7 +323,11 @@ class _Walk:
             return [], frozenset()  # `ratio - 1` is no sum of parts
         factors: dict[int, Factor] = {}
         steps: dict[int, Derivation] = {}
+        products = [factor.written for factor, _ in found]
         for factor, part in found:
+            if factor.written and products.count(factor.written) > 1:
+                # `(a + b) / c` is the text of both terms: what tells them apart is a and b
+                factor = evolve(factor, written=_text(part.expr.span, 40))
             step = self.step(part)
             assert step is not None  # it is a number
             steps[id(step)] = step
