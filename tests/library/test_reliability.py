@@ -40,6 +40,11 @@ evaluator ask {
     param rate_of : frequency = 8 %/year in 0.0001 %/year .. 100 %/year
     let owned = ownership(lifetime = life, write_off = annuity, interest = rate_of)
     output annuity in year^-1 = owned.rate
+    choice how : write_off in [
+        straight, annuity, exponential, exponential_at_first
+    ] = straight
+    let paid = ownership(lifetime = life, write_off = how, interest = rate_of)
+    output in_all = paid.rate * life
 }
 """
 
@@ -102,3 +107,35 @@ def test_an_annuity_pays_price_and_interest(ask: hwdsl.Evaluator) -> None:
     times = np.linspace(0, 5, 200_001)
     paid = found * np.exp(-0.08 * times)
     assert np.trapezoid(paid, times) == pytest.approx(1, rel=1e-8)
+
+
+LIVES = [0.5, 1, 2, 4, 7, 10, 20]
+
+
+@pytest.mark.parametrize("how", ["straight", "annuity"])
+def test_with_interest_more_than_the_price_is_paid(ask: hwdsl.Evaluator, how: str) -> None:
+    paid = [ask(how=how, life=life, rate_of=8).in_all for life in LIVES]
+    assert paid[0] >= 1
+    assert paid == sorted(paid)
+    assert ask(how=how, life=4, rate_of=0.001).in_all == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.parametrize("how", ["straight", "annuity", "exponential"])
+def test_what_serves_longer_costs_less_a_year(ask: hwdsl.Evaluator, how: str) -> None:
+    rates = [ask(how=how, life=life, rate_of=8).in_all / life for life in LIVES]
+    assert rates == sorted(rates, reverse=True)
+
+
+def test_a_falling_price_loses_no_more_than_itself(ask: hwdsl.Evaluator) -> None:
+    """What is lost is the price less what is left of it: 0.14 powers of ten a year."""
+    for life in LIVES:
+        found = ask(how="exponential", life=life).in_all
+        assert found == pytest.approx(1 - 10 ** (-0.14 * life), rel=1e-12)
+        assert found <= ask(how="exponential_at_first", life=life).in_all
+
+
+def test_equal_parts_bear_interest_on_what_is_left(ask: hwdsl.Evaluator) -> None:
+    """Half the price is out on average: the interest is its integral over the years."""
+    left = np.linspace(1, 0, 200_001)
+    interest = np.trapezoid(0.08 * left, np.linspace(0, 5, 200_001))
+    assert ask(how="straight", life=5, rate_of=8).in_all == pytest.approx(1 + interest, rel=1e-9)
