@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "values", nargs="*", metavar="NAME=VALUE", help="what is left out takes its default"
     )
     parser.add_argument(
-        "--tree", action="append", metavar="OUTPUT", default=[],
-        help="what this output is the sum of, to the bottom",
+        "--tree", action="append", metavar="OUTPUT|all", default=[],
+        help="what this output, or each, is the sum of, to the bottom; shown anyway of a lone one",
     )  # fmt: skip
     parser.add_argument("--depth", type=int, help=f"levels of sums ({SHALLOW}; {DEEP} of a --tree)")
     parser.add_argument(
@@ -42,15 +42,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print inputs, outputs, what is wrong with the point, and what the outputs are the sums of.
+    """Print inputs, outputs, what is wrong with the point, and what outputs are the sums of.
 
-    An infeasible point is an answer like any other: the exit code does not tell it.
+    Sums are those asked for, or that of a lone output. An infeasible point is an answer like any
+    other: the exit code does not tell it.
     """
     evaluator = load_evaluator(options.target)
     given = assignments(options.values)
+    names = [o.name for o in evaluator.spec.outputs]
+    each = options.tree == ["all"] and "all" not in names
+    wanted = names if each or (not options.tree and len(names) == 1) else options.tree
     try:
         result = evaluator(given)
-        derivations = evaluator.derivations(options.tree, given)
+        derivations = evaluator.derivations(wanted, given) if wanted else {}
     except ValueError as error:
         raise Failure(str(error)) from None
     print(_point(evaluator, result, given))
@@ -58,9 +62,10 @@ def run(options: argparse.Namespace) -> int:
     depth = options.depth or (DEEP if options.tree else SHALLOW)
     shown: set[float] = set()
     for name, derivation in derivations.items():
-        if options.tree or derivation.value not in shown:
+        asked = bool(options.tree) and not each
+        if asked or derivation.value not in shown:
             text, values = _sum(name, derivation, depth, options.least / 100)
-            if values or options.tree:
+            if values or asked:
                 print(f"\n{text}")
             shown |= values
     return FINE
@@ -132,4 +137,7 @@ def _number(value: object) -> str:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    return number(float(value))  # type: ignore[arg-type]
+    size = float(value)  # type: ignore[arg-type]
+    if not 1e4 <= abs(size) < 1e12:
+        return number(size)
+    return f"{size:,.1f}".removesuffix(".0") if abs(size) < 1e5 else f"{size:,.0f}"

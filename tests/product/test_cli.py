@@ -121,6 +121,8 @@ def test_run_says_what_an_output_is_the_sum_of(
 ) -> None:
     Path("sum.hw").write_text(SUM)
     assert main(["run", "sum.hw", "price=33 USD"]) == 0
+    assert "is the sum of" not in capsys.readouterr().out
+    assert main(["run", "sum.hw", "price=33 USD", "--tree", "all"]) == 0
     out = capsys.readouterr().out
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert "count 3 default" in lines
@@ -141,6 +143,20 @@ def test_run_says_what_an_output_is_the_sum_of(
     assert "share is no sum" in capsys.readouterr().out
     assert main(["run", "sum.hw", "--tree", "cots"]) == 2
     assert "did you mean `cost`" in capsys.readouterr().err
+
+
+def test_run_of_a_lone_output_says_its_sum_and_long_numbers_have_commas(
+    good: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lone = "".join(
+        line for line in SUM.splitlines(True) if line.count("output") == 0 or "cost" in line
+    )
+    Path("lone.hw").write_text(lone.replace("1000 USD", "90 MUSD"))
+    assert main(["run", "lone.hw", "price=12345678 USD"]) == 0
+    out = capsys.readouterr().out
+    assert "cost [USD] is the sum of" in out
+    assert "12,345,678  USD" in out
+    assert "37,037,035  USD" in out
 
 
 def test_run_notes_what_is_infinite(good: str, capsys: pytest.CaptureFixture[str]) -> None:
