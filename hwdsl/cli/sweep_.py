@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,8 @@ from hwdsl.cli.base import (
     Failure,
     assignments,
     load_evaluator,
+    number,
+    table,
     target_argument,
 )
 from hwdsl.cli.files import replacing
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from hwdsl.codegen.runtime import Plan, Sweep
 
 CHUNK = 1 << 16
+FIRST = 20
+"""Rows printed where no file is named."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,13 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=AXIS",
         help="lo..hi:n, lo..hi step s, values with commas between them, or `all` of a choice",
     )
-    parser.add_argument("-o", "--output", required=True, metavar="OUT.csv|OUT.parquet")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT.csv|OUT.parquet", help="without it, the first rows"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Evaluate the grid chunk by chunk; an interrupted table holds the rows that were done."""
-    target = Path(options.output)
-    check_ending(target)
+    target = None if options.output is None else Path(options.output)
+    if target is not None:
+        check_ending(target)
     evaluator = load_evaluator(options.target)
     try:
         axes: dict[str, Any] = dict(assignments(options.values))
@@ -53,12 +60,26 @@ def run(options: argparse.Namespace) -> int:
     spec = evaluator.spec
     header = [title(p.name, p.scale.unit) for p in spec.params]
     header += [title(o.name, o.scale.unit) for o in spec.outputs]
+    if target is None:
+        _show(plan, [*header, "feasible", "violations"])
+        return FINE
     with replacing(target) as temporary:
         writer = writer_for(target, temporary, [*header, "feasible", "violations"])
         done = _write(plan, writer)
         writer.close()
     print(f"wrote {done} of {plan.points} rows to {target}", file=sys.stderr)
     return FINE if done == plan.points else INTERRUPTED
+
+
+def _show(plan: Plan, header: list[str]) -> None:
+    """Print the first rows."""
+    columns = _columns(next(iter(plan.iter_chunks(FIRST))))
+    lists = [c if isinstance(c, Sequence) else c.tolist() for c in columns]
+    cells = [[number(c) if isinstance(c, float) else str(c) for c in column] for column in lists]
+    rows = [list(row) for row in zip(*cells, strict=True)]
+    print(table([header, *rows], right=range(len(header) - 2)))
+    if plan.points > FIRST:
+        print(f"… {plan.points - FIRST:,} more rows: write them with -o OUT.csv")
 
 
 def _write(plan: Plan, writer: TableWriter) -> int:

@@ -312,6 +312,19 @@ def test_sweep_writes_every_point(good: str, capsys: pytest.CaptureFixture[str])
     assert sorted(os.listdir()) == ["good.hw", "out.csv"]
 
 
+def test_sweep_without_a_file_prints_the_first_rows(
+    good: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sweep", good, "width=1..3 m:3", "square=all"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0][:2] == ["width", "[m]"]
+    assert lines[-1] == ["3", "3", "True", "27", "True"]
+    assert len(lines) == 7
+    assert main(["sweep", good, "width=1..3 m:300"]) == 0
+    assert "… 280 more rows" in capsys.readouterr().out
+    assert os.listdir() == ["good.hw"]
+
+
 def test_sweep_to_parquet_holds_the_same(good: str) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     for name in ("out.csv", "out.parquet"):
