@@ -1,0 +1,66 @@
+"""The study of ConCCL: against arithmetic, what must always hold, and what `check` finds."""
+
+from pathlib import Path
+
+import pytest
+
+import hwdsl
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.elaborate import check_rules
+from hwdsl.evaluator import Module
+from hwdsl.semantics import check, load
+
+STUDY = Path(__file__).parents[2] / "library" / "studies" / "conccl.hw"
+
+
+@pytest.fixture(scope="module")
+def study() -> Module:
+    return hwdsl.load(STUDY, compiled=False)
+
+
+def findings(text: str, folder: Path) -> list[tuple[str, str]]:
+    path = folder / "case.hw"
+    path.write_text("edition 2026\nuse studies.conccl: unit_split\n" + text, encoding="utf-8")
+    diagnostics = Diagnostics()
+    program = check(load(path, diagnostics), diagnostics)
+    assert not diagnostics.items
+    check_rules(program, diagnostics)
+    return [(item.name, item.message) for item in diagnostics.items]
+
+
+def test_a_split_that_leaves_the_product_nothing_is_found(tmp_path: Path) -> None:
+    found = findings("unit_split all { collective = 304 }\n", tmp_path)
+    assert [name for name, _ in found] == ["unit_split.product"]
+    assert "all gives 304 of 304 units to the collective: the product has 0" in found[0][1]
+
+
+def test_a_split_with_one_unit_left_is_not(tmp_path: Path) -> None:
+    assert not findings("unit_split most { collective = 303 }\n", tmp_path)
+
+
+def test_a_split_that_leaves_nothing_is_infeasible(study: Module) -> None:
+    assert study.scenario(given=303).feasible
+    assert not study.scenario(given=304).feasible
+
+
+def test_a_split_by_hand_by_hand(study: Module) -> None:
+    """A product that fills the units, beside an all-gather that gets 32 of them."""
+    found = study.scenario(ratio=0.5, by="units_bound", given=32, friction=0)
+    # The collective hides in the product, which lacks 32 units throughout.
+    assert found["by_hand_gain"] == pytest.approx(1.5 * 272 / 304, rel=1e-9)
+
+
+@pytest.mark.parametrize("by", ["units_bound", "memory_bound"])
+@pytest.mark.parametrize("balance", ["1500 FLOP/B", "2918 FLOP/B", "6000 FLOP/B"])
+def test_at_the_tie_both_are_as_quick(study: Module, by: str, balance: str) -> None:
+    found = study.offload(by=by, balance=balance)
+    assert 0.01 < found["tie"] < 1
+    rate = f"{found['tie_rate']} GB/s"
+    assert study.offload(by=by, balance=balance, copying=rate)["gain"] == pytest.approx(1, rel=1e-6)
+
+
+def test_engines_quicker_than_the_links_gain_nothing(study: Module) -> None:
+    """Only what the links carry counts, and slower engines are never better."""
+    gains = [study.offload(copying=f"{r} GB/s")["gain"] for r in (112, 224, 448, 449, 2000)]
+    assert gains == sorted(gains)
+    assert gains[-1] == gains[-2]
