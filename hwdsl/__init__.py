@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["DescriptionError", "Evaluator", "Module", "__version__", "load"]
 
 
+def __dir__() -> list[str]:
+    """What there is, the names that are imported late included."""
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> object:
     """Import the compiler only when something of it is asked for: `hwdsl --version` is quick."""
     if name in __all__:

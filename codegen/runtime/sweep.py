@@ -53,7 +53,9 @@ class Sweep:
                 columns = [self.column(f"{key}.{label}") for label in vector]
                 return np.stack(columns, axis=-1).reshape(*self.shape, len(vector))
             return self.column(key).reshape(self.shape)
-        point = operator.index(key)  # a TypeError for what is neither
+        if not hasattr(key, "__index__"):
+            raise TypeError(f"{key!r} is neither a name nor a number: take([…]) takes many points")
+        point = operator.index(key)
         if not -len(self) <= point < len(self):
             raise IndexError(f"point {point} of {len(self)}")
         return self.result(point % len(self))
@@ -210,9 +212,15 @@ class Sweep:
         return dataset({**data, "feasible": (self.dims, self.feasible)}, coordinates)
 
     def __repr__(self) -> str:
-        grid = " x ".join(f"{n} {d}" for d, n in self.plan.dims) or "1 point"
+        grid = " x ".join(_named(d, n) for d, n in self.plan.dims) or "1 point"
         good = int(np.count_nonzero(self.feasible))
         return f"<sweep of {self.spec.name}: {grid}, {good} of {len(self)} feasible>"
+
+
+def _named(dim: str, count: int) -> str:
+    """How long an axis is; that of listed points has no param's name."""
+    name = ("point" if count == 1 else "points") if dim == "point" else dim
+    return f"{count} {name}"
 
 
 def _package(name: str, method: str) -> Any:

@@ -234,6 +234,17 @@ def test_best_and_pareto_keep_to_feasible_points(machine):
         s.best("costs")
 
 
+def test_points_of_a_sweep_are_taken_by_number_or_in_lists(machine):
+    s = machine.sweep(chips=[1, 2, 3])
+    for key in (slice(0, 2), (1, 2), 1.5):
+        with pytest.raises(TypeError, match="neither a name nor a number: take"):
+            s[key]
+    assert s[np.int64(1)].params["chips"] == 2
+    assert "3 chips" in repr(s)
+    assert "2 points" in repr(s.take([0, 2]))
+    assert "1 point," in repr(s.take([0]))
+
+
 def test_params_that_are_numbers_are_objectives_too(machine):
     s = machine.sweep(chips=range(1, 65), width=[0.1, 1.0, 10.0])
     assert s.best(minimize="chips").params["chips"] == s["chips"][s.feasible].min()

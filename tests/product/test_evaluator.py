@@ -488,3 +488,7 @@ def test_a_spread_needs_one_unit(tmp_path: Path) -> None:
             room.sweep(width=text)
     with pytest.raises(ValueError, match=r"room\.depth: 9\.0 m is out of range"):
         room.sweep(width="1 m", depth="3..9 m:2")
+
+
+def test_what_is_imported_late_is_listed() -> None:
+    assert {"load", "Evaluator", "__version__"} <= set(dir(hwdsl))
