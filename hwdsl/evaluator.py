@@ -239,7 +239,8 @@ class Evaluator(runtime.Evaluator):
         """Per cent of change of an output for one per cent of each real and whole param.
 
         Of a real by the exact derivative; of an int by the slope between its neighbours, one to
-        each side as far as its range or its alternatives go. NaN where the output is 0.
+        each side as far as its range or its alternatives go. NaN where the output is 0
+        or infinite.
         """
         point = self._point(self.named("elasticity", at, given, wrt=wrt))
         names = [wrt] if isinstance(wrt, str) else list(wrt or ())
@@ -249,7 +250,8 @@ class Evaluator(runtime.Evaluator):
         value, slopes = self._slopes(self._output(output).name, reals, point)
         slopes.update({n: self._step_slope(output, n, point) for n in whole})
         at = {p.name: p.scale.from_base(v) for p, v in zip(self.spec.params, point, strict=True)}
-        return {n: slopes[n] * at[n] / value if value else float("nan") for n in names}
+        known = value != 0 and np.isfinite(value)
+        return {n: slopes[n] * at[n] / value if known else float("nan") for n in names}
 
     def _step_slope(self, output: str, name: str, point: Sequence[float]) -> float:
         """The slope of an output between the neighbours of an int, in declared units."""
@@ -284,7 +286,8 @@ class Evaluator(runtime.Evaluator):
         for name in names:
             ratio = float(self._kept.units[name].factor)
             up, down, _offset = scale.parts()
-            slopes[name] = found[f"d.{output}.{name}"] * ratio * down / up
+            slope = found[f"d.{output}.{name}"] * ratio * down / up
+            slopes[name] = slope if np.isfinite(found[output]) else float("nan")
         return scale.from_base(found[output]), slopes
 
     def _output(self, name: str) -> runtime.Output:

@@ -492,3 +492,19 @@ def test_a_spread_needs_one_unit(tmp_path: Path) -> None:
 
 def test_what_is_imported_late_is_listed() -> None:
     assert {"load", "Evaluator", "__version__"} <= set(dir(hwdsl))
+
+
+def test_what_is_infinite_has_no_slope(tmp_path: Path) -> None:
+    path = tmp_path / "endless.hw"
+    path.write_text(
+        "edition 2026\n"
+        "evaluator endless {\n"
+        "    param rate : real = 0 in 0 .. 10\n"
+        "    output time = 1 / rate\n"
+        "}\n"
+    )
+    endless = hwdsl.load(path, compiled=False).endless
+    assert math.isinf(endless().time)
+    assert math.isnan(endless.gradient("time")["time"]["rate"])
+    assert math.isnan(endless.elasticity("time")["rate"])
+    assert endless.gradient("time", rate=2)["time"]["rate"] == -0.25
