@@ -47,6 +47,9 @@ def quantity(text: str, plain: Unit, units: Mapping[str, Unit]) -> float:
     """
     sign, parsed = _parse(text)
     if not isinstance(parsed, ast.Number | ast.Quantity):
+        apart = _apart(text.strip())
+        if isinstance(_parse(apart)[1], ast.Quantity):
+            raise ValueError(f"a blank is missing between number and unit: `{apart}`")
         raise ValueError(f"`{text}` is not a number with a unit, such as {_example(plain)}")
     unit = plain if isinstance(parsed, ast.Number) else combine(parsed.unit, units)
     if unit.dim != plain.dim:
@@ -58,6 +61,12 @@ def quantity(text: str, plain: Unit, units: Mapping[str, Unit]) -> float:
         return unit.to_base(sign * Fraction(parsed.text.replace("_", "")))
     except OverflowError:
         raise ValueError(f"`{text}` is beyond what a float64 holds") from None
+
+
+def _apart(text: str) -> str:
+    """A text with a blank before its first letter or `%`."""
+    end = next((i for i, c in enumerate(text) if c.isalpha() or c == "%"), len(text))
+    return f"{text[:end]} {text[end:]}"
 
 
 def written_unit(text: str, otherwise: Unit, units: Mapping[str, Unit]) -> Unit:

@@ -508,3 +508,15 @@ def test_what_is_infinite_has_no_slope(tmp_path: Path) -> None:
     assert math.isnan(endless.gradient("time")["time"]["rate"])
     assert math.isnan(endless.elasticity("time")["rate"])
     assert endless.gradient("time", rate=2)["time"]["rate"] == -0.25
+
+
+def test_a_missing_blank_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "one.hw"
+    path.write_text(
+        "edition 2026\nevaluator one {\n    param rate : bandwidth = 1 TB/s\n"
+        "    output out in TB/s = rate\n}\n"
+    )
+    one = hwdsl.load(path, compiled=False).one
+    with pytest.raises(ValueError, match="a blank is missing between number and unit: `4 TB/s`"):
+        one(rate="4TB/s")
+    assert one(rate="4 TB/s").out == 4
