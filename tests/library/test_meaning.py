@@ -18,6 +18,8 @@ ROOT = Path(__file__).parents[2]
 STUDIES = ROOT / "library" / "studies"
 FILES = sorted((ROOT / "library").rglob("*.hw")) + sorted((ROOT / "docs/examples").glob("*.hw"))
 ASKING = [p for p in FILES if "evaluator " in p.read_text(encoding="utf-8")]
+# What work side by side loses was not measured here: these warn of it, and of nothing else.
+UNMEASURED = {"conccl": {"pair.measured"}, "fsdp": {"step.contention"}}
 SCALE = {"": 1.0, "GB/s": 1e9, "GB": 1e9, "s": 1.0}
 WORDS = {"none": 0.0, "selective": 1.0, "full": 2.0, "false": 0.0, "true": 1.0}
 
@@ -166,7 +168,8 @@ def step_time(v: dict[str, float]) -> float:
 def test_components_keep_their_rules(path: Path) -> None:
     diagnostics = Diagnostics()
     check_rules(checked(path), diagnostics)
-    assert not diagnostics.items, render_text(diagnostics.items)
+    told = {d.name for d in diagnostics.items}
+    assert told <= UNMEASURED.get(path.stem, set()), render_text(diagnostics.items)
 
 
 @pytest.mark.parametrize("path", ASKING, ids=name_of)
@@ -178,7 +181,10 @@ def test_evaluators_answer_at_their_defaults(path: Path) -> None:
             point = [p.default for p in result.params]
             answer = interpret(result.graph, [x for x in point if x is not None])
             assert all(math.isfinite(float(v)) for v in answer.outputs.values())
-            assert not any(int(word) for row in answer.rules for word in row), "infeasible"
+            words = [int(word) for row in answer.rules for word in row]
+            names = [*(r.name for r in result.rules), "undefined"]
+            broken = {n for b, n in enumerate(names) if words[b // 64] >> b % 64 & 1}
+            assert broken <= UNMEASURED.get(path.stem, set()), "infeasible"
 
 
 @pytest.mark.parametrize("path", ASKING, ids=name_of)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import hwdsl
+from hwdsl.cli.main import main
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.elaborate import check_rules
 from hwdsl.evaluator import Evaluator, Module
@@ -152,3 +153,21 @@ def test_a_guess_is_said_to_be_one(tmp_path: Path) -> None:
     check_rules(check(load(path, found), found), found)
     assert [d.severity.value for d in found.items] == ["warning"]
     assert "not measured" in found.items[0].message
+
+
+@pytest.mark.parametrize(
+    ("study", "name", "rule"),
+    [
+        ("conccl", "means", "pair.measured"),
+        ("conccl", "scenario", "pair.measured"),
+        ("fsdp", "fsdp_training", "step.contention"),
+    ],
+)
+def test_a_study_says_that_contention_is_not_measured(
+    study: str, name: str, rule: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path(__file__).parents[2] / "library" / "studies" / f"{study}.hw"
+    assert main(["run", f"{path}:{name}"]) == 0
+    said = capsys.readouterr()
+    assert rule in said.out + said.err
+    assert "not measured" in said.out + said.err
