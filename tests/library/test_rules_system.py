@@ -107,3 +107,15 @@ def test_the_table_of_rules_names_every_rule() -> None:
         assert any(
             row.startswith(f"| {case.number} |") and f"`{case.rule}`" in row for row in rows
         ), f"{case} is not in the table"
+
+
+def test_air_cools_what_is_sold_with_air(tmp_path: Path) -> None:
+    """Gaudi 3 as OAM module, 900 W, is sold for air."""
+    part = """use vendor.accelerators: Gaudi3
+node tray { power = 2 kW, domain = 1, accelerator gpu : Gaudi3, link nic : NDR400 }
+rack r { holds = tray, nodes = 4, height = 42 U, cooling = COOL, price = 0 USD/unit }
+"""
+    names = [f.name for f in findings(part.replace("COOL", "air"), tmp_path)]
+    assert "rack.device" not in names
+    weak = part.replace("COOL", "air with { max_device_power = 800 W }")
+    assert "rack.device" in [f.name for f in findings(weak, tmp_path)]
