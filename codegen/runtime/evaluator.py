@@ -222,6 +222,9 @@ class Evaluator:
         return near
 
     def _text(self, param: Param, text: str) -> float:
+        if ".." in text or "," in text:
+            what = f"{text} is several values where one is read; give a list or an array of them"
+            raise self._bad(param, what)
         try:
             if self._convert is not None:
                 return self._convert(text, param)
