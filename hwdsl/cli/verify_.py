@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, file_argument, listed, number, report, table
+from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, file_argument, listed, report, table
 
 if TYPE_CHECKING:
     from hwdsl.elaborate import Verdict
@@ -19,6 +19,12 @@ _HEADER = ["", "status", "published", "reproduced", "within", "expectation", ""]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     file_argument(parser, many=True)
+    parser.add_argument(
+        "--format",
+        choices=["text", "markdown"],
+        default="text",
+        help="markdown also says where each claim comes from and how sure it is",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -28,24 +34,34 @@ def run(options: argparse.Namespace) -> int:
     """
     from hwdsl import driver
     from hwdsl.diagnostics import Diagnostics
+    from hwdsl.verdicts import heading, markdown
 
     code = FINE
     claims, others = [0, 0], [0, 0]  # missed, reproduced
-    for name in listed(options.files):
+    names = listed(options.files)
+    if options.format == "markdown":
+        print(heading(names))
+    for name in names:
         diagnostics = Diagnostics()
         checked = driver.check(Path(name), diagnostics)
         if checked is None or diagnostics.failed:
             report(diagnostics, sys.stderr)
             code = WRONG_DESCRIPTION
             continue
-        for claim, verdicts in driver.verify(checked, diagnostics).items():
-            print(f"{name}: {claim}")
-            print(table([_HEADER, *map(_row, verdicts)], right=[2, 3]))
+        found = driver.verify(checked, diagnostics)
+        if options.format == "markdown" and found:
+            print(markdown(name, checked, found))
+        for claim, verdicts in found.items():
+            if options.format == "text":
+                print(f"{name}: {claim}")
+                print(table([_HEADER, *map(_row, verdicts)], right=[2, 3]))
             for verdict in verdicts:
                 (others if verdict.status else claims)[verdict.ok] += 1
                 if not verdict.ok:
                     code = WRONG_DESCRIPTION
         report(diagnostics, sys.stderr)
+    if options.format == "markdown":
+        return code
     print(f"claims: {claims[1]} reproduced, {claims[0]} missed")
     if any(others):
         print(f"identities, calibrations, what rests on assumptions: {others[1]} hold, ", end="")
@@ -55,28 +71,14 @@ def run(options: argparse.Namespace) -> int:
 
 def _row(verdict: Verdict) -> list[str]:
     """A line of the table, as `_HEADER` names it."""
+    from hwdsl.verdicts import shown, tolerance
+
     return [
         "  ok" if verdict.ok else "  MISS",
         verdict.status or "claim",
-        _shown(verdict, verdict.expected),
-        _shown(verdict, verdict.got),
-        _tolerance(verdict),
+        shown(verdict, verdict.expected),
+        shown(verdict, verdict.got),
+        tolerance(verdict),
         " ".join(verdict.text.split()),
         verdict.note,
     ]
-
-
-def _tolerance(verdict: Verdict) -> str:
-    if verdict.tolerance is None:
-        return ""
-    if verdict.mode == "absolute":
-        return _shown(verdict, verdict.tolerance)
-    size = number(verdict.tolerance)
-    return f"factor {size}" if verdict.mode == "factor" else f"{number(100 * verdict.tolerance)} %"
-
-
-def _shown(verdict: Verdict, value: float | None) -> str:
-    if value is None:
-        return ""
-    unit = "" if verdict.unit.name == "1" else f" {verdict.unit.name}"
-    return number(verdict.unit.from_base(value)) + unit
