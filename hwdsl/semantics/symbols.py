@@ -11,7 +11,7 @@ from hwdsl.syntax import ast
 from hwdsl.units import Dim, Unit
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class ModuleScope:
     """One module with what it declares and imports.
 
@@ -30,6 +30,9 @@ class ModuleScope:
     visible_types: dict[str, TypeSymbol] = field(factory=dict)
     visible_units: dict[str, Unit] = field(factory=dict)
     namespaces: dict[str, ModuleScope] = field(factory=dict)
+
+    def __repr__(self) -> str:  # all that hangs on a module may be gigabytes of text
+        return f"<module {self.name}>"
 
 
 @define(eq=False)
@@ -240,7 +243,7 @@ class Method:
 Resolution = Local | MemberOf | EnclosingRecord | Global | Case | Builtin | Method
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Checked:
     """The checked program: the main module, all modules, and what the checker found out.
 
@@ -258,6 +261,9 @@ class Checked:
     types: dict[ast.Node, Type] = field(factory=dict)
     units: dict[ast.UnitExpr, Unit] = field(factory=dict)
     inputs: Mapping[str, str] = field(factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<checked {self.main.name}>"
 
     def ensure(self, owner: Symbol) -> None:
         """Check the bodies of a symbol (and of its members) if that has not been done."""
