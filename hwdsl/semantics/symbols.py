@@ -11,8 +11,18 @@ from hwdsl.syntax import ast
 from hwdsl.units import Dim, Unit
 
 
+class _Named:
+    """A short text: all that hangs on a symbol may be gigabytes of it."""
+
+    __slots__ = ()
+    name: str
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+
 @define(eq=False, repr=False)
-class ModuleScope:
+class ModuleScope(_Named):
     """One module with what it declares and imports.
 
     `name` is the dotted path (`std.memory`, or the stem of a user's file). The three namespaces:
@@ -31,12 +41,9 @@ class ModuleScope:
     visible_units: dict[str, Unit] = field(factory=dict)
     namespaces: dict[str, ModuleScope] = field(factory=dict)
 
-    def __repr__(self) -> str:  # all that hangs on a module may be gigabytes of text
-        return f"<module {self.name}>"
 
-
-@define(eq=False)
-class EnumInfo:
+@define(eq=False, repr=False)
+class EnumInfo(_Named):
     """A declared enum; a case's value is its index."""
 
     name: str
@@ -61,8 +68,8 @@ class MemberInfo:
     owner: KindInfo
 
 
-@define(eq=False)
-class KindInfo:
+@define(eq=False, repr=False)
+class KindInfo(_Named):
     """A kind: its own members and rules, and those of its bases by `all_members`/`all_rules`.
 
     The root kind is `component`; its `decl` is None. `qualified` is `module.kind`.
@@ -108,8 +115,8 @@ class Shape:
 EMPTY_SHAPE = Shape({})
 
 
-@define(eq=False)
-class ComponentInfo:
+@define(eq=False, repr=False)
+class ComponentInfo(_Named):
     """A top-level component (`memory HBM3E : HBM3 { … }`)."""
 
     name: str
@@ -120,8 +127,8 @@ class ComponentInfo:
     decl: ast.Part
 
 
-@define(eq=False)
-class FunctionInfo:
+@define(eq=False, repr=False)
+class FunctionInfo(_Named):
     """A function or method; `parameters` in order, with default expressions in `decl`."""
 
     name: str
@@ -133,8 +140,8 @@ class FunctionInfo:
     kind: KindInfo | None = None
 
 
-@define(eq=False)
-class ValueInfo:
+@define(eq=False, repr=False)
+class ValueInfo(_Named):
     """A module-level `let` or `calibrated`."""
 
     name: str
@@ -143,8 +150,8 @@ class ValueInfo:
     decl: ast.Let | ast.Calibrated
 
 
-@define(eq=False)
-class TableInfo:
+@define(eq=False, repr=False)
+class TableInfo(_Named):
     """An imported CSV: columns of equal length, numbers converted to base units."""
 
     name: str
@@ -152,8 +159,8 @@ class TableInfo:
     digest: str
 
 
-@define(eq=False)
-class EvaluatorInfo:
+@define(eq=False, repr=False)
+class EvaluatorInfo(_Named):
     """An evaluator; `free` maps params and choices to their types, `outputs` outputs to theirs."""
 
     name: str
@@ -163,8 +170,8 @@ class EvaluatorInfo:
     outputs: dict[str, Type] = field(factory=dict)
 
 
-@define(eq=False)
-class ClaimInfo:
+@define(eq=False, repr=False)
+class ClaimInfo(_Named):
     """A claim."""
 
     name: str

@@ -141,7 +141,8 @@ def by_hand(v: dict[str, float], package: float, exponential: bool) -> dict[str,
     network = switches * 64 * 400e9 * 35e-12 / 1e3 + 8 * (nodes + risers) * wire
     machines = nodes * 10.2 + network
     energy = machines * v["power_share"] * v["pue"] * v["electricity"]
-    rate = 0.14 * math.log(10) / YEAR if exponential else 1 / (v["lifetime"] * YEAR)
+    written = 1 - 10 ** (-0.14 * v["lifetime"]) if exponential else 1
+    rate = written / (v["lifetime"] * YEAR)
     rate += v["upkeep"] / YEAR
     stops = nodes * (8 / 79_000 + 151 / (2048 * 54 * 24))
     # Six supplies of which two are spare: they stop a node if a third fails within a repair.
