@@ -15,10 +15,10 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
+from common import timed
 
 import hwdsl
 from hwdsl.codegen import build as building
@@ -62,16 +62,6 @@ void price(const double *size, const double *chiplets, const double *d2d, int64_
     }
 }
 """
-
-
-def timed(action, repeat):
-    """The best of some runs, in seconds."""
-    best = float("inf")
-    for _ in range(repeat):
-        start = time.perf_counter()
-        action()
-        best = min(best, time.perf_counter() - start)
-    return best
 
 
 def by_hand(folder, name, flags):

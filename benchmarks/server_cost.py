@@ -11,11 +11,11 @@ kernel's numbers are held against the interpreter's.
 
 import argparse
 import tempfile
-import time
 from pathlib import Path
+from time import process_time
 
 import numpy as np
-from common import table
+from common import table, timed
 
 import hwdsl
 
@@ -164,16 +164,6 @@ evaluator peer {
 """
 
 
-def used(action, repeat):
-    """The least processor time of some runs, in seconds: others may load the machine."""
-    best = float("inf")
-    for _ in range(repeat):
-        start = time.process_time()
-        action()
-        best = min(best, time.process_time() - start)
-    return best
-
-
 def points(evaluator, count, draw):
     """Values of all params, all different, over the middle of their ranges."""
     found = {}
@@ -191,8 +181,10 @@ def measured(evaluator, count, repeat, draw):
     plan = evaluator.plan(mode="zip", **given)
     outputs = [np.empty(plan.points) for _ in evaluator.spec.outputs]
     bits = np.empty((plan.points, evaluator.graph.words), np.uint64)
-    kernel = used(lambda: evaluator.kernel.run(plan.axes, 0, plan.points, outputs, bits), repeat)
-    sweep = used(lambda: evaluator.sweep(mode="zip", threads=1, **given), repeat)
+    kernel = timed(
+        lambda: evaluator.kernel.run(plan.axes, 0, plan.points, outputs, bits), repeat, process_time
+    )
+    sweep = timed(lambda: evaluator.sweep(mode="zip", threads=1, **given), repeat, process_time)
     few = {name: column[:50] for name, column in given.items()}
     again = evaluator.interpreted().sweep(mode="zip", **few)
     name = evaluator.spec.outputs[-1]
