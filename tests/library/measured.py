@@ -1,13 +1,45 @@
-"""Measured tables of kernels, as the study of kernels reads them.
+"""Published tables as rows for evaluators of the library, and tables of kernels.
 
-The tables lie outside the project, in the folder `measured` of HWDSL_REFERENCE_DATA. Each function
-gives the rows of one evaluator: its params by name as text, and the measured time in microseconds
-under `measured`.
+The tables lie outside the project, in the folder `measured` of HWDSL_REFERENCE_DATA, as they were
+published. An adapter turns one of them into rows of one evaluator: a dict with the evaluator's
+params by name as text (`name [unit]` where the cell is not in the param's own unit), what was
+measured under `measured`, the row's name under `case`, and a column to group by. A `Set` says which
+evaluator they are for. `SETS` of every module `measured*.py` in this folder is what
+`benchmarks/accuracy.py` scores.
 """
 
 import csv
 import os
+from collections.abc import Callable
 from pathlib import Path
+
+from attrs import frozen
+
+Row = dict[str, str]
+
+
+@frozen
+class Set:
+    """Rows of a published table that one evaluator predicts.
+
+    `file` lies below the library, as `studies/kernels.hw`. `rows` reads them. `unit` is that of
+    `measured`; `output` and `baseline` are outputs of the evaluator, `group` is a column of the
+    rows. `fitted` says what of these rows the coefficients were fitted to. `coefficients` are those
+    that `--hold-out` fits anew without each group, the model's and the baseline's; without them
+    nothing is fitted.
+    """
+
+    name: str
+    file: str
+    evaluator: str
+    rows: Callable[[], list[Row]]
+    unit: str
+    output: str = "time"
+    baseline: str | None = "constant"
+    group: str = "machine"
+    fitted: str = "none"
+    coefficients: tuple[str, ...] = ()
+
 
 MACHINES = {
     "A100-SXM4-80GB": "A100_SXM_80GB",
@@ -20,7 +52,6 @@ MACHINES = {
     "RTX PRO 6000 Blackwell Server": "RTX_PRO_6000",
     "Intel Arc Pro B60": "Arc_Pro_B60",
 }
-Row = dict[str, str]
 
 
 def folder() -> Path | None:
@@ -108,11 +139,11 @@ def chunks() -> list[Row]:
     ]
 
 
-def write(path: Path, rows: list[Row], note: str = "") -> None:
+def write(path: Path, rows: list[Row], note: str = "", unit: str = "us") -> None:
     """Write rows as a table that `hwdsl compare` reads; `note` goes into comments above."""
     with path.open("w", newline="", encoding="utf-8") as file:
         file.writelines(f"# {line}\n" for line in note.splitlines())
-        head = [f"{c} [us]" if c == "measured" else c for c in rows[0]]
+        head = [f"{c} [{unit}]" if c == "measured" and unit else c for c in rows[0]]
         table = csv.writer(file, lineterminator="\n")
         table.writerow(head)
         table.writerows(list(row.values()) for row in rows)
@@ -187,3 +218,36 @@ def deepbench_steps() -> list[Row]:
         for r in _old("deepbench_rnn", "fp32")
         if r["meas_fwd_ms"]
     ]
+
+
+def above(least: float, rows: list[Row]) -> list[Row]:
+    """The rows whose measured value is above `least`, in its own unit."""
+    return [r for r in rows if float(r["measured"]) > least]
+
+
+def _kernels(name: str, evaluator: str, rows: Callable[[], list[Row]], fitted: str) -> Set:
+    return Set(name, "studies/kernels.hw", evaluator, rows, "us", fitted=fitted)
+
+
+def _old_machines(name: str, evaluator: str, rows: Callable[[], list[Row]]) -> Set:
+    return Set(name, "studies/deepbench.hw", evaluator, rows, "us", fitted="an energy of T4")
+
+
+SETS = (
+    _kernels("aic_gemm, 16 bits", "product", lambda: products("bfloat16"), "all"),
+    _kernels(
+        "aic_gemm, 16 bits, above 50 us", "product", lambda: above(50, products("bfloat16")), "all"
+    ),
+    _kernels("aic_gemm, 8 bits", "product_fp8", lambda: products("fp8"), "all"),
+    _kernels(
+        "aic_gemm, 8 bits, above 50 us", "product_fp8", lambda: above(50, products("fp8")), "all"
+    ),
+    _kernels("vidur_linear_ops", "product", linear, "all"),
+    _kernels("aic_attention, prompts", "prompt", lambda: attention("prefill"), "all"),
+    _kernels("aic_attention, one query", "query", lambda: attention("decode"), "all"),
+    _kernels("vllm_attention_ops", "chunk", chunks, "none"),
+    _old_machines("deepbench_gemm, 32 bits", "product", lambda: deepbench_products("fp32")),
+    _old_machines("deepbench_gemm, 16 bits", "product_half", lambda: deepbench_products("fp16")),
+    _old_machines("deepbench_conv", "convolved", deepbench_convolutions),
+    _old_machines("deepbench_rnn", "recurring", deepbench_steps),
+)
