@@ -155,12 +155,91 @@ def test_rails_of_the_public_h100_sheet(tmp_path: Path) -> None:
     """1,024 endpoints on eight rails of 64-port switches take 48 (public sheet, Aug 2024)."""
     found = counts(
         tmp_path,
-        "rail_optimised",
+        "rail_only",
         "fat_tree rail {\n endpoints = 128\n cable endpoint_cable : wire\n"
         " cable switch_cable : wire\n switch switch_part : box\n}",
     )
     assert found["endpoints"] == 1024
     assert found["switches"] == 48
+
+
+# NVIDIA, DGX SuperPOD reference architecture, compute fabric by scalable units of 32 nodes of eight GPUs:
+# nodes; leaf, spine and core switches; cables node to leaf, leaf to spine, spine to core.
+SUPERPODS = [
+    (64, 16, 8, 0, 512, 512, 0),
+    (128, 32, 16, 0, 1024, 1024, 0),
+    (256, 64, 32, 0, 2048, 2048, 0),
+    (512, 128, 128, 64, 4096, 4096, 4096),
+    (1024, 256, 256, 128, 8192, 8192, 8192),
+    (2048, 512, 512, 256, 16384, 16384, 16384),
+]
+
+
+@pytest.mark.parametrize("row", SUPERPODS, ids=lambda row: f"{row[0]} nodes")
+def test_rail_optimised_counts_what_nvidia_counts(
+    tmp_path: Path, row: tuple[int, int, int, int, int, int, int]
+) -> None:
+    nodes, leaf, spine, core, *cables = row
+    tiers = 3 if core else 2
+    found = counts(tmp_path, "rail_optimised", f"nodes = {nodes}\n tiers = {tiers}")
+    assert found["endpoints"] == 8 * nodes
+    assert found["switches"] == leaf + spine + core
+    assert found["endpoint_cables"] == cables[0]
+    assert found["switch_cables"] == cables[1] + cables[2]
+    assert found["cut_cables"] == 4 * nodes  # full bisection
+    assert (found["switch_ports"], found["diameter"]) == (64, 2 * tiers)
+
+
+def test_rail_optimised_edge_by_edge(tmp_path: Path) -> None:
+    """Two rails, leaves of four ports down: eight nodes in two groups, two spines."""
+    rails, nodes, half = 2, 8, 4
+    edges: list[Edge] = []
+    for node, rail in product(range(nodes), range(rails)):
+        edges.append(((node, rail), ("switch", "leaf", node // half, rail)))
+    for leaf in product(range(nodes // half), range(rails)):
+        edges += [(("switch", "leaf", *leaf), ("switch", "spine", s % 2)) for s in range(half)]
+    switches = {n for e in edges for n in e if n[0] == "switch"}  # type: ignore[index]
+    found = counts(tmp_path, "rail_optimised", f"nodes = {nodes}\n rails = {rails}", radix=8)
+    assert found["switches"] == len(switches)
+    assert found["switch_cables"] == len(edges) - nodes * rails
+    assert found["diameter"] == longest(edges)
+
+
+def test_rails_alone_join_no_other_rail_and_cost_the_same(tmp_path: Path) -> None:
+    """1,024 endpoints: 48 switches with and without spines between rails; what differs is who is joined."""
+    path = tmp_path / "rails.hw"
+    path.write_text(
+        HEAD
+        + """
+rail_optimised joined {
+    nodes = 128
+    cable endpoint_cable : wire
+    cable switch_cable : wire
+    switch switch_part : box
+}
+rail_only apart {
+    fat_tree rail {
+        endpoints = 128
+        cable endpoint_cable : wire
+        cable switch_cable : wire
+        switch switch_part : box
+    }
+}
+evaluator ask {
+    output together in USD/unit = joined.cost
+    output alone    in USD/unit = apart.cost
+    output whole = if joined.joins_all and not apart.joins_all then 1 else 0
+    output share    = joined.bisection_share
+    output cut in Tb/s = joined.bisection
+    output near     = joined.group
+}
+"""
+    )
+    found = hwdsl.load(path, compiled=False).ask()
+    assert found.together == found.alone == 48 * 36_000 + 2048 * 100
+    assert found.whole == 1
+    assert (found.share, found.cut) == (1, pytest.approx(512 * 0.4))
+    assert found.near == 32
 
 
 def test_slingshot_dragonfly(tmp_path: Path) -> None:
