@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hwdsl.elaborate import Verdict
+from hwdsl.elaborate import Verdict, confidence
 from hwdsl.semantics.symbols import Checked, ClaimInfo
 from hwdsl.syntax import ast
 
@@ -23,9 +23,10 @@ def heading(names: Sequence[str]) -> str:
         "# Claims, published and computed\n\n"
         "The claims of the files named below, a chapter for each. To write this again:\n\n"
         f"    hwdsl verify --format markdown {' '.join(names)} > docs/studies.md\n\n"
-        "An identity follows from what was put in, a calibration was fitted, and what is assumed\n"
-        "rests on more than its source says; all others are claims. An ordering has no published\n"
-        "number.\n"
+        "An identity follows from what was put in, a calibration was fitted, what is assumed\n"
+        "rests on more than its source says, and what is unsure on a source of low confidence;\n"
+        "all others are claims. An ordering has no published number. A difference is relative or\n"
+        "absolute as the tolerance beside it is; of percentages, absolute ones are points.\n"
     )
 
 
@@ -48,67 +49,100 @@ def shown(verdict: Verdict, value: float | None, digits: int = 6) -> str:
     return f"{verdict.unit.from_base(value):.{digits}g}{unit}"
 
 
+def published(verdict: Verdict, digits: int = 6) -> str:
+    """The published number; empty for an ordering, whose right side is none."""
+    return shown(verdict, verdict.expected, digits) if verdict.tolerance is not None else ""
+
+
 def tolerance(verdict: Verdict) -> str:
-    """How far the two may lie apart; empty for an ordering."""
+    """How far the two may lie apart, and how that is meant; empty for an ordering."""
     if verdict.tolerance is None:
         return ""
     if verdict.mode == "absolute":
-        return shown(verdict, verdict.tolerance)
+        return _absolute(verdict, verdict.tolerance, ".6g")
     if verdict.mode == "factor":
         return f"factor {verdict.tolerance:.6g}"
-    return f"{100 * verdict.tolerance:.6g} %"
+    return f"{100 * verdict.tolerance:.6g} % relative"
+
+
+def difference(verdict: Verdict) -> str:
+    """Computed less published, as its tolerance is meant; empty for an ordering."""
+    if verdict.tolerance is None or verdict.expected is None or verdict.got is None:
+        return ""
+    apart = verdict.got - verdict.expected
+    if abs(apart) <= _NOTHING * abs(verdict.expected):
+        return "0"
+    if verdict.mode == "absolute" or not verdict.expected:
+        return _absolute(verdict, apart, "+.3g")
+    if verdict.mode == "factor":
+        return f"factor {verdict.got / verdict.expected:.3g}"
+    return f"{100 * apart / verdict.expected:+.2g} %"
+
+
+def origin(claim: ast.Claim) -> list[str]:
+    """Lines: the sources of a claim, what it takes for granted, and how sure the sources are."""
+    sources = [m.text for m in claim.members if isinstance(m, ast.SourceNote)]
+    assumed = [m.text for m in claim.members if isinstance(m, ast.Assume)]
+    return [
+        *(f"Source: {_line(text)}" for text in sources),
+        *(f"Assumed: {_line(text)}" for text in assumed),
+        f"Confidence: {confidence(claim) or 'not stated'}",
+    ]
+
+
+def outcome(verdict: Verdict) -> str:
+    """What became of it, in a word: as it should be in small letters, else in capitals."""
+    if verdict.as_said:
+        return "ok" if verdict.ok else "miss"
+    return "HOLDS" if verdict.ok else "MISS"
+
+
+def reasons(verdict: Verdict) -> str:
+    """What fails beside the number, and why it is known to be missed."""
+    if verdict.ok and verdict.missed:
+        return "it holds: take back `missed`"
+    return "; ".join(filter(None, [verdict.note, verdict.missed]))
+
+
+def _absolute(verdict: Verdict, value: float, form: str) -> str:
+    """A difference in the verdict's unit; of percentages it is in points."""
+    number = format(verdict.unit.from_base(value), form)
+    if verdict.unit.name == "%":
+        return f"{number} points"
+    return f"{number} absolute" if verdict.unit.name == "1" else f"{number} {verdict.unit.name}"
 
 
 def _origin(claim: ast.Claim) -> list[str]:
-    """Paragraphs: what the claim says, its sources, what it takes for granted, how sure it is."""
-    sources = [m.text for m in claim.members if isinstance(m, ast.SourceNote)]
-    assumed = [m.text for m in claim.members if isinstance(m, ast.Assume)]
-    words = [claim.doc, *sources, *assumed]
-    stated = [w for w in map(_confidence, words) if w]
-    sure = ", ".join(dict.fromkeys(stated)) or "not stated"
-    lines = [
-        *(f"Source: {_plain(text)}" for text in sources),
-        *(f"Assumed: {_plain(text)}" for text in assumed),
-        f"Confidence: {sure}",
-    ]
-    return [*filter(None, [_plain(claim.doc)]), "\n".join(f"- {line}" for line in lines)]
-
-
-def _confidence(text: str) -> str:
-    """The word after `confidence`, as facts of the library say it; empty without one."""
-    _, _, rest = text.partition("confidence ")
-    return rest.split()[0].strip(".,;:)") if rest.split() else ""
+    """Paragraphs: what the claim says, and its origin."""
+    lines = "\n".join(f"- {_plain(line)}" for line in origin(claim))
+    return [*filter(None, [_plain(claim.doc)]), lines]
 
 
 def _row(verdict: Verdict) -> str:
     cells = [
         f"`{' '.join(verdict.text.split()).replace('|', chr(92) + '|')}`",
-        # Of an ordering, the right side is no published number.
-        shown(verdict, verdict.expected, 4) if verdict.tolerance is not None else "",
+        published(verdict, 4),
         shown(verdict, verdict.got, 4),
-        _difference(verdict),
+        difference(verdict),
         tolerance(verdict),
         _status(verdict),
     ]
     return f"| {' | '.join(cells)} |"
 
 
-def _difference(verdict: Verdict) -> str:
-    """Computed less published over published, in percent; of an ordering nothing."""
-    if verdict.tolerance is None or not verdict.expected or verdict.got is None:
-        return ""
-    apart = verdict.got / verdict.expected - 1
-    return "0 %" if abs(apart) < _NOTHING else f"{100 * apart:+.2g} %"
-
-
 def _status(verdict: Verdict) -> str:
     """What became of it, and what it is unless it is a claim of the world."""
     said = "reproduced" if verdict.ok else "**missed**"
     kind = f"{verdict.status}, " if verdict.status else ""
-    note = f": {_plain(verdict.note)}" if verdict.note else ""
-    return f"{kind}{said}{note}"
+    why = reasons(verdict)
+    return f"{kind}{said}" + (f": {_plain(why)}" if why else "")
+
+
+def _line(text: str) -> str:
+    """Text in one line."""
+    return " ".join(text.split())
 
 
 def _plain(text: str) -> str:
     """Text in one line that does not break a table."""
-    return " ".join(text.split()).replace("|", "\\|")
+    return _line(text).replace("|", "\\|")

@@ -11,9 +11,10 @@ from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, file_argument, listed, repor
 
 if TYPE_CHECKING:
     from hwdsl.elaborate import Verdict
+    from hwdsl.semantics.symbols import Checked
 
 
-_HEADER = ["", "status", "published", "reproduced", "within", "expectation", ""]
+_HEADER = ["", "status", "published", "computed", "difference", "within", "expectation", ""]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,21 +24,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=["text", "markdown"],
         default="text",
-        help="markdown also says where each claim comes from and how sure it is",
+        help="markdown is what a page of documentation shows",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print each expectation with its verdict; 1 if one is missed, whatever its status.
+    """Print each expectation with its verdict; 1 if one does not come out as its file says.
 
-    Claims, which say something of the world, are counted apart from what does not.
+    That is one that is missed, whatever its status, unless the file says `missed` and why; and one
+    that holds where the file says so. Claims, which say something of the world, are counted apart.
     """
     from hwdsl import driver
     from hwdsl.diagnostics import Diagnostics
     from hwdsl.verdicts import heading, markdown
 
     code = FINE
-    claims, others = [0, 0], [0, 0]  # missed, reproduced
+    seen: list[Verdict] = []
     names = listed(options.files)
     if options.format == "markdown":
         print(heading(names))
@@ -53,32 +55,58 @@ def run(options: argparse.Namespace) -> int:
             print(markdown(name, checked, found))
         for claim, verdicts in found.items():
             if options.format == "text":
-                print(f"{name}: {claim}")
-                print(table([_HEADER, *map(_row, verdicts)], right=[2, 3]))
-            for verdict in verdicts:
-                (others if verdict.status else claims)[verdict.ok] += 1
-                if not verdict.ok:
-                    code = WRONG_DESCRIPTION
+                _print(f"{name}: {claim}", checked, claim, verdicts)
+            seen += verdicts
+        if diagnostics.failed:
+            code = WRONG_DESCRIPTION
         report(diagnostics, sys.stderr)
-    if options.format == "markdown":
-        return code
-    print(f"claims: {claims[1]} reproduced, {claims[0]} missed")
-    if any(others):
-        print(f"identities, calibrations, what rests on assumptions: {others[1]} hold, ", end="")
-        print(f"{others[0]} missed")
-    return code
+    if options.format == "text":
+        _count(seen)
+    return code if all(v.as_said for v in seen) else WRONG_DESCRIPTION
+
+
+def _print(title: str, checked: Checked, claim: str, verdicts: list[Verdict]) -> None:
+    """Print a claim: its sources, and its verdicts as a table."""
+    from hwdsl.semantics.symbols import ClaimInfo
+    from hwdsl.verdicts import origin
+
+    info = checked.main.values[claim]
+    assert isinstance(info, ClaimInfo)
+    print(title)
+    for line in origin(info.decl):
+        print(f"  {line}")
+    print(table([_HEADER, *map(_row, verdicts)], right=[2, 3, 4]))
+
+
+def _count(seen: list[Verdict]) -> None:
+    """Print how many hold and how many are missed: claims, then all that is none."""
+    claims = [v for v in seen if not v.status]
+    others = [v for v in seen if v.status]
+    print(f"claims: {_tally(claims, 'reproduced')}")
+    if others:
+        print("identities, calibrations, what rests on assumptions or sources of low confidence:")
+        print(f"  {_tally(others, 'hold')}")
+
+
+def _tally(seen: list[Verdict], word: str) -> str:
+    """How many hold, in that word, and how many are missed."""
+    missed = sum(not v.ok and not v.missed for v in seen)
+    told = sum(not v.ok and bool(v.missed) for v in seen)
+    text = f"{sum(v.ok for v in seen)} {word}, {missed} missed"
+    return f"{text}, {told} missed for the reason given" if told else text
 
 
 def _row(verdict: Verdict) -> list[str]:
     """A line of the table, as `_HEADER` names it."""
-    from hwdsl.verdicts import shown, tolerance
+    from hwdsl.verdicts import difference, outcome, published, reasons, shown, tolerance
 
     return [
-        "  ok" if verdict.ok else "  MISS",
+        f"  {outcome(verdict)}",
         verdict.status or "claim",
-        shown(verdict, verdict.expected),
+        published(verdict),
         shown(verdict, verdict.got),
+        difference(verdict),
         tolerance(verdict),
         " ".join(verdict.text.split()),
-        verdict.note,
+        reasons(verdict),
     ]

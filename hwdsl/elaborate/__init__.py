@@ -8,7 +8,7 @@ from functools import partial
 from attrs import evolve
 
 from hwdsl.diagnostics import Diagnostic, Diagnostics
-from hwdsl.elaborate.claims import Verdict, verify_claim
+from hwdsl.elaborate.claims import Verdict, confidence, verify_claim
 from hwdsl.elaborate.evaluator import draws, elaborate_evaluator, settle
 from hwdsl.elaborate.expressions import new_machine, symbol_value
 from hwdsl.elaborate.infos import Elaboration, OutputInfo, ParamInfo, RuleInfo
@@ -37,6 +37,7 @@ __all__ = [
     "RuleInfo",
     "Verdict",
     "check_rules",
+    "confidence",
     "elaborate",
     "elaborate_constants",
     "verify",

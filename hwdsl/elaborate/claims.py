@@ -24,7 +24,8 @@ class Verdict:
     """One expectation: `got` and `expected` in base units where two numbers are compared.
 
     `tolerance` is absolute in base units, relative, or a factor, as `mode` says. `status` is
-    `calibration`, `identity`, `assumed` or empty. `note` says why it fails if not by its number.
+    `calibration`, `identity`, `assumed`, `unsure` (a source has low confidence) or empty: a claim.
+    `note` says why it fails if not by its number, `missed` why it is known not to hold.
     """
 
     text: str
@@ -37,6 +38,12 @@ class Verdict:
     unit: Unit
     note: str
     span: Span
+    missed: str = ""
+
+    @property
+    def as_said(self) -> bool:
+        """Whether it came out as its file says: it holds, or is missed where that is said."""
+        return self.ok == (not self.missed)
 
 
 def verify_claim(m: Machine, claim: ClaimInfo, diagnostics: Diagnostics) -> list[Verdict]:
@@ -45,26 +52,34 @@ def verify_claim(m: Machine, claim: ClaimInfo, diagnostics: Diagnostics) -> list
     lets = [x for x in claim.decl.members if isinstance(x, ast.Let)]
     env = with_lets(m, Env(claim.scope), lets)
     verdicts: list[Verdict] = []
-    assumed = False
+    rests = "unsure" if confidence(claim.decl) == ast.CONFIDENCES[0] else ""
     m.watching = True
     for member in claim.decl.members:
         if isinstance(member, ast.Assume):
-            assumed = True
+            rests = "assumed"
         elif isinstance(member, ast.Expect):
             try:
-                verdicts.append(_judged(m, member, env, assumed))
+                verdicts.append(_judged(m, member, env, member.status or rests))
             except Failure as failure:
                 diagnostics.add(failure.diagnostic)
                 m.depth = 0
-                verdicts.append(_failed(member, failure.diagnostic.message, assumed))
+                text = failure.diagnostic.message
+                verdicts.append(_failed(member, text, member.status or rests))
     return verdicts
 
 
-def _judged(m: Machine, node: ast.Expect, env: Env, assumed: bool) -> Verdict:
+def confidence(claim: ast.Claim) -> str:
+    """Confidence of the least sure source of a claim; empty if none says."""
+    notes = [m for m in claim.members if isinstance(m, ast.SourceNote)]
+    said = [n.confidence.name for n in notes if n.confidence is not None]
+    return min(said, key=ast.CONFIDENCES.index, default="")
+
+
+def _judged(m: Machine, node: ast.Expect, env: Env, status: str) -> Verdict:
     """The verdict. Against it is an implied rule (`whole`, a loop that must settle) that is broken,
     and an infeasible result that was read, unless the expectation read its `feasible` too.
     """
-    verdict, effects = m.collect(lambda: _expect(m, node, env, assumed))
+    verdict, effects = m.collect(lambda: _expect(m, node, env, status))
     asked = [e.result for e in effects if e.rule == ASKED]
     broken = [
         render(m, e.text, known_only)
@@ -78,14 +93,13 @@ def _judged(m: Machine, node: ast.Expect, env: Env, assumed: bool) -> Verdict:
     return evolve(verdict, ok=False, note=note)
 
 
-def _failed(node: ast.Expect, note: str, assumed: bool) -> Verdict:
-    status = node.status or ("assumed" if assumed else "")
+def _failed(node: ast.Expect, note: str, status: str) -> Verdict:
     return Verdict(
         node.condition.span.text, None, None, None, node.mode, False, status, PURE, note, node.span
     )
 
 
-def _expect(m: Machine, node: ast.Expect, env: Env, assumed: bool) -> Verdict:
+def _expect(m: Machine, node: ast.Expect, env: Env, status: str) -> Verdict:
     condition = node.condition
     got = expected = tolerance = None
     mode, unit = node.mode, PURE
@@ -98,7 +112,6 @@ def _expect(m: Machine, node: ast.Expect, env: Env, assumed: bool) -> Verdict:
         ok = _within(got, expected, tolerance, mode)
     else:
         ok = m.need_known(m.number(condition, env), "what is expected", node.span) == 1.0
-    status = node.status or ("assumed" if assumed else "")
     return Verdict(
         condition.span.text,
         expected,
@@ -110,6 +123,7 @@ def _expect(m: Machine, node: ast.Expect, env: Env, assumed: bool) -> Verdict:
         unit,
         "",
         node.span,
+        node.missed or "",
     )
 
 

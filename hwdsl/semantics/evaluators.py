@@ -212,6 +212,14 @@ def check_claim(state: State, info: ClaimInfo) -> None:
             force_late(state, env, member.name.name)
         elif isinstance(member, ast.Expect):
             _expect(state, env, member)
+        elif isinstance(member, ast.SourceNote) and member.confidence is not None:
+            _confidence(state, member.confidence)
+
+
+def _confidence(state: State, sure: ast.Ident) -> None:
+    if sure.name not in ast.CONFIDENCES:
+        what = f"a source's confidence is high, medium or low, not `{sure.name}`"
+        state.error("unknown-name", what, sure.span)
 
 
 def _expect(state: State, env: Env, node: ast.Expect) -> None:

@@ -369,11 +369,16 @@ class Rule(Node):
     doc: str = ""
 
 
+CONFIDENCES = ("low", "medium", "high")
+"""How sure a source is, the least first."""
+
+
 @frozen(eq=False, repr=False)
 class SourceNote(Node):
-    """`source "where this comes from"`."""
+    """`source "where this comes from" confidence medium`; only of a claim it is said how sure."""
 
     text: str
+    confidence: Ident | None = None
 
 
 @frozen(eq=False, repr=False)
@@ -489,16 +494,18 @@ class Output(Node):
 
 @frozen(eq=False, repr=False)
 class Expect(Node):
-    """`[calibration|identity] expect condition within tolerance relative|absolute`.
+    """`[calibration|identity] expect condition within tolerance relative|absolute missed "why"`.
 
     `status` is `""`, `calibration` or `identity`; `mode` is `""`, `relative`, `absolute` or
-    `factor`. With a tolerance, `condition` must be a Compare with one `==`.
+    `factor`. With a tolerance, `condition` must be a Compare with one `==`. `missed` says why it is
+    known not to hold.
     """
 
     condition: Expr
     tolerance: Expr | None
     mode: str
     status: str = ""
+    missed: str | None = None
 
 
 @frozen(eq=False, repr=False)

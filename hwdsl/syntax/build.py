@@ -299,6 +299,10 @@ class Builder(ExpressionBuilder):
         """Build a note of where something comes from."""
         return ast.SourceNote(self.span(start, end), self.string(c[0]))
 
+    def cited(self, c: Children, start: int, end: int) -> ast.SourceNote:
+        """Build a claim's source and how sure it is."""
+        return ast.SourceNote(self.span(start, end), self.string(c[0]), c[1])
+
     def allow(self, c: Children, start: int, end: int) -> ast.Allow:
         """Build a waiver."""
         return ast.Allow(self.span(start, end), c[0], self.string(c[1]))
@@ -368,10 +372,11 @@ class Builder(ExpressionBuilder):
 
     def expect(self, c: Children, start: int, end: int) -> ast.Expect:
         """Build an expectation of a claim."""
-        status, condition, tolerance = c
+        status, condition, tolerance, missed = c
         width, mode = tolerance or (None, "")
         word = self.text_of(status) if status is not None else ""
-        return ast.Expect(self.span(start, end), condition, width, mode, word)
+        why = self.string(missed) if missed is not None else None
+        return ast.Expect(self.span(start, end), condition, width, mode, word, why)
 
     def tolerance(self, c: Children, start: int, end: int) -> tuple[ast.Expr, str]:
         """Return a tolerance and how it is meant."""

@@ -216,8 +216,9 @@ class _Formatter(ExpressionPrinter):
                 text = self.expr(value, indent, indent)
                 # A line that starts with a sign would continue the `let` before.
                 return f"({text})" if follows and text[0] in "+-" else text
-            case ast.SourceNote(text=text):
-                return f"source {literal(text)}"
+            case ast.SourceNote(text=text, confidence=sure):
+                line = f"source {literal(text)}"
+                return line if sure is None else self.tail(line, f"confidence {sure.name}", indent)
             case ast.Assume(text=text):
                 return f"assume {literal(text)}"
             case ast.Allow(path=path, reason=reason):
@@ -416,16 +417,24 @@ class _Formatter(ExpressionPrinter):
         """Write an expectation."""
         head = f"{node.status} expect " if node.status else "expect "
         text = head + self.expr(node.condition, indent + len(head), indent)
-        if node.tolerance is None:
+        if node.tolerance is not None:
+            text = self.tail(text, self.within(node, node.tolerance, indent), indent)
+        if node.missed is None:
             return text
+        return self.tail(text, f"missed {literal(node.missed)}", indent)
+
+    def within(self, node: ast.Expect, tolerance: ast.Expr, indent: int) -> str:
+        """Write a tolerance."""
         word = "factor " if node.mode == "factor" else ""
-        within = f"within {word}{self.expr(node.tolerance, indent + 20, indent)}"
-        if node.mode in ("relative", "absolute"):
-            within += f" {node.mode}"
+        within = f"within {word}{self.expr(tolerance, indent + 20, indent)}"
+        return f"{within} {node.mode}" if node.mode in ("relative", "absolute") else within
+
+    def tail(self, text: str, end: str, indent: int) -> str:
+        """Write `end` behind `text`, or on a line of its own where it does not fit."""
         last = text.rsplit("\n", 1)[-1]
-        if len(last) + len(within) + indent + 1 <= WIDTH:
-            return f"{text} {within}"
-        return f"{text}\n{' ' * (indent + STEP)}{within}"
+        if len(last) + len(end) + indent + 1 <= WIDTH:
+            return f"{text} {end}"
+        return f"{text}\n{' ' * (indent + STEP)}{end}"
 
     def use(self, node: ast.Use) -> str:
         """Write an import, its names wrapped."""

@@ -17,7 +17,7 @@ _OPERATORS = frozenset(
 _WORDS = frozenset(["AND", "OR", "THEN", "ELSE", "IN", "WITH", "WITHIN"])
 _AFTER = _OPERATORS | _WORDS | frozenset(["COLON", "COMMA", "LBRACE", "DARROW", "NOT"])
 _BEFORE = _OPERATORS | _WORDS
-_BEFORE_TEXT = frozenset(("HELP", "FROM"))  # only with a text behind them: they may be names too
+_BEFORE_TEXT = frozenset(("HELP", "FROM", "MISSED"))  # with a text behind them: else names
 
 _OPENING = {"LPAR": "(", "LSQB": "[", "LBRACE": "{"}
 _CLOSING = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
@@ -141,6 +141,8 @@ class _Joiner:
         if first == "ELSE" or first == "ADD":  # an arm's pattern starts a statement
             after = self.kinds(at + 1)[1] if first == "ADD" else second
             return after not in ("DARROW", "VBAR")
+        if first == "CONFIDENCE":
+            return second == "NAME" and self.out[-1].kind == "STRING"
         return first in _BEFORE or (first in _BEFORE_TEXT and second == "STRING")
 
     def starts_declaration(self, at: int) -> bool:

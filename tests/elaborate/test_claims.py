@@ -88,5 +88,18 @@ def test_what_a_variable_of_the_claim_reads_counts_where_it_is_read() -> None:
     assert verdict("1 == 1", lets).ok
 
 
+def test_a_source_of_low_confidence_makes_no_claim() -> None:
+    low, medium = 'source "a" confidence low', 'source "b" confidence medium'
+    assert verdict("1 == 1", medium).status == ""
+    assert verdict("1 == 1", f"{low}\n{medium}").status == "unsure"
+    assert verdict("1 == 1", f'{low}\nassume "c"').status == "assumed"
+
+
+def test_an_expectation_may_say_why_it_is_missed() -> None:
+    assert verdict('1 == 2 missed "one"').as_said
+    assert not verdict('1 == 1 missed "one"').as_said
+    assert not verdict("1 == 2").as_said
+
+
 def test_the_note_says_which_rule_is_broken() -> None:
     assert verdict("e(x = 1).y == 1").note == "`e(x = 1)` is not feasible: 1 is too little"

@@ -403,8 +403,30 @@ claim published {
     out = capsys.readouterr().out
     assert "claims: 0 reproduced, 1 missed" in out
     missed = next(line for line in out.splitlines() if "MISS" in line)
-    assert missed.split()[:7] == ["MISS", "claim", "30", "m^2", "27", "m^2", "2"]
-    assert "assumptions: 1 hold, 0 missed" in out
+    assert missed.split()[:8] == ["MISS", "claim", "30", "m^2", "27", "m^2", "-10", "%"]
+    assert out.endswith("\n  1 hold, 0 missed\n")
+
+
+def test_what_is_said_to_be_missed_is_shown_and_exits_with_0(
+    good: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    claim = """
+claim published {
+    source "by hand" confidence %s
+    expect area_of(width = 3 m).area == %s m^2 within 2 %% relative missed "nine of them"
+}
+"""
+    Path("claims.hw").write_text(GOOD + claim % ("high", 30))
+    assert main(["verify", "claims.hw"]) == 0
+    out = capsys.readouterr().out
+    assert "Source: by hand\n  Confidence: high\n" in out
+    assert "nine of them" in out
+    assert out.endswith("claims: 0 reproduced, 0 missed, 1 missed for the reason given\n")
+    Path("claims.hw").write_text(GOOD + claim % ("low", 27))
+    assert main(["verify", "claims.hw"]) == 1
+    out = capsys.readouterr().out
+    assert "HOLDS  unsure" in out
+    assert "claims: 0 reproduced, 0 missed\n" in out
 
 
 def test_whatever_is_missed_is_counted_and_exits_with_1(
@@ -422,9 +444,10 @@ claim published {
     assert main(["verify", "claims.hw"]) == 1
     out = capsys.readouterr().out
     assert out.count("MISS") == 1
-    assert out.splitlines()[-2:] == [
+    assert out.splitlines()[-3:] == [
         "claims: 1 reproduced, 0 missed",
-        "identities, calibrations, what rests on assumptions: 0 hold, 1 missed",
+        "identities, calibrations, what rests on assumptions or sources of low confidence:",
+        "  0 hold, 1 missed",
     ]
 
 

@@ -387,6 +387,8 @@ CASES = {
             expect 1 GB == 1 GB within 1 s absolute      # error: unit-mismatch
             expect 1 GB == 1 GB within 1 MB relative     # error: unit-mismatch
             expect 1 == 2 within 0.1                     # error: bad-tolerance
+            source "a book" confidence medium
+            source "a book" confidence sure              # error: unknown-name
             expect 1 < 2 within 0.1 relative             # error: bad-tolerance
             expect 1 GB                                  # error: type-mismatch
             expect 1 == 2 within factor 3

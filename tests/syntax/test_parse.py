@@ -160,6 +160,7 @@ def test_soft_keywords_are_names() -> None:
     soft = "source help type unit dimension kind enum claim evaluator param choice output require"
     soft += " warn expect relative absolute allow use as edition state next until prefix offset"
     soft += " calibrated from factor known calibration identity assume table figure"
+    soft += " confidence missed"
     for word in soft.split():
         tree = module(f"kind k {{\n  {word} : real\n}}\nlet a = b.{word} + {word}({word} = 1)\n")
         assert len(tree.items) == 2
@@ -189,7 +190,8 @@ def test_what_the_prototype_lacked() -> None:
         "table t {\n  of = e\n}\nfigure f {}\n"
         "evaluator e {\n  choice c : int in [1, 2] = 2\n}\n"
         'claim c {\n  assume "x"\n  identity expect a == 1\n  calibration expect a == b within '
-        "factor 3\n  expect a == 1 within 3 % absolute\n}\n"
+        'factor 3\n  expect a == 1 within 3 % absolute\n  expect a > 2 missed "y"\n'
+        '  source "z"\n    confidence low\n}\n'
     )
     degree, byte, eta, table, figure, evaluator, claim = tree.items
     assert isinstance(degree, ast.UnitDecl)
@@ -206,7 +208,13 @@ def test_what_the_prototype_lacked() -> None:
     assert isinstance(evaluator.members[0].default, ast.Number)
     assert isinstance(claim, ast.Claim)
     modes = [(m.status, m.mode) for m in claim.members if isinstance(m, ast.Expect)]
-    assert modes == [("identity", ""), ("calibration", "factor"), ("", "absolute")]
+    assert modes == [("identity", ""), ("calibration", "factor"), ("", "absolute"), ("", "")]
+    *_, missed, cited = claim.members
+    assert isinstance(missed, ast.Expect)
+    assert missed.missed == "y"
+    assert isinstance(cited, ast.SourceNote)
+    assert cited.confidence is not None
+    assert cited.confidence.name == "low"
 
 
 def test_line_ends_and_byte_order_marks() -> None:

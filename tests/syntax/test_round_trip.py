@@ -201,11 +201,13 @@ QUESTIONS = (
     | LETS
     | RULES
 )
+STATUSES = st.sampled_from(["", "calibration", "identity"])
 EXPECTS = (
-    node(ast.Expect, EXPRS, NONE, st.just(""), st.sampled_from(["", "calibration", "identity"]))
+    node(ast.Expect, EXPRS, NONE, st.just(""), STATUSES, NONE | TEXTS)
     | node(ast.Expect, EXPRS, EXPRS, st.sampled_from(["", "relative", "absolute"]))
-    | node(ast.Expect, EXPRS, numbers(), st.just("factor"))
+    | node(ast.Expect, EXPRS, numbers(), st.just("factor"), STATUSES, NONE | TEXTS)
 )
+CITED = node(ast.SourceNote, TEXTS, NONE | ident())
 ITEMS = (
     node(ast.Use, PATHS, NONE, NONE | ident(), NONE | many(ident(), 1, 20))
     | node(ast.Use, st.just(()), TEXTS, NONE | ident(), NONE)
@@ -218,7 +220,7 @@ ITEMS = (
     | FNS
     | part(MEMBERS)
     | node(ast.Evaluator, ident(), many(QUESTIONS), DOCS)
-    | node(ast.Claim, ident(), many(EXPECTS | LETS | node(ast.Assume, TEXTS)), DOCS)
+    | node(ast.Claim, ident(), many(EXPECTS | LETS | CITED | node(ast.Assume, TEXTS)), DOCS)
     | LETS
     | node(ast.Allow, PATHS, TEXTS)
     | node(ast.Calibrated, ident(), TYPES, EXPRS, NONE | EXPRS, TEXTS, DOCS)
