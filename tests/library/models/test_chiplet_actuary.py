@@ -103,7 +103,7 @@ def description(shared: dict[str, Any]) -> str:
     nodes = ", ".join(f"n{name}" for name in shared["nodes"])
     first = next(iter(shared["nodes"]))
     common = """
-    param volume : real = 1 in 1 .. 1e12
+    param volume : real = 1 in 1e-3 .. 1e15
     choice carrier : interposer in [bare, spread, sliced]
     choice flow : flow in [chip_last, chip_first]
     choice as_shipped : bool in [false, true]
@@ -135,7 +135,7 @@ interposer bare : none {{ wafer = line }}
 {carrier("spread", shared["FO"])}{carrier("sliced", shared["SI"])}
 {"".join(node(name, given, shared) for name, given in shared["nodes"].items())}
 evaluator die {{
-    param size : area = 800 mm^2 in 1 mm^2 .. 5000 mm^2
+    param size : area = 800 mm^2 in 1e-3 mm^2 .. 50000 mm^2
     choice node : node in [{nodes}]
     let made = chip(node = node, modules = size)
     output yield      in %   = made.yield
@@ -154,9 +154,9 @@ package equal {{
     interface link {{ node = n{first} }}
 }}
 evaluator split {{
-    param size : area = 800 mm^2 in 1 mm^2 .. 50000 mm^2
-    param chiplets : int = 1 in 1 .. 64
-    param overhead : real = 0 in 0 .. 0.9
+    param size : area = 800 mm^2 in 1e-3 mm^2 .. 50000 mm^2
+    param chiplets : int = 1 in 1 .. 1024
+    param overhead : real = 0 in 0 .. 10
     choice node : node in [{nodes}]
     choice distinct : bool in [false, true]
 {common}
@@ -183,16 +183,16 @@ package mixed {{
     }}
 }}
 evaluator around {{
-    param ccds : int = 1 in 1 .. 64
-    param ccd_modules : area = 100 mm^2 in 1 mm^2 .. 2000 mm^2
-    param ccd_d2d : area = 0 mm^2 in 0 mm^2 .. 2000 mm^2
+    param ccds : int = 1 in 1 .. 1024
+    param ccd_modules : area = 100 mm^2 in 1e-3 mm^2 .. 50000 mm^2
+    param ccd_d2d : area = 0 mm^2 in 0 mm^2 .. 50000 mm^2
     choice ccd_node : node in [{nodes}]
-    param iods : int = 1 in 1 .. 64
-    param iod_modules : area = 100 mm^2 in 1 mm^2 .. 2000 mm^2
-    param iod_d2d : area = 0 mm^2 in 0 mm^2 .. 2000 mm^2
+    param iods : int = 1 in 1 .. 1024
+    param iod_modules : area = 100 mm^2 in 1e-3 mm^2 .. 50000 mm^2
+    param iod_d2d : area = 0 mm^2 in 0 mm^2 .. 50000 mm^2
     choice iod_node : node in [{nodes}]
-    param blanks : int = 0 in 0 .. 64
-    param blank : area = 0 mm^2 in 0 mm^2 .. 2000 mm^2
+    param blanks : int = 0 in 0 .. 1024
+    param blank : area = 0 mm^2 in 0 mm^2 .. 50000 mm^2
 {common}
     let made = mixed with {{
 {amended}

@@ -22,11 +22,13 @@ def flat(found: dict[str, Any]) -> dict[str, float]:
     return out
 
 
+MANTISSAS = {"fp16": 10, "fp32": 23, "fp64": 52}
+
+
 def outcome(given: dict[str, Any]) -> dict[str, float]:
     """What the model says to a case's input, under the names of its output."""
     core, io = given["core"], given["io"]
     vector, array = core["vector_unit"], core["systolic_array"]
-    assert array["data_type"] == "fp16", "the description prices arrays of 16 bits"
     made = model("llmcompass_area").accelerator(
         node="N" + given["process_compute"].removesuffix("nm"),
         io_node="N" + io["process_node"].removesuffix("nm"),
@@ -41,7 +43,7 @@ def outcome(given: dict[str, Any]) -> dict[str, float]:
         int32_units=vector["int32_count"],
         array_width=array["array_width"],
         array_height=array["array_height"],
-        array_products=array["mac_per_cycle"],
+        array_mantissa=MANTISSAS[array["data_type"]],
         register_files=core["register_file"]["num_reg_files"],
         registers=core["register_file"]["num_registers"],
         register_bits=core["register_file"]["register_bitwidth"],
@@ -51,7 +53,7 @@ def outcome(given: dict[str, Any]) -> dict[str, float]:
         channels=io["memory_channel_physical_count"],
         links=given["link_count"],
     )
-    assert made.feasible, made.violations
+    assert set(made.violations) <= {"small_cache"}
     return {
         "compute_area_mm2": made.compute,
         "io_area_mm2": made.io,
@@ -123,15 +125,28 @@ def test_every_constant_is_theirs(tmp_path: Any) -> None:
         assert getattr(found, f"c{place}") == pytest.approx(value, rel=1e-12), name
 
 
-def test_other_register_files_are_refused() -> None:
+def test_register_files_outside_the_fit_are_refused() -> None:
     accelerator = model("llmcompass_area").accelerator
-    assert accelerator().feasible
     for other in ({"register_ports": 8}, {"register_bits": 64}):
-        assert accelerator(**other).violations == ["fitted"]
+        assert not accelerator(**other).violations
+        assert accelerator(**other).core_registers > accelerator().core_registers
+    tiny = accelerator(registers=64, register_bits=1, register_ports=1)
+    assert tiny.violations == ["fitted"]
+
+
+def test_products_take_multipliers() -> None:
+    accelerator = model("llmcompass_area").accelerator
+    one, two, wide = (accelerator(**k).core_array for k in (
+        {}, {"array_products": 2}, {"array_mantissa": 23}
+    ))  # fmt: skip
+    assert two == pytest.approx(2 * one, rel=1e-12)
+    assert wide == pytest.approx(5.29 * one, rel=1e-12)
 
 
 def test_a_large_cache_is_made_of_banks() -> None:
     accelerator = model("llmcompass_area").accelerator
     one = accelerator(local_memory="512 KiB").core_memory
     assert accelerator(local_memory="513 KiB").core_memory == pytest.approx(2 * one, rel=1e-12)
-    assert accelerator(local_memory="2 KiB").violations == ["small_cache"]
+    small, least = accelerator(local_memory="2 KiB"), accelerator(local_memory="4 KiB")
+    assert small.violations == ["small_cache"]
+    assert small.core_memory == least.core_memory
