@@ -1,13 +1,13 @@
 """Figures as SVG: a line or bars for each output and each value of the param they are drawn by.
 
-Input: a `Display` of the form `figure`, or a `Comparison` with measurements. Output: SVG text, the
-same for the same numbers. Needs matplotlib, which is imported when the first figure is drawn.
+Input: a `Display` of the form `figure`, or `Validation`s against measurements. Output: SVG text,
+the same for the same numbers. Needs matplotlib, which is imported when the first figure is drawn.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,33 +15,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hwdsl.codegen.runtime import Floats, Output, Param
-from hwdsl.compare import Comparison
 from hwdsl.displays import WIDE, Display
+from hwdsl.validate import Errors, Validation
 
 SIZE = (7.2, 4.2)
 """Inches."""
+PANEL = (7.2, 5.6)
+"""Inches of a validation with its legend."""
+FARTHEST = 10.0
+"""Ratio of predicted to measured beyond which a point is drawn at the edge."""
+NARROW = 8.0
+"""From this ratio of largest to smallest on, a validation's axes are logarithmic."""
+COLOURED = 10
+"""Groups with a colour of their own: as many as can be told apart."""
 
 
 def svg(display: Display) -> str:
     """The figure as SVG text. Raises ModuleNotFoundError, with the remedy, without matplotlib."""
-    return _svg(display.name, partial(draw, display))
+    return _svg(display.name, SIZE, 1, [lambda figure: draw(display, figure.add_subplot())])
 
 
-def compared(comparison: Comparison) -> str:
-    """Predictions over measurements as SVG text, a colour for each group; on the line they agree.
+def validated(*validations: Validation) -> str:
+    """Predictions over measurements as SVG text, a panel for each validation, two in a row.
 
     Raises ModuleNotFoundError, with the remedy, without matplotlib.
     """
-    return _svg(comparison.request.title, partial(draw_compared, comparison))
+    name = " ".join(v.request.title for v in validations)
+    columns = min(2, len(validations))
+    return _svg(name, PANEL, columns, [partial(draw_validated, v) for v in validations])
 
 
-def _svg(name: str, fill: Callable[[Any], None]) -> str:
+def _svg(
+    name: str, size: tuple[float, float], columns: int, fill: Sequence[Callable[[Any], None]]
+) -> str:
     matplotlib, figures = _matplotlib()
     style = {"svg.hashsalt": name, "svg.fonttype": "none", "font.size": 10,
              "font.family": "sans-serif"}  # fmt: skip
+    rows = -(-len(fill) // columns)
     with matplotlib.rc_context(style):
-        figure = figures.Figure(figsize=SIZE, layout="constrained")
-        fill(figure.add_subplot())
+        inches = (columns * size[0], rows * size[1])
+        figure = figures.Figure(figsize=inches, layout="constrained")
+        panels = figure.subfigures(rows, columns, squeeze=False).ravel()
+        for draw_on, panel in zip(fill, panels, strict=False):  # the last row may not be full
+            draw_on(panel)
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
@@ -86,23 +102,120 @@ def draw(display: Display, axes: Any) -> None:
     _finish(axes, legend=count > 1)
 
 
-def draw_compared(comparison: Comparison, axes: Any) -> None:
-    """Draw a comparison on a matplotlib `Axes`; axes of a wide range are logarithmic."""
-    measured, predicted = comparison.measured, comparison.predicted
-    cells = np.array(comparison.groups or [""] * len(measured))
-    for name in dict.fromkeys(cells.tolist()):
-        at = cells == name
-        axes.plot(measured[at], predicted[at], "o", markersize=4, alpha=0.8, label=name)
-    both = np.concatenate([measured, predicted])
+def draw_validated(validation: Validation, figure: Any) -> None:
+    """Draw a validation on a matplotlib figure: above predicted over measured, below their ratio.
+
+    On the line both are equal; the bands hold half and nine tenths of the points. What the baseline
+    says is pale, behind the predictions. Axes are logarithmic unless they are short.
+    """
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
+    request, measured = validation.request, validation.measured
+    low, high, logarithmic = _ends(validation)
+    _bands(validation, above, low, high)
+    end = _farthest(validation)
+    for style in _points(validation):
+        at, predicted = style.pop("at"), style.pop("predicted")
+        above.plot(measured[at], predicted[at], **style)
+        below.plot(measured[at], np.clip(predicted[at] / measured[at], 1 / end, end), **style)
+    _ratios(validation, below, (low, high), end)
+    if logarithmic:
+        _logarithmic(above.set_xscale, above.xaxis)
+        _logarithmic(above.set_yscale, above.yaxis)
+    above.set(xlim=(low, high), ylim=(low, high))
+    above.set_ylabel(_title(request.output, validation.unit))
+    above.set_title(f"{request.title}: {len(measured)} rows", loc="left", fontsize=10)
+    below.set_xlabel(_title("measured", validation.unit))
+    below.set_ylabel(f"{request.output} / measured")
+    for axes in (above, below):
+        _finish(axes, legend=False)
+    above.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1), fontsize=8,
+                 title="median error", title_fontsize=8, alignment="left")  # fmt: skip
+
+
+def _points(validation: Validation) -> list[dict[str, Any]]:
+    """What is drawn, as settings of `plot`: the baseline, then each group, the largest first."""
+    found: list[dict[str, Any]] = []
+    if validation.baseline is not None:
+        label = _scored(validation.request.baseline or "", validation.baseline_errors)
+        found.append({"at": slice(None), "predicted": validation.baseline, "label": label,
+                      "marker": "x", "color": "0.6", "alpha": 0.5, "zorder": 1,
+                      "markersize": 4})  # fmt: skip
+    for i, (name, at, errors) in enumerate(_coloured(validation)):
+        colour = f"C{i}" if i < COLOURED else "0.25"
+        found.append({"at": at, "predicted": validation.predicted, "label": _scored(name, errors),
+                      "marker": "o", "color": colour, "alpha": 0.6, "zorder": 2,
+                      "markersize": 3.5, "markeredgewidth": 0})  # fmt: skip
+    return [{**style, "linestyle": ""} for style in found]
+
+
+def _farthest(validation: Validation) -> float:
+    """The end of the axis of ratios; what the baseline says beyond it is drawn at the edge."""
+    ratio = validation.predicted / validation.measured
+    ratio = ratio[np.isfinite(ratio) & (ratio > 0)]
+    farthest = float(np.exp(np.abs(np.log(ratio)).max())) if len(ratio) else 1.0
+    return 1.05 * min(max(farthest, 1.25), FARTHEST)
+
+
+def _ratios(validation: Validation, axes: Any, ends: tuple[float, float], end: float) -> None:
+    """The axis of predicted over measured, as far up as down, and its bands."""
+    for _, size, alpha in _widths(validation.errors):
+        axes.fill_between(ends, max(1 - size, 1e-9), 1 + size, color="C0", alpha=alpha,
+                          linewidth=0, zorder=0)  # fmt: skip
+    axes.axhline(1, color="black", linewidth=0.8, zorder=1)
+    axes.set_yscale("log")
+    axes.set_ylim(1 / end, end)
+    near = (0.8, 1, 1.25) if end < 1.5 else (0.5, 0.7, 1, 1.4, 2)
+    ticks = near if end < 3 else (0.1, 0.2, 0.5, 1, 2, 5, 10)
+    axes.set_yticks([t for t in ticks if 1 / end <= t <= end])
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.minorticks_off()
+
+
+def _ends(validation: Validation) -> tuple[float, float, bool]:
+    """The ends of both axes, with room beyond the points, and whether they are logarithmic.
+
+    A baseline far off is not followed.
+    """
+    both = np.concatenate([validation.measured, validation.predicted])
     both = both[np.isfinite(both)]
-    if _is_wide(both):
-        _logarithmic(axes.set_xscale, axes.xaxis)
-        _logarithmic(axes.set_yscale, axes.yaxis)
-    ends = [both.min(), both.max()]
-    axes.plot(ends, ends, color="gray", linewidth=0.8, zorder=0)
-    axes.set_xlabel(_title("measured", comparison.unit))
-    axes.set_ylabel(_title(comparison.request.output, comparison.unit))
-    _finish(axes, legend=bool(comparison.groups))
+    low, high = float(both.min()), float(both.max())
+    if low > 0 and high >= NARROW * low:
+        return low / 1.3, high * 1.3, True
+    room = 0.08 * (high - low) or 0.1 * abs(high) or 1.0
+    return low - room, high + room, False
+
+
+def _bands(validation: Validation, axes: Any, low: float, high: float) -> None:
+    """The line of equality, and around it what half and nine tenths of the predictions keep to."""
+    line = np.geomspace(low, high, 65) if low > 0 else np.linspace(low, high, 65)
+    for share, size, alpha in _widths(validation.errors):
+        axes.fill_between(
+            line, line * max(1 - size, 1e-9), line * (1 + size), color="C0", alpha=alpha,
+            linewidth=0, zorder=0, label=f"{share} within {100 * size:.1f} %",
+        )  # fmt: skip
+    axes.plot(line, line, color="black", linewidth=0.8, zorder=1)
+
+
+def _widths(errors: Errors) -> list[tuple[str, float, float]]:
+    """The bands: what they hold, their half width, how dark they are."""
+    bands = [("half", errors.median, 0.22), ("9 in 10", errors.p90, 0.1)]
+    return [band for band in bands if np.isfinite(band[1])]
+
+
+def _coloured(validation: Validation) -> list[tuple[str, NDArray[np.bool_], Errors]]:
+    """The groups to draw, largest first; those beyond the colours there are as one."""
+    cells = np.array(validation.groups or [validation.request.output] * len(validation.measured))
+    names, counts = np.unique(cells, return_counts=True)
+    names = names[np.argsort(-counts, kind="stable")]
+    groups = [(str(name), cells == name) for name in names[:COLOURED]]
+    if len(names) > COLOURED:
+        rest = np.isin(cells, names[COLOURED:])
+        groups.append((f"{len(names) - COLOURED} others", rest))
+    return [(name, at, validation.errors.of(at)) for name, at in groups]
+
+
+def _scored(name: str, errors: Errors | None) -> str:
+    return name if errors is None else f"{name}: {100 * errors.median:.1f} %"
 
 
 def _finish(axes: Any, *, legend: bool) -> None:

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from hwdsl import driver
 from hwdsl.codegen import runtime
 from hwdsl.codegen.runtime import Floats, Plan
-from hwdsl.compare import Errors, groups, inputs, numbers, output_of
 from hwdsl.diagnostics import Diagnostics, did_you_mean
 from hwdsl.elaborate import ParamInfo
 from hwdsl.evaluator import DescriptionError, Evaluator, Module, file_of
@@ -28,6 +27,7 @@ from hwdsl.measured import Measured
 from hwdsl.semantics.symbols import ValueInfo
 from hwdsl.source import Source
 from hwdsl.syntax import ast
+from hwdsl.validate import Errors, groups, inputs, numbers, output_of
 
 CONFIDENCE = 0.95
 SINGULAR = 1e-6

@@ -1,4 +1,4 @@
-"""Reports: the figures and tables of a file, and its comparisons with measurements, as one page.
+"""Reports: the figures and tables of a file, and its validations against measurements, as one page.
 
 Input: a loaded module. Output: Markdown of the tables, or an HTML page that needs no other file.
 """
@@ -11,10 +11,11 @@ from html import escape
 import numpy as np
 
 from hwdsl.codegen.runtime import Output, Param
-from hwdsl.compare import Comparison, compare, requests
 from hwdsl.displays import Display, displays
 from hwdsl.evaluator import Module
+from hwdsl.scores import Table, by_group, by_row, together
 from hwdsl.syntax import ast
+from hwdsl.validate import Validation, requests, validate
 
 _STYLE = """\
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; }
@@ -40,12 +41,9 @@ def markdown(module: Module) -> str:
                 [*row, "yes" if good else "no"] for row, good in zip(rows, feasible, strict=True)
             ]
             parts.append(_section(display.name, display.doc, _rows([*head, "feasible"], rows)))
-    for comparison in _comparisons(module):
-        head, rows = _compared(comparison)
-        table = f"{_rows(head, rows)}\n\n{_summary(comparison)}"
-        if comparison.groups:
-            table += "\n\n" + _rows(*_by_group(comparison))
-        parts.append(_section(comparison.request.title, "", table))
+    for found in _validations(module):
+        tables = f"{_rows(*by_row(found))}\n\n{_rows(*by_group(found))}"
+        parts.append(_section(found.request.title, "", tables))
     return "\n\n".join(parts)
 
 
@@ -57,15 +55,25 @@ def page(module: Module) -> str:
     for display in displays(module):
         parts.append(f'<h2 id="{escape(display.name)}">{escape(display.name)}</h2>')
         parts.append(_figure(display) if display.form == "figure" else _table(display))
-    for comparison in _comparisons(module):
-        head, rows = _compared(comparison)
-        parts.append(f"<h2>{escape(comparison.request.title)}</h2>")
-        parts.append(_scatter(comparison))
-        parts.append(_html(head, rows, [True] * len(rows)))
-        parts.append(f"<p>{escape(_summary(comparison))}</p>")
-        if comparison.groups:
-            head, rows = _by_group(comparison)
-            parts.append(_html(head, rows, [True] * len(rows)))
+    for found in _validations(module):
+        parts += [f"<h2>{escape(found.request.title)}</h2>", *_validated(found, rows=True)]
+    return _document(title, parts)
+
+
+def validation_page(found: Sequence[tuple[str, Validation]], *, rows: bool) -> str:
+    """Validations and their names as HTML; `rows` lists all rows too.
+
+    Raises ModuleNotFoundError without matplotlib.
+    """
+    parts = ["<h1>Validation</h1>"]
+    if len(found) > 1:
+        parts.append(_plain(together(found)))
+    for name, validation in found:
+        parts += [f"<h2>{escape(name)}</h2>", *_validated(validation, rows=rows)]
+    return _document("Validation", parts)
+
+
+def _document(title: str, parts: Sequence[str]) -> str:
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f"<title>{escape(title)}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n<body>\n"
@@ -83,45 +91,29 @@ def cells(display: Display) -> tuple[list[str], list[list[str]], list[bool]]:
     return head, rows, display.sweep.feasible.ravel().tolist()
 
 
-def _comparisons(module: Module) -> list[Comparison]:
-    return [compare(module, request) for request in requests(module)]
+def _validations(module: Module) -> list[Validation]:
+    return [validate(module, request) for request in requests(module)]
 
 
-def _compared(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
-    """The header and rows of a comparison: label, measured, predicted, error."""
-    unit = f" [{comparison.unit}]" if comparison.unit else ""
-    head = [comparison.request.label or "row", f"measured{unit}",
-            f"{comparison.request.output}{unit}", "error"]  # fmt: skip
-    lines = zip(comparison.labels, comparison.measured, comparison.predicted,
-                comparison.errors.relative, strict=True)  # fmt: skip
-    return head, [[a, _cell(b), _cell(c), f"{100 * d:+.1f} %"] for a, b, c, d in lines]
+def _validated(validation: Validation, *, rows: bool) -> list[str]:
+    """A validation's figure, its errors by group, and its rows."""
+    from hwdsl.figures import validated
 
-
-def _summary(comparison: Comparison) -> str:
-    errors = comparison.errors
-    return (
-        f"Absolute error of {len(comparison.labels)} rows: median {100 * errors.median:.1f} %, "
-        f"mean {100 * errors.mean:.1f} %, 90th percentile {100 * errors.p90:.1f} %."
+    request = validation.request
+    caption = (
+        f"{request.output} of {request.evaluator} over what was measured ({request.data.name}). On "
+        "the line both are equal; half of the points lie in the dark band, nine in ten in the "
+        "light one."
     )
-
-
-def _by_group(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
-    """The header and rows of the errors by group."""
-    head = [comparison.request.group or "", "rows", "median", "mean", "90th percentile", "bias"]
-    rows = []
-    for name, errors in comparison.by_group().items():
-        shares = [f"{100 * e:.1f} %" for e in (errors.median, errors.mean, errors.p90)]
-        rows.append([name, str(len(errors.relative)), *shares, f"{100 * errors.bias:+.1f} %"])
-    return head, rows
-
-
-def _scatter(comparison: Comparison) -> str:
-    from hwdsl.figures import compared
-
-    caption = f"{comparison.request.output} over what was measured; on the line they are equal."
-    return (
-        f"<figure>\n{compared(comparison)}\n<figcaption>{escape(caption)}</figcaption>\n</figure>"
+    figure = (
+        f"<figure>\n{validated(validation)}\n<figcaption>{escape(caption)}</figcaption>\n</figure>"
     )
+    tables = [by_group(validation), *([by_row(validation)] if rows else [])]
+    return [figure, *map(_plain, tables)]
+
+
+def _plain(found: Table) -> str:
+    return _html(found.head, found.rows, [True] * len(found.rows))
 
 
 def _figure(display: Display) -> str:

@@ -32,7 +32,7 @@ def commands() -> Mapping[str, str]:
         "run": "evaluate one design point",
         "sweep": "evaluate a grid of design points into a table",
         "sample": "draw uncertain params and say how the outputs are distributed",
-        "compare": "predict the rows of a measured table and print both",
+        "validate": "predict the rows of measured tables and say how far off",
         "fit": "fit coefficients of a file to a measured table",
         "report": "draw the figures and tables of a file",
         "why": "show how an output comes about, with numbers and lines",

@@ -21,8 +21,8 @@ from hwdsl.cli.base import (
 )
 
 if TYPE_CHECKING:
-    from hwdsl.compare import Errors
     from hwdsl.fit import Fit, Problem, Target
+    from hwdsl.validate import Errors
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -123,7 +123,7 @@ def _text(found: Fit, group: str | None) -> str:
 
 def _errors(found: Fit, group: str | None) -> str:
     """Errors of the fitted rows before and after, by group if one is asked for."""
-    from hwdsl.compare import Errors, groups
+    from hwdsl.validate import Errors, groups
 
     problem = found.problem
     before = problem.evaluate(problem.start)[0]
@@ -143,8 +143,8 @@ def _held_out(problem: Problem, column: str) -> str:
     """What each group is predicted as by a fit of the others."""
     import numpy as np
 
-    from hwdsl.compare import Errors
     from hwdsl.fit import hold_out, shown
+    from hwdsl.validate import Errors
 
     rows = [["held out, predicted by the others", "rows", "median", "p90", "bias"]]
     folds = hold_out(problem, column)

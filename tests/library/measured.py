@@ -140,7 +140,7 @@ def chunks() -> list[Row]:
 
 
 def write(path: Path, rows: list[Row], note: str = "", unit: str = "us") -> None:
-    """Write rows as a table that `hwdsl compare` reads; `note` goes into comments above."""
+    """Write rows as a table that `hwdsl validate` reads; `note` goes into comments above."""
     with path.open("w", newline="", encoding="utf-8") as file:
         file.writelines(f"# {line}\n" for line in note.splitlines())
         head = [f"{c} [{unit}]" if c == "measured" and unit else c for c in rows[0]]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import hwdsl
-from hwdsl.compare import compare, requests
+from hwdsl.validate import requests, validate
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.elaborate import check_rules
 from hwdsl.evaluator import Module
@@ -90,7 +90,7 @@ def test_products_and_potential(study: Module) -> None:
 
 def test_time_between_tokens_against_splitwise(study: Module) -> None:
     """Nothing was fitted to it; a change of shared models must not break it unnoticed."""
-    (found,) = (compare(study, request) for request in requests(study))
+    (found,) = (validate(study, request) for request in requests(study))
     assert len(found.labels) == 76
     assert found.errors.median < 0.18
     assert found.baseline_errors is not None

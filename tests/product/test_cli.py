@@ -174,7 +174,7 @@ def test_a_command_that_there_is_not(good: str, capsys: pytest.CaptureFixture[st
     assert f"hwdsl check {good}" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["check", "run", "compare", "fmt", "verify", "compile"])
+@pytest.mark.parametrize("command", ["check", "run", "validate", "fmt", "verify", "compile"])
 def test_what_is_no_hw_file_is_one_error(
     good: str, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -186,7 +186,9 @@ def test_what_is_no_hw_file_is_one_error(
     assert "no `.hw` file" in text
 
 
-def test_compare_can_be_asked_for_one_table(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_validate_can_be_asked_for_one_table(
+    good: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     table = """
 table {} {{
     of       = area_of
@@ -202,10 +204,10 @@ table {} {{
         (":second", ["second"]),
         (":area_of", ["first", "second"]),
     ):
-        assert main(["compare", f"two.hw{name}"]) == 0
+        assert main(["validate", f"two.hw{name}"]) == 0
         out = capsys.readouterr().out
         assert [x.split(":")[0] for x in out.splitlines() if " against " in x] == titles
-    assert main(["compare", "two.hw:third"]) == 2
+    assert main(["validate", "two.hw:third"]) == 2
     assert "it has first, second" in capsys.readouterr().err
 
 
@@ -240,7 +242,9 @@ table {} {{
         ["explain", "no-such-thing"],
         ["new", "good.hw"],
         ["nonsense"],
-        ["compare", "good.hw"],
+        ["validate", "good.hw"],
+        ["validate", "."],
+        ["validate", "good.hw", "-o", "x.png"],
         [],
     ],
 )

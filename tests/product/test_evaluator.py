@@ -394,7 +394,7 @@ def test_a_compiled_module_needs_no_hwdsl(
     assert float(answer.stdout) == stream(size="16 GB", way="slow").latency
 
 
-def test_compare_counts_errors(
+def test_validate_counts_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -402,18 +402,18 @@ def test_compare_counts_errors(
     Path("seen.csv").write_text(
         "# by hand\nnote,size [GB],way,seen [s]\nfirst,8,quick,0.4\nsecond,0.016 T,slow,1.28\n"
     )
-    words = ["compare", "stream.hw", "--data", "seen.csv", "--measured", "seen"]
-    assert main([*words, "--output", "latency", "--label", "note"]) == 1
+    words = ["validate", "stream.hw", "--data", "seen.csv", "--measured", "seen", "--rows"]
+    assert main([*words, "--predicted", "latency", "--label", "note"]) == 1
     assert "size" in capsys.readouterr().err
     Path("seen.csv").write_text(
         "# by hand\nnote,size [GB],way,seen [s]\nfirst,8,quick,0.4\nsecond,16,slow,1.28\n"
     )
-    assert main([*words, "--output", "latency", "--label", "note"]) == 0
+    assert main([*words, "--predicted", "latency", "--label", "note"]) == 0
     out = capsys.readouterr().out
     rows = {line.split()[0]: line.split() for line in out.splitlines() if line}
     assert rows["first"][1:] == ["400", "320", "-20.0", "%"]
     assert rows["second"][1:] == ["1280", "1280", "+0.0", "%"]
-    assert rows["latency"] == ["latency", "10.0", "%", "10.0", "%", "18.0", "%"]
+    assert rows["all"] == ["all", "2", "10.0", "%", "18.0", "%", "-10.0", "%"]
     assert "agree to the last bit" in out
 
 

@@ -1,6 +1,7 @@
 """Figures and tables that a file declares, printed and drawn."""
 
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -9,9 +10,9 @@ import pytest
 import hwdsl
 from hwdsl import figures
 from hwdsl.cli.main import main
-from hwdsl.compare import compare, requests
 from hwdsl.displays import Display, displays
 from hwdsl.report import markdown, page
+from hwdsl.validate import Validation, requests, validate
 
 HEAD = """edition 2026
 #! What limits <decoding>.
@@ -217,7 +218,15 @@ def test_without_matplotlib_the_remedy_is_named(
     assert "pip install 'hwdsl[report]'" in capsys.readouterr().err
 
 
-def test_comparisons_are_in_the_report(tmp_path: Path) -> None:
+def drawn_on(validation: Validation) -> list[dict[str, Any]]:
+    """What is drawn of a validation, by label: predictions, ratios."""
+    _, matplotlib = figures._matplotlib()
+    figure = matplotlib.Figure()
+    figures.draw_validated(validation, figure)
+    return [{line.get_label(): line for line in axes.get_lines()} for axes in figure.axes]
+
+
+def test_validations_are_in_the_report(tmp_path: Path) -> None:
     (tmp_path / "seen.csv").write_text("batch,seen [ms]\n8,12.5\n16,20\n")
     table = """
 table measured {
@@ -228,14 +237,14 @@ table measured {
 }
 """
     text = markdown(loaded(tmp_path, table))
-    assert "| 1 | 12.5 | 12.687 | +1.5 % |" in text
-    assert "2 rows: median" in text
+    assert "| 1 | 12.5 | 12.69 | +1.5 % |" in text
+    assert "| all | 2 | 11.6 % | 19.6 % | -10.1 % |" in text
     whole = page(loaded(tmp_path, table))
     assert "<h2>measured</h2>" in whole
     assert whole.count("<svg") == 1
 
 
-def test_a_comparison_by_group_is_printed_and_drawn(
+def test_a_validation_by_group_is_printed_and_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "seen.csv").write_text(
@@ -251,23 +260,21 @@ table measured {
 }
 """
     module = loaded(tmp_path, table)
-    (comparison,) = [compare(module, request) for request in requests(module)]
-    by_group = comparison.by_group()
+    (validation,) = [validate(module, request) for request in requests(module)]
+    by_group = {name: errors for name, (errors, _) in validation.by_group().items()}
     assert list(by_group) == ["oslo", "rome"]
     assert by_group["oslo"].relative == pytest.approx([0, 0], abs=1e-4)
     assert by_group["rome"].relative == pytest.approx([-0.5, 0.5], abs=1e-4)
     assert by_group["rome"].bias == pytest.approx(0, abs=1e-4)
-    assert "| rome | 2 | 50.0 % | 50.0 % | 50.0 % | -0.0 % |" in markdown(module)
-    _, figure = figures._matplotlib()
-    axes = figure.Figure().add_subplot()
-    figures.draw_compared(comparison, axes)
-    drawn = {line.get_label(): line for line in axes.get_lines()}
-    assert drawn["rome"].get_xdata().tolist() == [31.3433, 10.4478]
-    assert drawn["rome"].get_ydata() == pytest.approx([15.6716, 15.6716], abs=1e-3)
+    assert "| rome | 2 | 50.0 % | 50.0 % | -0.0 % |" in markdown(module)
+    above, below = drawn_on(validation)
+    assert above["rome: 50.0 %"].get_xdata().tolist() == [31.3433, 10.4478]
+    assert above["rome: 50.0 %"].get_ydata() == pytest.approx([15.6716, 15.6716], abs=1e-3)
+    assert below["rome: 50.0 %"].get_ydata() == pytest.approx([0.5, 1.5], abs=1e-4)
     assert page(module).count("<svg") == 1
-    assert main(["compare", str(module.path), "--group", "site"]) == 0
+    assert main(["validate", str(module.path), "--group", "site"]) == 0
     assert ["rome", "2", "50.0", "%"] in [
         x.split()[:4] for x in capsys.readouterr().out.splitlines()
     ]
-    assert main(["compare", str(module.path), "--group", "town"]) == 1
+    assert main(["validate", str(module.path), "--group", "town"]) == 1
     assert "has no column town" in capsys.readouterr().err

@@ -1,7 +1,7 @@
 """An evaluator beside a measured table: predictions, errors, and whether all ways agree.
 
 Input: a loaded module and what a `table` declaration says (or the command line). Output: a
-`Comparison`.
+`Validation`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from pathlib import Path
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
-from hwdsl import values
+from hwdsl import driver, values
 from hwdsl.codegen.runtime import Floats, Output, Plan, Sweep
+from hwdsl.diagnostics import Diagnostics
 from hwdsl.evaluator import Evaluator, Module
 from hwdsl.measured import Column, Measured, read_table
+from hwdsl.source import Source
 from hwdsl.syntax import ast
 
 MILLION = 1_000_000
@@ -23,7 +26,7 @@ MILLION = 1_000_000
 
 @frozen
 class Request:
-    """What to compare: the evaluator's name, the table, its measured column, the outputs."""
+    """What to validate: the evaluator's name, the table, its measured column, the outputs."""
 
     title: str
     evaluator: str
@@ -41,15 +44,14 @@ class Errors:
 
     relative: Floats
 
+    def of(self, rows: NDArray[np.bool_]) -> Errors:
+        """The errors of some rows."""
+        return Errors(self.relative[rows])
+
     @property
     def median(self) -> float:
         """Median of the absolute errors."""
         return float(np.median(np.abs(self.relative)))
-
-    @property
-    def mean(self) -> float:
-        """Mean of the absolute errors."""
-        return float(np.mean(np.abs(self.relative)))
 
     @property
     def p90(self) -> float:
@@ -63,7 +65,7 @@ class Errors:
 
 
 @frozen(eq=False)
-class Comparison:
+class Validation:
     """Rows measured and predicted, in the unit of the output; what was checked beside."""
 
     request: Request
@@ -85,22 +87,35 @@ class Comparison:
         """The errors of the output."""
         return Errors(self.predicted / self.measured - 1)
 
-    def by_group(self) -> dict[str, Errors]:
-        """The errors of each group, in the order of the table; none without groups."""
-        relative = self.errors.relative
-        return {
-            name: Errors(relative[[cell == name for cell in self.groups]])
-            for name in dict.fromkeys(self.groups)
-        }
+    @property
+    def disagreements(self) -> int:
+        """Values that are not the same by all ways to compute them."""
+        return self.interpreter_differs + self.swept_differs + self.repeated_differs
 
     @property
     def baseline_errors(self) -> Errors | None:
         """The errors of the baseline."""
         return None if self.baseline is None else Errors(self.baseline / self.measured - 1)
 
+    def by_group(self) -> dict[str, tuple[Errors, Errors | None]]:
+        """The errors of each group, and the baseline's, in the order of the table; none without
+        groups."""
+        errors, baseline = self.errors, self.baseline_errors
+        found = {}
+        for name in dict.fromkeys(self.groups):
+            at = np.array([cell == name for cell in self.groups])
+            found[name] = errors.of(at), None if baseline is None else baseline.of(at)
+        return found
+
+
+def asks(source: Source) -> bool:
+    """Whether a file declares a `table` with `data`; what does not parse declares none."""
+    tree = driver.parse(source, Diagnostics())
+    return any(isinstance(item, ast.Display) and _has_data(item) for item in tree.items)
+
 
 def requests(module: Module) -> list[Request]:
-    """The comparisons that a file's `table` declarations ask for.
+    """The validations that a file's `table` declarations ask for.
 
     Raises ValueError for a declaration with a setting that is missing or no name or text.
     """
@@ -142,7 +157,7 @@ def _request(folder: Path, item: ast.Display, settings: dict[str, str]) -> Reque
     )
 
 
-def compare(module: Module, request: Request) -> Comparison:
+def validate(module: Module, request: Request) -> Validation:
     """Predict every row of the table. Raises ValueError for a table that does not fit."""
     if request.evaluator not in module.evaluators:
         raise ValueError(f"{module.path} has no evaluator {request.evaluator}")
@@ -154,11 +169,14 @@ def compare(module: Module, request: Request) -> Comparison:
     sweep = evaluator.sweep(zipped=given)
     other = evaluator.interpreted().sweep(zipped=given)
     labels = tuple(str(i) for i in range(1, table.rows + 1))
-    return Comparison(
+    measured = _in_unit(outputs[0], numbers(evaluator, table, request.measured, request.output))
+    if not measured.all():
+        raise ValueError(f"{table.path}: a measured 0 has no relative error")
+    return Validation(
         request,
         outputs[0].scale.unit,
         table.column(request.label).cells if request.label else labels,
-        _in_unit(outputs[0], numbers(evaluator, table, request.measured, request.output)),
+        measured,
         sweep.column(request.output),
         sweep.column(request.baseline) if request.baseline else None,
         groups(table, request.group) if request.group else (),
