@@ -186,9 +186,7 @@ def test_what_is_no_hw_file_is_one_error(
     assert "no `.hw` file" in text
 
 
-def test_validate_can_be_asked_for_one_table(
-    good: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_validate_can_be_asked_for_one_table(good: str, capsys: pytest.CaptureFixture[str]) -> None:
     table = """
 table {} {{
     of       = area_of
