@@ -14,9 +14,7 @@ import errno
 import hashlib
 import json
 import os
-import shutil
 import stat
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -137,9 +135,11 @@ def read_manifest(path: Path) -> dict[str, object] | None:
 
 def workspace(cache_dir: Path | str | None = None) -> Path:
     """A new private folder on the cache's file system, to build in."""
+    from tempfile import mkdtemp  # reading from the cache needs none of it
+
     root = _prepare(folder(cache_dir))
     try:
-        return Path(tempfile.mkdtemp(prefix="build-", dir=_prepare(root / "work")))
+        return Path(mkdtemp(prefix="build-", dir=_prepare(root / "work")))
     except OSError as error:
         raise CacheError(explain(root, error)) from error
 
@@ -155,7 +155,7 @@ def publish(
         hashes = {}
         for file in files:
             target = fresh / file.name
-            shutil.copyfile(file, target)
+            target.write_bytes(file.read_bytes())
             target.chmod(0o700)
             hashes[file.name] = hashlib.sha256(target.read_bytes()).hexdigest()
         manifest = {"format": FORMAT, "key": name, "files": hashes, "about": dict(about)}
@@ -165,7 +165,7 @@ def publish(
     except OSError as error:
         raise CacheError(explain(root, error)) from error
     finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        _remove(fresh)
 
 
 def _rename(fresh: Path, target: Path, name: str, cache_dir: Path | str | None) -> Path:
@@ -182,7 +182,7 @@ def _rename(fresh: Path, target: Path, name: str, cache_dir: Path | str | None) 
         aside = workspace(cache_dir)
         with suppress(FileNotFoundError):
             os.rename(target, aside / "bad")
-        shutil.rmtree(aside, ignore_errors=True)
+        _remove(aside)
     raise OSError(errno.EBUSY, "the entry keeps changing", str(target))
 
 
@@ -210,7 +210,7 @@ def store_text(kind: str, name: str, text: str, cache_dir: Path | str | None = N
     except OSError as error:
         raise CacheError(explain(root, error)) from error
     finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        _remove(fresh)
 
 
 def entries(cache_dir: Path | str | None = None) -> Iterator[Entry]:
@@ -235,8 +235,15 @@ def clear(cache_dir: Path | str | None = None) -> int:
     """Remove all builds and leftovers; return how many builds there were."""
     found = list(entries(cache_dir))
     for name in ("kernels", "work", "parsed", "checked", "loaded"):
-        shutil.rmtree(folder(cache_dir) / name, ignore_errors=True)
+        _remove(folder(cache_dir) / name)
     return len(found)
+
+
+def _remove(path: Path) -> None:
+    """Remove a folder and what it holds, as far as that can be done."""
+    from shutil import rmtree
+
+    rmtree(path, ignore_errors=True)
 
 
 def sweep_leftovers(cache_dir: Path | str | None = None) -> None:
@@ -248,4 +255,4 @@ def sweep_leftovers(cache_dir: Path | str | None = None) -> None:
     for path in work.iterdir():
         with suppress(OSError):
             if path.lstat().st_mtime < limit:
-                shutil.rmtree(path, ignore_errors=True)
+                _remove(path)

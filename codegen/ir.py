@@ -214,10 +214,16 @@ class Builder:
     params: list[Param] = field(factory=list)
     tables: list[tuple[float, ...]] = field(factory=list)
     root: Region = field(factory=lambda: Region(None, 0))
+    _constants: dict[tuple[bytes, str], Ref] = field(factory=dict, init=False)
 
     def const(self, value: float, type: str = REAL) -> Ref:
         """A constant."""
-        return self._place(self.root, Op("const", (), type, value=float(value)))
+        key = _bits(value), type
+        found = self._constants.get(key)
+        if found is None:
+            found = self._place(self.root, Op("const", (), type, value=float(value)))
+            self._constants[key] = found
+        return found
 
     def param(self, name: str, type: str = REAL, *, uniform: bool = False) -> Ref:
         """A new free input; names are unique."""
@@ -282,12 +288,10 @@ class Builder:
         )
 
     def _place(self, region: Region, op: Op) -> Ref:
-        found = region.shared.get(op)
-        if found is None:
-            found = len(region.ops)
+        index = region.shared.setdefault(op, len(region.ops))
+        if index == len(region.ops):
             region.ops.append(op)
-            region.shared[op] = found
-        return Ref(region, found)
+        return Ref(region, index)
 
     def _deepest(self, args: Sequence[Ref]) -> Region:
         region = self.root

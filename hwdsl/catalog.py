@@ -5,7 +5,8 @@ their message and help stand in the `.hw` file.
 """
 
 from collections.abc import Mapping
-from importlib.resources import files
+
+from hwdsl.installed import package_folder
 
 CATALOG: Mapping[str, str] = {
     "affine-unit": "a reading of a scale with its own zero is calculated with",
@@ -81,4 +82,4 @@ CATALOG: Mapping[str, str] = {
 
 def page(name: str) -> str:
     """The page of a diagnostic: what it means, an example that fails, the same mended."""
-    return (files("hwdsl.pages") / f"{name}.md").read_text(encoding="utf-8")
+    return (package_folder("hwdsl.pages") / f"{name}.md").read_text(encoding="utf-8")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 
 from attrs import define, evolve, field, frozen
@@ -35,6 +34,7 @@ from hwdsl.elaborate.values import (
     TextValue,
     Value,
 )
+from hwdsl.installed import package_folder
 from hwdsl.recorder import LITERAL, Formula, Recorder, factors, operands
 from hwdsl.semantics.exact import reading
 from hwdsl.semantics.symbols import (
@@ -461,7 +461,7 @@ def _text(span: Span, longest: int = LONGEST) -> str:
 def place(span: Span) -> str:
     """`std/memory.hw:12` in the library, elsewhere the file as it was named."""
     path = Path(span.source.name)
-    library = Path(str(files("hwdsl.library"))).resolve()
+    library = package_folder("hwdsl.library").resolve()
     whole = path.resolve()
     name = whole.relative_to(library) if whole.is_relative_to(library) else path
     return f"{name}:{span.source.position(span.start)[0]}"

@@ -1,7 +1,6 @@
 """Diagnostics: what is wrong, where, and what to do about it. Rendering lives in `hwdsl.render`."""
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from enum import Enum
 
 from attrs import define, field, frozen
@@ -115,5 +114,7 @@ class Diagnostics:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """Return a help text naming the closest known name, or None if nothing is close."""
+    from difflib import get_close_matches  # only findings need it
+
     close = get_close_matches(name, sorted(set(known)), n=1, cutoff=0.6)
     return f"did you mean `{close[0]}`?" if close else None

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from pathlib import PurePath
+from pathlib import Path
 
 _CODE = (".py", ".json", ".j2", ".pyx", ".c", ".h")
 _LIBRARY = (".hw", ".csv")
@@ -30,19 +30,14 @@ def library() -> str:
     return digest.hexdigest()
 
 
-def library_folder() -> PurePath:
-    """Where the library lies."""
-    return PurePath(_folder("hwdsl.library"))
-
-
-def _folder(package: str) -> str:
+def package_folder(package: str) -> Path:
     """Where a package lies; `importlib.resources` would say the same, and takes longer."""
-    return next(iter(import_module(package).__path__))
+    return Path(next(iter(import_module(package).__path__)))
 
 
 def _add(digest: hashlib._Hash, package: str, endings: tuple[str, ...]) -> None:
     """Add the names and the contents of a package's files."""
-    top = _folder(package)
+    top = str(package_folder(package))
     for path in sorted(_below(top, endings)):
         with open(path, "rb") as file:
             data = file.read()

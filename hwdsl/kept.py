@@ -74,7 +74,7 @@ def keep(main: Source, used: Mapping[str, str], file: KeptFile) -> None:
 
     `used` are the files read on behalf of `main`, with hashes of their texts.
     """
-    folder, library = PurePath(main.name).parent, installed.library_folder()
+    folder, library = PurePath(main.name).parent, installed.package_folder("hwdsl.library")
     with suppress(cache.CacheError, ValueError, OSError):
         inputs = [
             (str(PurePath(name).relative_to(folder)), str(Path(name).resolve()), found)

@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     # Trees and graphs live to the end of a command and hold no cycles worth looking for, not even
     # at exit, where the search through all of them is a fifth of the time of a check.
-    gc.set_threshold(100_000, 50, 100)
+    gc.set_threshold(1_000_000, 50, 100)
     atexit.register(gc.freeze)
     try:
         code = _dispatch(words)
@@ -58,7 +58,9 @@ def _dispatch(words: list[str]) -> int:
         prog="hwdsl", description="Describe AI machines and ask what they are worth."
     )
     parser.add_argument("--version", action="version", version=f"hwdsl {hwdsl.__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    subparsers = parser.add_subparsers(
+        prog="hwdsl", dest="command", metavar="COMMAND", required=True
+    )
     chosen = next((w for w in words if not w.startswith("-")), None)
     if chosen is not None and chosen not in _GROUPS:
         raise Failure(_unknown(chosen))

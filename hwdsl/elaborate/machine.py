@@ -6,7 +6,6 @@ import math
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -465,17 +464,29 @@ def run_deep(work: Callable[[], T]) -> T:
     """Run `work` with a stack deep enough for long chains of definitions."""
     if threading.current_thread().name.startswith(_THREAD):
         return work()
+    results: list[T] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as failure:  # raised again where the work was asked for
+            failures.append(failure)
+
     with _running:
         limit = sys.getrecursionlimit()
         size = threading.stack_size(_STACK)
-        pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=_THREAD)
         try:
             sys.setrecursionlimit(max(limit, _RECURSION))
-            return pool.submit(work).result()
+            thread = threading.Thread(target=run, name=_THREAD, daemon=True)
+            thread.start()
+            thread.join()
         finally:
-            pool.shutdown(wait=False)
             threading.stack_size(size)
             sys.setrecursionlimit(limit)
+    for failure in failures:
+        raise failure
+    return results[0]
 
 
 _THREAD = "hwdsl-elaborate"

@@ -10,7 +10,7 @@ from pathlib import Path
 from attrs import define, field, frozen
 
 from hwdsl.diagnostics import Diagnostics, did_you_mean
-from hwdsl.installed import library_folder
+from hwdsl.installed import package_folder
 from hwdsl.source import Source, Span, read_text, text_hash
 from hwdsl.syntax import ast, parse
 from hwdsl.syntax.stored import parse_stored
@@ -67,7 +67,7 @@ def load(start: str | Path | Source, diagnostics: Diagnostics) -> Modules:
 
 def library_root() -> Path:
     """The folder of the library that comes with the compiler."""
-    return Path(library_folder())
+    return package_folder("hwdsl.library")
 
 
 @define(eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from hwdsl.diagnostics import Diagnostics, did_you_mean
 from hwdsl.semantics.relations import POISON
@@ -97,21 +97,28 @@ class Env:
     def bind(self, name: ast.Ident, type_: Type) -> Env:
         """This environment with one more variable."""
         variable = Variable(type_, name.span, len(self.records))
-        return evolve(self, locals={**self.locals, name.name: variable})
+        return self._with({**self.locals, name.name: variable})
 
     def enter(self, record: RecordType) -> Env:
         """This environment inside the block of a record."""
-        return evolve(self, records=(record, *self.records), assigning=None)
+        records = (record, *self.records)
+        return Env(self.scope, self.owner, self.locals, records, self.dim_vars)
 
     def bind_late(self, variables: Mapping[str, Late]) -> Env:
         """This environment with the variables of a block."""
         depth = len(self.records)
         own = {n: Variable(POISON, v.decl.name.span, depth, v) for n, v in variables.items()}
-        return evolve(self, locals={**self.locals, **own})
+        return self._with({**self.locals, **own})
 
     def assign(self, name: str | None) -> Env:
         """This environment while the value of a field is read."""
-        return evolve(self, assigning=name)
+        if name == self.assigning:
+            return self
+        return Env(self.scope, self.owner, self.locals, self.records, self.dim_vars, name)
+
+    def _with(self, variables: Mapping[str, Variable]) -> Env:
+        """This environment with other variables; `evolve` is slow for what is done so often."""
+        return Env(self.scope, self.owner, variables, self.records, self.dim_vars, self.assigning)
 
 
 @frozen(eq=False)

@@ -8,10 +8,10 @@ import hashlib
 import json
 from contextlib import suppress
 from functools import cache
-from importlib import resources
 
 from hwdsl.codegen import cache as store
 from hwdsl.diagnostics import Diagnostics
+from hwdsl.installed import package_folder
 from hwdsl.source import Source
 from hwdsl.syntax import ast
 from hwdsl.syntax.read import parse
@@ -42,7 +42,7 @@ def _maker() -> bytes:
     """A hash of the grammar and of the code that makes trees."""
     digest = hashlib.sha256()
     for package, endings in (("hwdsl.grammar", (".json",)), ("hwdsl.syntax", (".py",))):
-        files = [f for f in resources.files(package).iterdir() if f.name.endswith(endings)]
+        files = [f for f in package_folder(package).iterdir() if f.suffix in endings]
         for file in sorted(files, key=lambda f: f.name):
             data = file.read_bytes()
             digest.update(f"{file.name}:{len(data)}\n".encode())

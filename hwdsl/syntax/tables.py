@@ -9,11 +9,11 @@ import json
 import re
 from collections import deque
 from functools import cache
-from importlib import resources
-from pathlib import Path
 from typing import Any, TextIO
 
 from attrs import frozen
+
+from hwdsl.installed import package_folder
 
 STARTS = ("start", "interp", "lone", "lone_unit")
 
@@ -153,13 +153,13 @@ def _rule(origin: str, expansion: str, action: str, expand: int, plan: list[list
 
 def grammar_text() -> str:
     """Return the text of `hw.lark`."""
-    return resources.files("hwdsl.grammar").joinpath("hw.lark").read_text(encoding="utf-8")
+    return (package_folder("hwdsl.grammar") / "hw.lark").read_text(encoding="utf-8")
 
 
 @cache
 def load() -> Tables:
     """Return the tables shipped with the package."""
-    text = resources.files("hwdsl.grammar").joinpath("hw.json").read_text(encoding="utf-8")
+    text = (package_folder("hwdsl.grammar") / "hw.json").read_text(encoding="utf-8")
     data = json.loads(text)
     return Tables(
         patterns=tuple((name, pattern) for name, pattern in data["patterns"]),
@@ -178,7 +178,7 @@ def write(to: TextIO | None = None) -> None:
     if to is not None:
         to.write(text)
     else:
-        Path(str(resources.files("hwdsl.grammar").joinpath("hw.json"))).write_text(text, "utf-8")
+        (package_folder("hwdsl.grammar") / "hw.json").write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -119,7 +119,7 @@ def test_a_full_disk_names_the_folder(tmp_path, monkeypatch):
     def full_disk(*_args, **_kwargs):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(cache.shutil, "copyfile", full_disk)
+    monkeypatch.setattr(cache.Path, "write_bytes", full_disk)
     with pytest.raises(BuildError, match="No space left") as caught:
         build({"square": square(7.0)}, cache_dir=tmp_path)
     assert str(tmp_path) in str(caught.value)
