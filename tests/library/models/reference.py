@@ -41,11 +41,16 @@ def model(name: str) -> hwdsl.Module:
     return hwdsl.load(LIBRARY / f"{name}.hw", compiled=False)
 
 
-def agree(found: dict[str, float], expected: dict[str, float], rel: float = 1e-9) -> None:
-    """Every expected number is found; what is found and not expected is named by the test."""
+def agree(
+    found: dict[str, float], expected: dict[str, float], rel: float = 1e-9, rounded: float = 0
+) -> None:
+    """Every expected number is found; what is found and not expected is named by the test.
+
+    `rounded` is the absolute error of numbers that the peer computes as differences.
+    """
     wrong = {
         name: (found[name], value)
         for name, value in expected.items()
-        if found[name] != pytest.approx(value, rel=rel, abs=0)
+        if found[name] != pytest.approx(value, rel=rel, abs=rounded)
     }
     assert not wrong, wrong

@@ -117,7 +117,9 @@ def test_numbers_are_theirs(case: dict[str, Any]) -> None:
         param, _, unit = params[key].partition(" [")
         point[param] = quantity(value, unit.rstrip("]"))
     result = evaluator(**point)
-    agree({key: getattr(result, outputs[key]) for key in wanted}, wanted)
+    # Theirs is 1 - exp(-x), which is rounded at 1.
+    rounded = 2.3e-16 if name == "reliability" else 0
+    agree({key: getattr(result, outputs[key]) for key in wanted}, wanted, rounded=rounded)
 
 
 def test_series_of_a_node() -> None:
@@ -139,7 +141,8 @@ def test_young_is_the_best_interval() -> None:
     assert result.waste == pytest.approx(2 * 120 / result.interval, rel=1e-12)
 
 
-def test_an_odd_switch_is_refused() -> None:
+def test_an_odd_switch_is_warned_of() -> None:
     fabric = model("mlsysim").fabric
     assert list(fabric(radix=65).violations) == ["even"]
+    assert fabric(radix=65).hosts == fabric(radix=64).hosts
     assert not fabric(radix=66).violations
