@@ -1,11 +1,11 @@
 """Published tables as rows for evaluators of the library, and tables of kernels.
 
-The tables lie outside the project, in the folder `measured` of HWDSL_REFERENCE_DATA, as they were
-published. An adapter turns one of them into rows of one evaluator: a dict with the evaluator's
-params by name as text (`name [unit]` where the cell is not in the param's own unit), what was
-measured under `measured`, the row's name under `case`, and a column to group by. A `Set` says which
-evaluator they are for. `SETS` of every module `measured*.py` in this folder is what
-`benchmarks/accuracy.py` scores.
+The tables lie outside the project, as they were published; HWDSL_REFERENCE_DATA says where. An
+adapter turns one of them into rows of one evaluator: a dict with the evaluator's params by name as
+text (`name [unit]` where the cell is not in the param's own unit), what was measured under
+`measured`, the row's name under `case`, and a column to group by. A `Set` says which evaluator they
+are for. `SETS` of every module `measured*.py` in this folder is what `benchmarks/accuracy.py`
+scores.
 """
 
 import csv
@@ -55,17 +55,20 @@ MACHINES = {
 
 
 def folder() -> Path | None:
-    """Where the tables lie; None if the tests run without them."""
+    """Where the tables lie; None if there are none.
+
+    HWDSL_REFERENCE_DATA names their folder, or the one that has them in a folder `measured`.
+    """
     where = os.environ.get("HWDSL_REFERENCE_DATA")
-    path = Path(where) / "measured" if where else None
-    return path if path and path.is_dir() else None
+    places = [Path(where) / "measured", Path(where)] if where else []
+    return next((place for place in places if any(place.glob("*.csv"))), None)
 
 
 def read(name: str) -> list[Row]:
     """The rows of a table as they were published. Raises FileNotFoundError without the tables."""
     place = folder()
     if place is None:
-        raise FileNotFoundError(f"HWDSL_REFERENCE_DATA holds no measured/{name}.csv")
+        raise FileNotFoundError("HWDSL_REFERENCE_DATA names no folder of tables")
     with (place / f"{name}.csv").open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 

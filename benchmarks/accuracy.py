@@ -1,0 +1,94 @@
+"""How far the library is from published measurements: one table over all sets and their groups.
+
+python benchmarks/accuracy.py FOLDER [--set TEXT] [--hold-out] [--write FOLDER] [-o errors.html]
+
+FOLDER holds the tables as they were published, a CSV file each. Every module
+`tests/library/measured*.py` says under `SETS` which evaluators predict which rows. Coefficients are
+those of the library; with `--hold-out` those that a set names are fitted without each group in turn
+and scored on it, the yardstick's on the same folds. `--write` leaves the rows as tables that
+`hwdsl validate --data` and `hwdsl fit` read.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from importlib import import_module
+from pathlib import Path
+
+from common import ROOT, table
+
+import hwdsl
+from hwdsl.cli.files import write_text
+from hwdsl.report import validation_page
+from hwdsl.scores import by_group
+from hwdsl.validate import Request, validate
+
+ADAPTERS = ROOT / "tests" / "library"
+HEAD = ["set", "group", "rows", "median", "p90", "bias", "yardstick", "p90", "bias", "fitted to"]
+
+
+def sets(wanted):
+    """The sets of all adapters whose name holds one of the texts wanted (all if none is)."""
+    sys.path.append(str(ADAPTERS))
+    modules = [import_module(path.stem) for path in sorted(ADAPTERS.glob("measured*.py"))]
+    found = [one for module in modules for one in module.SETS]
+    return [one for one in found if not wanted or any(text in one.name for text in wanted)]
+
+
+def written(one, folder):
+    """Write a set's rows as a table and return its path."""
+    import measured
+
+    path = folder / f"{''.join(c if c.isalnum() else '_' for c in one.name)}.csv"
+    measured.write(path, one.rows(), one.name, one.unit)
+    return path
+
+
+def validated(one, folder, modules):
+    """A set beside its evaluator."""
+    if one.file not in modules:
+        modules[one.file] = hwdsl.load(ROOT / "library" / one.file)
+    request = Request(one.name, one.evaluator, written(one, folder), "measured", one.output,
+                      one.baseline, "case", one.group)  # fmt: skip
+    return validate(modules[one.file], request)
+
+
+def lines(one, found):
+    """The lines of a set: all rows, then each group."""
+    *groups, whole = by_group(found).rows
+    wide = len(HEAD) - 2
+    rows = [[one.name, *whole], *(["", *group] for group in groups if len(groups) > 1)]
+    rows = [row + [""] * (wide + 1 - len(row)) for row in rows]
+    return [[*row, one.fitted if i == 0 else ""] for i, row in enumerate(rows)]
+
+
+def main():
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", metavar="FOLDER", help="the tables as they were published")
+    parser.add_argument("--set", action="append", metavar="TEXT", help="only sets so called")
+    parser.add_argument("--write", metavar="FOLDER", help="leave the rows there as tables")
+    parser.add_argument("-o", "--output", metavar="FILE.html", help="draw all sets")
+    options = parser.parse_args()
+    os.environ["HWDSL_REFERENCE_DATA"] = options.folder
+    rows, drawn, missing, modules = [], [], [], {}
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(options.write or scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        for one in sets(options.set):
+            try:
+                found = validated(one, folder, modules)
+            except FileNotFoundError as error:
+                missing.append(f"{one.name}: {error}")
+                continue
+            rows += lines(one, found)
+            drawn.append((one.name, found))
+    table("Errors of the library on published measurements", HEAD, rows)
+    print("\n".join(missing))
+    if options.output:
+        write_text(Path(options.output), validation_page(drawn, rows=False))
+
+
+if __name__ == "__main__":
+    main()
