@@ -36,7 +36,7 @@ evaluator assembled {
     param known   : real        = 1         in 0 .. 1
     choice on : carrier in [organic_substrate, InFO, RDL_interposer, CoWoS_S] = organic_substrate
     let p = several with {
-        carrier                     = on with { bonding_yield = bonds }
+        carrier                     = on with { bonding_yield = bonds, substrate_layers = 1 }
         chip.count                  = chips
         chip.area                   = size
         chip.width                  = sqrt(size)
@@ -223,10 +223,57 @@ def test_stacks(packages: Any) -> None:
     assert it.borne == pytest.approx(2 * 200 + 6 * 110)
     assert it.carrier == pytest.approx(1.1 * it.borne)
     assert it.dies == 6
-    assert it.one_stack == pytest.approx(it.of_dies / 0.95**2)
+    bonds = 2 * 80 * 0.1  # USD/mm^2 of what is bonded
+    assert it.one_stack == pytest.approx((it.of_dies + bonds) / 0.95**2)
     assert it.all_dies == pytest.approx(2 * it.one_stack)
-    assert (it.memory, it.bandwidth, it.capacity) == pytest.approx((4 * 320, 4 * 819.2, 64))
-    assert packages.towers(bond=1).one_stack == pytest.approx(it.of_dies)
+    assert (it.memory, it.bandwidth, it.capacity) == pytest.approx((4 * 240, 4 * 819.2, 64))
+    assert packages.towers(bond=1).one_stack == pytest.approx(it.of_dies + bonds)
+
+
+BRIDGED = """edition 2026
+#! Packages with bridges below their dies.
+use std.die: die
+use std.memory: memory
+use std.package: package, bridge
+use vendor.processes: N5, N20
+use vendor.carriers: EMIB, CoWoS_L, silicon_bridge
+use vendor.memories: HBM3
+die chip { process = N5, area = 400 mm^2 }
+package alone  { carrier = EMIB, die d : chip, memory hbm[2] : HBM3 }
+package pair : alone { d.count = 2 }
+evaluator bridged {
+    param memories : int = 2 in 1 .. 6
+    param between  : int = 3 in 1 .. 9
+    let one = alone with { hbm.count = memories }
+    let two = pair with { hbm.count = memories, carrier.die_bridges = between }
+    let bare = two with { carrier.die_bridges = 0 }
+    let big = two with { carrier = CoWoS_L }
+    output bridge   in USD/unit = silicon_bridge.cost
+    output single   in USD/unit = one.base.bridges_cost
+    output double   in USD/unit = two.base.bridges_cost
+    output wafer    in USD/unit = big.base.bridges_cost
+    output added    in USD/unit = two.carrier_cost - bare.carrier_cost
+    output good                 = two.base.layer_yield
+    output area     in mm^2     = pair.area
+    output counted              = if known(pair.cost) then 1 else 0
+}
+"""
+
+
+def test_bridges_are_paid_for(tmp_path: Path) -> None:
+    """One for each stack and those between dies; how many these are, EMIB itself does not say."""
+    path = tmp_path / "bridged.hw"
+    path.write_text(BRIDGED, encoding="utf-8")
+    it = hwdsl.load(path, compiled=False).bridged(memories=4, between=5)
+    # 25 mm^2 on a wafer of 3,677 USD: 2,500 to 2,800 of them, nearly all good.
+    assert 3677 / 2800 < it.bridge < 3677 / 2200
+    assert it.single == pytest.approx(4 * it.bridge)
+    assert it.double == pytest.approx((4 + 5) * it.bridge)
+    assert it.added == pytest.approx(5 * it.bridge)
+    assert it.wafer == pytest.approx((2 * 4 + 4) * it.bridge)
+    assert it.good == pytest.approx(0.999**9)
+    assert it.counted == 0
+    assert it.area == pytest.approx(4 * (2 * 400 + 2 * 110))
 
 
 def test_a_package_of_which_little_is_known(packages: Any) -> None:

@@ -163,7 +163,7 @@ def test_rails_of_the_public_h100_sheet(tmp_path: Path) -> None:
     assert found["switches"] == 48
 
 
-# NVIDIA, DGX SuperPOD reference architecture, compute fabric by scalable units of 32 nodes of eight GPUs:
+# NVIDIA, DGX SuperPOD reference architecture, compute fabric by units of 32 nodes of eight GPUs:
 # nodes; leaf, spine and core switches; cables node to leaf, leaf to spine, spine to core.
 SUPERPODS = [
     (64, 16, 8, 0, 512, 512, 0),
@@ -206,7 +206,7 @@ def test_rail_optimised_edge_by_edge(tmp_path: Path) -> None:
 
 
 def test_rails_alone_join_no_other_rail_and_cost_the_same(tmp_path: Path) -> None:
-    """1,024 endpoints: 48 switches with and without spines between rails; what differs is who is joined."""
+    """1,024 endpoints take 48 switches both ways; what differs is who is joined."""
     path = tmp_path / "rails.hw"
     path.write_text(
         HEAD
