@@ -21,6 +21,17 @@ def number(text: str) -> float:
     return float(text.split()[0])
 
 
+PREFIXES = {"kilo": "k", "mega": "M", "giga": "G", "tera": "T", "peta": "P"}
+PREFIXES |= {"kibi": "Ki", "mebi": "Mi", "gibi": "Gi", "tebi": "Ti", "pebi": "Pi"}
+WORDS = {f"{word}byte": f"{short}B" for word, short in PREFIXES.items()} | {"byte": "B"}
+
+
+def capacity(text: str) -> str:
+    """A capacity in our unit: `80 GB`, which may read `80 gigabyte`."""
+    amount, unit = text.split()
+    return f"{amount} {WORDS.get(unit.removesuffix('s'), unit)}"
+
+
 def outcome(given: dict[str, Any]) -> dict[str, float]:
     """What the model says to a case's input, under the names of its output."""
     act = model("act")
@@ -37,7 +48,7 @@ def outcome(given: dict[str, Any]) -> dict[str, float]:
     if given["model"] in ("dram", "ssd"):
         held = act.storing(
             store=given["process"],
-            capacity=given["capacity"],
+            capacity=capacity(given["capacity"]),
             fab_yield=given["fab_yield"],
             packages=given["n_ics"],
         )
