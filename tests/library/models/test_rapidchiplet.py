@@ -1,8 +1,8 @@
 """Meshes of chiplets against RapidChiplet's own numbers.
 
 Compared: all outputs. The tool's interposer power is always zero: there are no routers on it in
-these cases. Its PHYs lie 0.6 mm inside the middle of each edge, as all published lengths say; of its
-links' power nothing is in its outputs.
+these cases. Its PHYs lie 0.6 mm inside the middle of each edge, as all published lengths say; of
+its links' power nothing is in its outputs.
 """
 
 from typing import Any
