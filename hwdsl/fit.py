@@ -27,7 +27,7 @@ from hwdsl.measured import Measured
 from hwdsl.semantics.symbols import ValueInfo
 from hwdsl.source import Source
 from hwdsl.syntax import ast
-from hwdsl.validate import Errors, groups, inputs, numbers, output_of
+from hwdsl.validate import Errors, groups, inputs, numbers, output_of, requests
 
 CONFIDENCE = 0.95
 SINGULAR = 1e-6
@@ -104,8 +104,8 @@ class Problem:
                 axes[slot] = (np.array([value], np.float64), 1, 1)
             swept = Plan(plan.evaluator, tuple(axes), plan.points, plan.dims).run(threads=1)
             errors.append(swept.column(target.output))
-            names = [f"d.{target.output}.{c.name}" for c in self.coefficients]
-            slopes.append(np.stack([swept.column(n) for n in names], axis=-1))
+            by = [swept.column(f"d.{target.output}.{c.name}") for c in self.coefficients]
+            slopes.append(np.stack(by, axis=-1) if by else np.empty((len(swept), 0)))
         weights = self.weights
         return (np.array(errors) - self.measured) * weights, np.array(slopes) * weights[..., None]
 
@@ -152,6 +152,42 @@ def prepare(
     if not targets:
         outputs = ", ".join(o.name for o in known.spec.outputs)
         raise ValueError(f"no column of {table.path} is an output of {name}: {outputs}")
+    problem = _reduced(module, name, table, targets, only, relative)
+    if not problem.coefficients:
+        raise ValueError(f"no row of {table.path} depends on any of {', '.join(problem.unused)}")
+    return problem
+
+
+def baselines(
+    module: Module, problem: Problem, named: str | None = None
+) -> tuple[Problem | None, ...]:
+    """What is to be fitted of the baseline of each target, as far as it has coefficients.
+
+    A target's baseline is the one `named`, or that of the file's `table` of the same output; None
+    where there is none.
+    """
+    name, table = problem.evaluator.name, problem.table
+    declared = {r.output: r.baseline for r in requests(module) if r.evaluator == name}
+    found = []
+    for target in problem.targets:
+        output = named or declared.get(target.output)
+        targets = (Target(output, target.column),) if output else ()
+        found.append(
+            _reduced(module, name, table, targets, (), problem.relative) if output else None
+        )
+    return tuple(found)
+
+
+def _reduced(
+    module: Module,
+    name: str,
+    table: Measured,
+    targets: tuple[Target, ...],
+    only: Sequence[str],
+    relative: bool,
+) -> Problem:
+    """The problem with those coefficients that some row depends on."""
+    known = module.evaluators[name]
     measured = np.array(
         [numbers(known, table, t.column, output_of(known, t.output).name) for t in targets]
     )
@@ -162,9 +198,6 @@ def prepare(
     errors, slopes = problem.evaluate(problem.start)
     _check_finite(problem, errors)
     used = [i for i in range(len(coefficients)) if slopes[..., i].any()]
-    if not used:
-        names = ", ".join(c.name for c in coefficients)
-        raise ValueError(f"no row of {table.path} depends on any of {names}")
     return evolve(
         problem,
         coefficients=tuple(coefficients[i] for i in used),
@@ -244,9 +277,13 @@ def _check_finite(problem: Problem, errors: Floats) -> None:
 def fit(problem: Problem, rows: NDArray[np.bool_] | None = None) -> Fit:
     """The coefficients with the least squares of the errors of the rows (all if none are given).
 
-    Raises ModuleNotFoundError, with the remedy, without SciPy.
+    A problem without coefficients keeps what is declared. Raises ModuleNotFoundError, with the
+    remedy, without SciPy.
     """
     optimize, stats = _scipy()
+    if not problem.coefficients:
+        none = problem.start
+        return Fit(problem, none, none, none, problem.evaluate(none)[0], ())
     chosen = np.ones(problem.table.rows, np.bool_) if rows is None else rows
     scales, count = problem.scales, len(problem.coefficients)
     low, high = problem.bounds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from hwdsl.cli.base import (
 )
 
 if TYPE_CHECKING:
+    from hwdsl.codegen.runtime import Floats
     from hwdsl.fit import Fit, Problem, Target
     from hwdsl.validate import Errors
 
@@ -45,6 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hold-out", metavar="COLUMN", help="fit without each group of rows, and score on it"
     )
+    parser.add_argument(
+        "--baseline", metavar="NAME",
+        help="the output to beat, fitted to the same rows; else that of the file's `table`",
+    )  # fmt: skip
     parser.add_argument("-o", "--output", metavar="OUT.hw", help="write the coefficients found")
 
 
@@ -66,7 +71,8 @@ def run(options: argparse.Namespace) -> int:
         found = fit.fit(problem)
         text = _text(found, options.group)
         if options.hold_out:
-            text += "\n\n" + _held_out(problem, options.hold_out)
+            beside = fit.baselines(module, problem, options.baseline)
+            text += "\n\n" + _held_out(problem, beside, options.hold_out)
     except DescriptionError as error:
         report(error.diagnostics, sys.stderr)
         raise Failure(f"{path} cannot be fitted", WRONG_DESCRIPTION) from None
@@ -139,28 +145,52 @@ def _errors(found: Fit, group: str | None) -> str:
     return table(rows, right=[1, 2, 3, 4])
 
 
-def _held_out(problem: Problem, column: str) -> str:
-    """What each group is predicted as by a fit of the others."""
+def _held_out(problem: Problem, baselines: Sequence[Problem | None], column: str) -> str:
+    """What each group is predicted as: as declared, by a fit of the others, by the baseline's."""
     import numpy as np
 
     from hwdsl.fit import hold_out, shown
-    from hwdsl.validate import Errors
 
-    rows = [["held out, predicted by the others", "rows", "median", "p90", "bias"]]
     folds = hold_out(problem, column)
-    for i, target in enumerate(problem.targets):
-        errors = [found.of(i, held) for _, held, found in folds]
-        for (name, _, _), one in zip(folds, errors, strict=True):
-            rows.append(_scored(f"{target.output}, {column} {name}", one, problem, i))
-        whole = Errors(np.concatenate([e.relative for e in errors]))
-        rows.append(_scored(f"{target.output}, all", whole, problem, i))
+    declared = problem.evaluate(problem.start)[0]
+    parts = []
+    for i, (target, baseline) in enumerate(zip(problem.targets, baselines, strict=True)):
+        errors = {
+            "declared": [declared[i][held] for _, held, _ in folds],
+            "fitted": [found.of(i, held).relative for _, held, found in folds],
+        }
+        if baseline is not None:
+            refitted = ", fitted" if baseline.coefficients else ", as declared"
+            errors[baseline.targets[0].output + refitted] = [
+                found.of(0, held).relative for _, held, found in hold_out(baseline, column)
+            ]
+        title = f"{target.output}, each {column} by a fit of the others"
+        parts.append(f"{title}\n{_side_by_side(problem, i, [n for n, _, _ in folds], errors)}")
     values = np.array([found.values for _, _, found in folds])
     spread = [["coefficient", "least and most of these fits"]]
     for i, info in enumerate(problem.coefficients):
         ends = values[:, i].min(), values[:, i].max()
         spread.append([info.name, " .. ".join(shown(info, end, 4) for end in ends)])
     notes = [f"warning: without {column} {name}: {n}" for name, _, f in folds for n in f.notes]
-    return "\n".join([table(rows, right=range(1, 5)), "", table(spread), *notes])
+    return "\n\n".join([*parts, "\n".join([table(spread), *notes])])
+
+
+def _side_by_side(
+    problem: Problem, target: int, names: Sequence[str], errors: Mapping[str, Sequence[Floats]]
+) -> str:
+    """The errors of each group and of all, one way of predicting beside another."""
+    import numpy as np
+
+    from hwdsl.validate import Errors
+
+    rows = [["", "rows"]]
+    for way in errors:
+        rows[0] += [f"{way}: median", "p90", "bias"]
+    groups = {way: [*found, np.concatenate(found)] for way, found in errors.items()}
+    for k, name in enumerate([*names, "all"]):
+        scores = [_scored("", Errors(found[k]), problem, target) for found in groups.values()]
+        rows.append([name, scores[0][1], *(cell for score in scores for cell in score[2:])])
+    return table(rows, right=range(1, len(rows[0])))
 
 
 def _scored(name: str, errors: Errors, problem: Problem, target: int) -> list[str]:

@@ -235,7 +235,13 @@ def test_the_command_prints_estimates_errors_and_groups(
     fitted = next(x for x in lines if x[:2] == ["latency,", "fitted"])
     assert fitted[2:4] == ["15", f"{100 * found.of(0).median:.1f}"]
     assert [x[1] for x in lines if x[:1] == ["machine"]] == ["a", "b", "c"]
-    assert [x[2] for x in lines if x[:2] == ["latency,", "machine"]] == ["a", "b", "c"]
+    folds = fit.hold_out(problem, "machine")
+    for name, held, one in folds:
+        before = 100 * np.median(np.abs(problem.evaluate(problem.start)[0][0][held]))
+        line = next(x for x in lines if x[:1] == [name])
+        assert line[1:3] == ["5", f"{before:.1f}"]  # as declared
+        assert line[8] == f"{100 * one.of(0, held).median:.1f}"
+        assert len(line) == 14  # no baseline
     assert "kept" not in out
     assert (folder / "fitted.hw").read_text() == fit.fragment(
         found, module=hwdsl.load("link.hw", compiled=False)
@@ -244,6 +250,61 @@ def test_the_command_prints_estimates_errors_and_groups(
     out = capsys.readouterr().out
     assert "absolute errors" in out
     assert next(x for x in out.splitlines() if "latency, fitted" in x).count(" us") == 3
+
+
+FLAT = """
+calibrated flat : real = 0.5 in 0.01 .. 1 from "a guess"
+
+evaluator thumb {
+    param size : data      = 1 MB     in 1 B .. 1 TB
+    param rate : bandwidth = 100 GB/s in 1 GB/s .. 1 TB/s
+
+    output latency in us = start + size / (share * rate)
+    output bare    in us = size / (flat * rate)
+    output ideal   in us = size / rate
+}
+
+table seen {
+    of       = thumb
+    data     = "seen.csv"
+    measured = "latency"
+    output   = latency
+    baseline = bare
+}
+"""
+
+
+def test_the_baseline_is_fitted_to_the_same_folds(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a = size / (rate time) its one coefficient is sum a^2 / sum a."""
+    Path("thumb.hw").write_text(TEXT + FLAT)
+    words = ["fit", "thumb.hw:thumb", "seen.csv", "--measured", "latency=latency"]
+    assert main([*words, "--hold-out", "machine", "start", "share"]) == 0
+    lines = {x.split()[0]: x.split() for x in capsys.readouterr().out.splitlines() if x}
+    seen = read_table(Path("seen.csv"))
+    size, rate, time = (
+        np.array([float(c) for c in seen.column(n).cells]) for n in ("size", "rate", "latency")
+    )
+    machine = np.array(seen.column("machine").cells)
+    ideal = size / rate * 1e3 / time
+    every = []
+    for name in "abc":
+        held = machine == name
+        slower = ideal[~held].sum() / (ideal[~held] ** 2).sum()
+        errors = slower * ideal[held] - 1
+        every.append(errors)
+        assert lines[name][14] == f"{100 * np.median(np.abs(errors)):.1f}"
+        assert lines[name][16] == f"{100 * np.quantile(np.abs(errors), 0.9):.1f}"
+        assert lines[name][18] == f"{100 * errors.mean():+.1f}"
+    assert lines["all"][14] == f"{100 * np.median(np.abs(np.concatenate(every))):.1f}"
+    assert main([*words, "--hold-out", "machine", "--baseline", "ideal", "start", "share"]) == 0
+    out = capsys.readouterr().out
+    assert "ideal, as declared: median" in out
+    kept = next(x.split() for x in out.splitlines() if x.startswith("a "))
+    assert kept[14] == f"{100 * np.median(np.abs(ideal[machine == 'a'] - 1)):.1f}"
+    assert main([*words, "--hold-out", "machine", "--baseline", "none"]) == 1
+    assert "has no output none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
