@@ -6,13 +6,37 @@ tuples and carry the span they came from. `doc` is the text of the `##` comments
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Protocol
+
 from attrs import fields, frozen
 
 from hwdsl.source import Source, Span
 
 
+class Rest(Protocol):
+    """What knows the fields that a node still lacks."""
+
+    def fill(self) -> None:
+        """Give all nodes that wait for this their fields."""
+
+
+class _Waiting:
+    """A node may be made without some fields, to get them when one is asked for (`stored`)."""
+
+    __slots__ = ("rest",)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """A field without a value: Python calls this for nothing else."""
+            if name == "rest" or not hasattr(self, "rest"):
+                raise AttributeError(f"{type(self).__name__} has no {name}")
+            self.rest.fill()
+            return object.__getattribute__(self, name)
+
+
 @frozen(eq=False, repr=False)
-class Node:
+class Node(_Waiting):
     """What every node has."""
 
     span: Span

@@ -3,12 +3,18 @@
 The data is flat: one row per node, children before parents, `[class, start, end, field …]`, where a
 child is the index of its row. Reading checks every class, index, place and field, so that no data
 can make anything but a tree; what is wrong raises `DataError`. The version is part of the data.
+
+The data is split: the head of a module declares its names, and apart from it there is the rest of
+each item (bodies, values, conditions), which is read when something asks for it. Most of a library
+module is never asked for.
 """
 
+import json
+import threading
 import types
 import typing
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 import attrs
@@ -17,10 +23,26 @@ from hwdsl.source import Source, Span
 from hwdsl.syntax import ast
 from hwdsl.syntax.parser import MAX_HEIGHT
 
-VERSION = 1
+VERSION = 2
+
+LATER: Mapping[type[ast.Node], tuple[str, ...]] = {
+    ast.Part: ("members",),
+    ast.Fn: ("lets", "body"),
+    ast.Let: ("value",),
+    ast.Field: ("default",),
+    ast.Assign: ("value",),
+    ast.Rule: ("condition", "message", "help"),
+    ast.Evaluator: ("members",),
+    ast.Claim: ("members",),
+    ast.Calibrated: ("value", "range"),
+    ast.Display: ("settings",),
+}
+"""The fields of a split tree that are read when they are asked for."""
 
 # A field's type that stands for itself in the data.
 _PLAIN = (str, int, bool)
+# Behind the class of a row that lacks the fields in LATER.
+_LACKING = "-"
 
 
 class DataError(ValueError):
@@ -74,35 +96,57 @@ def _schema() -> dict[str, tuple[type[ast.Node], tuple[_Shape, ...]]]:
 # --- writing -----------------------------------------------------------------------------------
 
 
-def to_data(module: ast.Module) -> dict[str, Any]:
-    """Return a module as data that `json` can write."""
-    rows: list[list[Any]] = []
-    schema = _schema()
+class _Writer:
+    """Rows written so far; `lacking` are the nodes written without their fields in LATER."""
 
-    def value(item: Any) -> Any:
+    def __init__(self, *, split: bool = False) -> None:
+        self.rows: list[list[Any]] = []
+        self.split = split
+        self.lacking: list[ast.Node] = []
+
+    def value(self, item: Any) -> Any:
+        """Return a field's value as data."""
         if isinstance(item, ast.Node):
-            return add(item)
+            return self.add(item)
         if isinstance(item, Span):
             return [item.start, item.end]
         if isinstance(item, tuple):
-            return [value(part) for part in item]
+            return [self.value(part) for part in item]
         return item
 
-    def add(node: ast.Node) -> int:
+    def add(self, node: ast.Node) -> int:
+        """Write a node and all below it; return its index."""
         name = type(node).__name__
-        row = [name, node.span.start, node.span.end]
-        row += [value(getattr(node, shape.name)) for shape in schema[name][1]]
-        rows.append(row)
-        return len(rows) - 1
+        late = LATER.get(type(node), ()) if self.split else ()
+        shapes = [s for s in _schema()[name][1] if s.name not in late]
+        row = [name + _LACKING if late else name, node.span.start, node.span.end]
+        row += [self.value(getattr(node, shape.name)) for shape in shapes]
+        self.rows.append(row)
+        if late:
+            self.lacking.append(node)
+        return len(self.rows) - 1
 
-    return {
+
+def to_lines(module: ast.Module) -> list[str]:
+    """Return a module without its comments as lines of JSON: its head, then each item's rest."""
+    head = _Writer(split=True)
+    items, rests = [], []
+    for item in module.items:
+        head.lacking.clear()
+        items.append(head.add(item))
+        rest = _Writer()
+        fields = [
+            [rest.value(getattr(node, name)) for name in LATER[type(node)]] for node in head.lacking
+        ]
+        rests.append({"fields": fields, "rows": rest.rows})
+    data = {
         "version": VERSION,
         "edition": module.edition,
         "doc": module.doc,
-        "items": [add(item) for item in module.items],
-        "comments": [[c.start, c.text, c.own_line] for c in module.comments],
-        "rows": rows,
+        "items": items,
+        "rows": head.rows,
     }
+    return [json.dumps(each, separators=(",", ":")) for each in (data, *rests)]
 
 
 # --- reading -----------------------------------------------------------------------------------
@@ -147,9 +191,24 @@ class _Nodes:
 
 
 @cache
-def _readers() -> dict[str, tuple[type[ast.Node], tuple[_Reader, ...]]]:
-    """Return, by name, each class of node with the functions that read its fields."""
-    return {n: (cls, tuple(map(_reader, shapes))) for n, (cls, shapes) in _schema().items()}
+def _readers() -> dict[str, tuple[Callable[..., ast.Node], tuple[_Reader, ...]]]:
+    """Return, by name, what makes each class of node, with the functions that read its fields."""
+    known: dict[str, tuple[Callable[..., ast.Node], tuple[_Reader, ...]]] = {}
+    for name, (cls, shapes) in _schema().items():
+        known[name] = cls, tuple(map(_reader, shapes))
+        if cls in LATER:
+            first = [s for s in shapes if s.name not in LATER[cls]]
+            made = partial(_lacking, cls, ("span", *(s.name for s in first)))
+            known[name + _LACKING] = made, tuple(map(_reader, first))
+    return known
+
+
+def _lacking(cls: type[ast.Node], names: tuple[str, ...], *values: Any) -> ast.Node:
+    """Make a node without its fields in LATER."""
+    node = object.__new__(cls)
+    for name, value in zip(names, values, strict=True):
+        object.__setattr__(node, name, value)
+    return node
 
 
 def _reader(shape: _Shape) -> _Reader:
@@ -201,26 +260,109 @@ def _one(shape: _Shape) -> _Reader:
     return node if allowed else text
 
 
-def from_data(data: Any, source: Source) -> ast.Module:
-    """Return the module that data from `to_data` describes; `source` is the text it came from."""
-    if type(data) is not dict or data.get("version") != VERSION:
+def from_lines(
+    lines: Sequence[str], source: Source, again: Callable[[], Sequence[ast.Item]]
+) -> ast.Module:
+    """Return the module that `to_lines` wrote; `source` is the text it came from.
+
+    Raises DataError if the head is not sound. The rest is read when something asks for it; where it
+    is not sound then, the items that `again` gives are taken in its place.
+    """
+    data = _object(lines[0])
+    if data.get("version") != VERSION:
         raise DataError(f"not version {VERSION} of this data")
     edition, doc = data.get("edition"), data.get("doc")
     if not (edition is None or type(edition) is int) or type(doc) is not str:
         raise DataError("edition or doc has the wrong type")
     reading = _Nodes(source)
-    reading.add(_list(data, "rows"))
-    items = []
-    allowed = frozenset(typing.get_args(ast.Item))
-    for index in _list(data, "items"):
-        if type(index) is not int or not 0 <= index < len(reading.nodes):
-            raise DataError("an item is no row")
-        item = reading.nodes[index]
-        if type(item) not in allowed:
-            raise DataError(f"a {type(item).__name__} is no item")
-        items.append(typing.cast(ast.Item, item))
-    comments = tuple(_comment(entry) for entry in _list(data, "comments"))
-    return ast.Module(source, edition, tuple(items), comments, doc)
+    rows, places = _list(data, "rows"), _list(data, "items")
+    reading.add(rows)
+    if len(lines) != len(places) + 1:
+        raise DataError("not each item has a rest")
+    items: list[ast.Item] = []
+    first = 0
+    for place in places:
+        items.append(_item(reading, first, place))
+        lacking = [
+            reading.nodes[i] for i in range(first, place + 1) if rows[i][0].endswith(_LACKING)
+        ]
+        if lacking:
+            rest = _Rest(lines[len(items)], source, lacking, len(items) - 1, again)
+            for node in lacking:
+                object.__setattr__(node, "rest", rest)
+        first = place + 1
+    if first != len(rows):
+        raise DataError("a row belongs to no item")
+    return ast.Module(source, edition, tuple(items), (), doc)
+
+
+def _item(reading: _Nodes, first: int, place: Any) -> ast.Item:
+    """Return the item whose rows are those from `first` to `place`."""
+    if type(place) is not int or not first <= place < len(reading.nodes):
+        raise DataError("an item is no row")
+    item = reading.nodes[place]
+    if not isinstance(item, ast.Item):
+        raise DataError(f"a {type(item).__name__} is no item")
+    return item
+
+
+_filling = threading.RLock()
+
+
+@attrs.define(eq=False)
+class _Rest:
+    """The rest of an item: the fields that its nodes lack, in the order of the nodes."""
+
+    line: str
+    source: Source
+    nodes: list[ast.Node]
+    number: int
+    again: Callable[[], Sequence[ast.Item]]
+
+    def fill(self) -> None:
+        """Give the nodes their fields, once."""
+        with _filling:
+            if self.nodes:
+                try:
+                    found = self._read()
+                except ValueError:  # written by nobody we know, since the cache's hash is right
+                    whole = _Writer(split=True)
+                    whole.add(self.again()[self.number])
+                    found = [[getattr(n, f) for f in LATER[type(n)]] for n in whole.lacking]
+                for node, values in zip(self.nodes, found, strict=True):
+                    for name, value in zip(LATER[type(node)], values, strict=True):
+                        object.__setattr__(node, name, value)
+                self.nodes = []
+
+    def _read(self) -> list[list[Any]]:
+        data = _object(self.line)
+        reading = _Nodes(self.source)
+        reading.add(_list(data, "rows"))
+        fields = _list(data, "fields")
+        readers = _readers_later()
+        if [len(f) if type(f) is list else -1 for f in fields] != [
+            len(readers[type(n)]) for n in self.nodes
+        ]:
+            raise DataError("not each node gets its fields")
+        return [
+            [read(reading, value) for read, value in zip(readers[type(n)], row, strict=True)]
+            for n, row in zip(self.nodes, fields, strict=True)
+        ]
+
+
+@cache
+def _readers_later() -> dict[type[ast.Node], list[_Reader]]:
+    """Return the functions that read the fields in LATER."""
+    shapes = {cls: {s.name: s for s in shapes} for cls, shapes in _schema().values()}
+    return {cls: [_reader(shapes[cls][n]) for n in names] for cls, names in LATER.items()}
+
+
+def _object(line: str) -> dict[str, Any]:
+    """Read a line of JSON. Raises ValueError."""
+    data = json.loads(line)
+    if type(data) is not dict:
+        raise DataError("no object")
+    return data
 
 
 def _list(data: dict[str, Any], key: str) -> list[Any]:
@@ -229,10 +371,3 @@ def _list(data: dict[str, Any], key: str) -> list[Any]:
     if type(value) is not list:
         raise DataError(f"no list of {key}")
     return value
-
-
-def _comment(entry: Any) -> ast.Comment:
-    """Read a comment."""
-    if type(entry) is list and [type(e) for e in entry] == [int, str, bool]:
-        return ast.Comment(*entry)
-    raise DataError("a comment has the wrong form")

@@ -5,9 +5,8 @@ data (`serialise`), checked as it is read; what is not sound is parsed again.
 """
 
 import hashlib
-import json
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 
 from hwdsl.codegen import cache as store
 from hwdsl.diagnostics import Diagnostics
@@ -15,7 +14,7 @@ from hwdsl.installed import package_folder
 from hwdsl.source import Source
 from hwdsl.syntax import ast
 from hwdsl.syntax.read import parse
-from hwdsl.syntax.serialise import DataError, from_data, to_data
+from hwdsl.syntax.serialise import DataError, from_lines, to_lines
 
 KIND = "parsed"
 
@@ -26,15 +25,20 @@ def parse_stored(source: Source, diagnostics: Diagnostics) -> ast.Module:
     text = store.load_text(KIND, name)
     if text is not None:
         with suppress(DataError, ValueError):
-            return from_data(json.loads(text), source)
+            return from_lines(text.split("\n"), source, partial(_items, source))
     found = Diagnostics()
     tree = parse(source, found)
     for item in found.items:
         diagnostics.add(item)
     if not found.items:
         with suppress(store.CacheError):  # nothing but time depends on it
-            store.store_text(KIND, name, json.dumps(to_data(tree), separators=(",", ":")))
+            store.store_text(KIND, name, "\n".join(to_lines(tree)))
     return tree
+
+
+def _items(source: Source) -> tuple[ast.Item, ...]:
+    """The items of a text that has no findings."""
+    return parse(source, Diagnostics()).items
 
 
 @cache

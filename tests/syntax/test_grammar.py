@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from lark.exceptions import GrammarError
 
+from hwdsl.installed import package_folder
 from hwdsl.syntax import tables
 
 
@@ -17,7 +18,7 @@ def generated() -> str:
 
 
 def test_shipped_tables_are_fresh(generated: str) -> None:
-    shipped = tables.resources.files("hwdsl.grammar").joinpath("hw.json").read_text("utf-8")
+    shipped = (package_folder("hwdsl.grammar") / "hw.json").read_text("utf-8")
     assert shipped == generated, "run `python -m hwdsl.syntax.tables`"
 
 
@@ -50,7 +51,7 @@ def test_parsing_needs_no_lark() -> None:
 
 
 def test_tables_are_plain_json() -> None:
-    text = tables.resources.files("hwdsl.grammar").joinpath("hw.json").read_text("utf-8")
+    text = (package_folder("hwdsl.grammar") / "hw.json").read_text("utf-8")
     assert set(json.loads(text)) == {
         "patterns", "keywords", "literals", "starts", "ends", "rules", "states",
     }  # fmt: skip
