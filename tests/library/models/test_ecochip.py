@@ -1,13 +1,13 @@
-"""Carbon of chiplets against ECO-CHIP's own numbers: all of all dies, and its tables.
-
-Packaging is not compared, but that it draws no power: its floorplan is not described in full.
-"""
+"""Carbon of chiplets and their packages against ECO-CHIP's own numbers, all of them; its tables."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 from reference import agree, cases, document, model
+
+import hwdsl
 
 TABLES = document("ecochip").get("parameters", {})
 KINDS = ("logic", "analog", "sram")
@@ -16,7 +16,7 @@ KINDS = ("logic", "analog", "sram")
 def shipped(case: dict[str, Any], name: str, **more: object) -> Any:
     """A die of a case's architecture, as the peer's program computes it."""
     given = case["input"]
-    dies = {k: v for k, v in given["architecture"].items() if k != "pkg_type"}
+    dies = chiplets(given)
     die, design = dies[name], given["designC"]
     point: dict[str, object] = {
         "node": f"N{die['node']}",
@@ -52,6 +52,71 @@ def test_dies_are_theirs(case: dict[str, Any]) -> None:
     assert output["operational_g"]["Packaging"] == 0
 
 
+CARRIERS = {"RDL": "rdl", "EMIB": "emib", "passive": "passive", "active": "active", "3D": "stacked"}
+
+
+def assembly(given: dict[str, Any]) -> str:
+    """A case's package as a user would write it."""
+    held, design = given["packageC"], given["designC"]
+    pieces = [
+        f"""    piece piece{place} {{
+        node  = N{die["node"]}
+        holds = {die["type"]}
+        area  = {die["area"]!r} mm^2
+    }}"""
+        for place, (_, die) in enumerate(chiplets(given).items())
+    ]
+    return f"""edition 2026
+use models.ecochip
+use models.ecochip_package
+assembly asked_for {{
+    carrier     = {CARRIERS[given["architecture"]["pkg_type"]]}
+    interposer  = N{held["interposer_node"]}
+    layers      = {held["rdl_layers"]!r}
+    metals      = {held["num_beol"]!r}
+    joint_pitch = {held["emib_pitch"]!r} mm
+    via_pitch   = {held["tsv_pitch"]!r} mm
+    via_size    = {held["tsv_size"]!r} mm
+    iterations  = {design["num_iter"]!r}
+    units       = {design["num_prt_mfg"]!r}
+    per_gate    = {design["Transistors_per_gate"]!r}
+    core        = {design["Power_per_core"]!r} W
+    grid        = {design["Carbon_per_kWh"]!r} g/kWh
+{chr(10).join(pieces)}
+}}
+evaluator asked {{
+    choice as_shipped : bool in [false, true] = false
+    let made = asked_for with {{ as_shipped = as_shipped }}
+    output manufacture in g  = made.manufacture
+    output design      in g  = made.design
+}}
+"""
+
+
+def chiplets(given: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in given["architecture"].items() if k != "pkg_type"}
+
+
+@pytest.mark.parametrize("case", cases("ecochip"))
+def test_packages_are_theirs(case: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "package.hw"
+    path.write_text(assembly(case["input"]), encoding="utf-8")
+    asked = hwdsl.load(path, compiled=False).asked
+    found = asked(as_shipped=True)
+    assert not set(found.violations) - {"made.roomy"}
+    agree(
+        {
+            "manufacture_g": found.manufacture,
+            "design_g": found.design,
+            "total_g": found.manufacture + found.design,
+        },
+        {k: case["output"][k]["Packaging"] for k in ("manufacture_g", "design_g", "total_g")},
+    )
+    several = len(chiplets(case["input"])) > 1
+    if several and case["input"]["architecture"]["pkg_type"] in ("RDL", "passive"):
+        assert 0 < asked().manufacture < found.manufacture
+
+
 @pytest.mark.parametrize("case", cases("ecochip"))
 def test_iterations_count_where_they_do_not_for_the_peer(case: dict[str, Any]) -> None:
     name = next(k for k in case["input"]["architecture"] if k != "pkg_type")
@@ -61,6 +126,20 @@ def test_iterations_count_where_they_do_not_for_the_peer(case: dict[str, Any]) -
         case["output"]["design_g"][name] * rounds / 90, rel=1e-9
     )
     assert right.manufacture != pytest.approx(shipped(case, name).manufacture, rel=1e-6)
+
+
+def test_a_floorplan_of_three() -> None:
+    """By hand: the smallest and the largest in one half, one above the other, and the third beside."""
+    package = model("ecochip_package").package
+    small, middle, large = 92.03, 58.78 * 1.902779873, 425.01
+    low, high = (small / 2) ** 0.5, (large / 2) ** 0.5
+    width = 2 * high + 0.5 + (middle / 2) ** 0.5
+    height = max(low + 0.5 + high, 2 * (middle / 2) ** 0.5)
+    assert package().base == pytest.approx(width * height, rel=1e-12)
+    assert package().joints == 2 + 2
+    right, theirs = (package(carrier="stacked", as_shipped=s).manufacture for s in (False, True))
+    assert right < theirs
+    assert package(carrier="active").design == 0
 
 
 @pytest.mark.skipif(not TABLES, reason="HWDSL_REFERENCE_DATA holds no cost_cases/ecochip.json")
