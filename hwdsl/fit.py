@@ -277,33 +277,44 @@ def _check_finite(problem: Problem, errors: Floats) -> None:
 def fit(problem: Problem, rows: NDArray[np.bool_] | None = None) -> Fit:
     """The coefficients with the least squares of the errors of the rows (all if none are given).
 
-    A problem without coefficients keeps what is declared. Raises ModuleNotFoundError, with the
-    remedy, without SciPy.
+    What no row depends on keeps its declared value. Raises ModuleNotFoundError, with the remedy,
+    without SciPy.
     """
     optimize, stats = _scipy()
-    if not problem.coefficients:
-        none = problem.start
-        return Fit(problem, none, none, none, problem.evaluate(none)[0], ())
     chosen = np.ones(problem.table.rows, np.bool_) if rows is None else rows
-    scales, count = problem.scales, len(problem.coefficients)
+    scales, start = problem.scales, problem.start
     low, high = problem.bounds
     fixed = [c.name for c, a, b in zip(problem.coefficients, low, high, strict=True) if a >= b]
     if fixed:
         raise ValueError(f"the range of {fixed[0]} leaves nothing to fit")
 
+    # A search moves what no row depends on wherever its steps lead: that is left out of it.
+    declared, at_start = problem.evaluate(start)
+    free = np.asarray(at_start[:, chosen].any(axis=(0, 1)))
+    if not free.any():
+        none = np.full(len(start), np.nan)
+        return Fit(problem, start, none, none, declared, ("no row of the fit tells anything",))
+
+    def values_at(x: Floats) -> Floats:
+        values = start.copy()
+        values[free] = x * scales[free]
+        return values
+
     def errors(x: Floats) -> Floats:
-        return problem.evaluate(x * scales)[0][:, chosen].ravel()
+        return problem.evaluate(values_at(x))[0][:, chosen].ravel()
 
     def slopes(x: Floats) -> Floats:
-        found = problem.evaluate(x * scales)[1][:, chosen]
-        return np.asarray(found.reshape(-1, count) * scales)
+        found = problem.evaluate(values_at(x))[1][:, chosen][..., free]
+        return np.asarray(found.reshape(-1, found.shape[-1]) * scales[free])
 
     found = optimize.least_squares(
-        errors, problem.start / scales, slopes, (low / scales, high / scales),
+        errors, (start / scales)[free], slopes, ((low / scales)[free], (high / scales)[free]),
         ftol=1e-12, xtol=1e-12, gtol=1e-12, max_nfev=400,
     )  # fmt: skip
-    values = found.x * scales
-    half, notes = _precision(problem, values, slopes(found.x), errors(found.x), stats)
+    values = values_at(found.x)
+    every = problem.evaluate(values)[1][:, chosen].reshape(-1, len(free)) * scales
+    every[:, ~free] = 0.0
+    half, notes = _precision(problem, values, every, errors(found.x), stats)
     if found.status == 0:
         notes.append("no least was found in 400 steps: what is printed is the best met")
     half *= scales
@@ -321,17 +332,19 @@ def _precision(
     neighbourhood of the least, errors independent and of one variance.
     """
     names = [c.name for c in problem.coefficients]
-    notes, held, free = [], list[str](), list[int]()
+    notes, held, free, kept = list[str](), list[str](), list[int](), list[str]()
     low, high = problem.bounds
     spans = np.where(np.isfinite(high - low), high - low, problem.scales)
     for i, name in enumerate(names):
         ends = [e for e in (low[i], high[i]) if abs(values[i] - e) <= AT_END * spans[i]]
         if not slopes[:, i].any():
-            notes.append(f"no row of the fit depends on {name}: it keeps its value")
+            kept.append(name)
         elif ends:
             held.append(f"{name} {shown(problem.coefficients[i], ends[0])}")
         else:
             free.append(i)
+    if kept:
+        notes.append(f"no row of the fit depends on {', '.join(kept)}: kept as declared")
     if held:
         notes.append(f"held at a bound, where the fit would leave it: {', '.join(held)}")
     half = np.full(len(names), np.nan)

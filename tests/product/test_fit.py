@@ -188,6 +188,31 @@ def test_a_group_held_out_is_scored_by_a_fit_of_the_others(
     assert folds["a"][1].of(0, folds["a"][0]).median > 0.05
 
 
+def test_what_no_row_of_a_fold_depends_on_keeps_its_value(tmp_path: Path) -> None:
+    """Each site has a share of its own: without its rows nothing is known of it."""
+    (tmp_path / "two.hw").write_text("""edition 2026
+calibrated here  : real = 0.31 in 0.1 .. 1 from "a guess"
+calibrated there : real = 0.7  in 0.1 .. 1 from "a guess"
+
+evaluator two {
+    param size : real = 1
+    choice at_home : bool in [false, true] = true
+
+    output spent = size / (if at_home then here else there)
+}
+""")
+    (tmp_path / "seen.csv").write_text(
+        "size,at_home,spent\n1,true,2\n2,true,4\n1,false,5\n3,false,15\n"
+    )
+    module = hwdsl.load(tmp_path / "two.hw", compiled=False)
+    problem = fit.prepare(module, "two", read_table(tmp_path / "seen.csv"))
+    for name, _, found in fit.hold_out(problem, "at_home"):
+        assert found.values == pytest.approx([0.31, 0.2] if name == "true" else [0.5, 0.7])
+        kept = {"true": "here", "false": "there"}[name]
+        assert found.notes == (f"no row of the fit depends on {kept}: kept as declared",)
+        assert np.isnan(found.low[["here", "there"].index(kept)])
+
+
 def test_what_was_found_is_a_file(
     module: hwdsl.Module, table: Callable[..., Measured], tmp_path: Path
 ) -> None:
