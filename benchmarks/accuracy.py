@@ -40,7 +40,8 @@ def written(one, folder):
     """Write a set's rows as a table and return its path."""
     import measured
 
-    path = folder / f"{''.join(c if c.isalnum() else '_' for c in one.name)}.csv"
+    words = "".join(c if c.isalnum() else " " for c in one.name).split()
+    path = folder / f"{'_'.join(words)}.csv"
     measured.write(path, one.rows(), one.name, one.unit)
     return path
 

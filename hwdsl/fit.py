@@ -332,23 +332,12 @@ def _precision(
     neighbourhood of the least, errors independent and of one variance.
     """
     names = [c.name for c in problem.coefficients]
-    notes, held, free, kept = list[str](), list[str](), list[int](), list[str]()
-    low, high = problem.bounds
-    spans = np.where(np.isfinite(high - low), high - low, problem.scales)
-    for i, name in enumerate(names):
-        ends = [e for e in (low[i], high[i]) if abs(values[i] - e) <= AT_END * spans[i]]
-        if not slopes[:, i].any():
-            kept.append(name)
-        elif ends:
-            held.append(f"{name} {shown(problem.coefficients[i], ends[0])}")
-        else:
-            free.append(i)
-    if kept:
-        notes.append(f"no row of the fit depends on {', '.join(kept)}: kept as declared")
-    if held:
-        notes.append(f"held at a bound, where the fit would leave it: {', '.join(held)}")
+    free, notes = _between(problem, values, slopes)
     half = np.full(len(names), np.nan)
-    spare = len(errors) - len(free)
+    telling = slopes.any(axis=1)  # the others say nothing of the spread either
+    if not telling.all():
+        notes.append(f"{telling.sum()} of {len(errors)} measurements depend on what was fitted")
+    spare = int(telling.sum()) - len(free)
     if not free:
         return half, notes
     sizes = np.linalg.norm(slopes[:, free], axis=0)
@@ -359,9 +348,30 @@ def _precision(
     elif spare < 1:
         notes.append(f"{len(errors)} measurements for {len(free)} coefficients: no intervals")
     else:
-        spread = np.sqrt((errors @ errors) / spare * ((right / singular[:, None]) ** 2).sum(axis=0))
+        squares = errors[telling] @ errors[telling]
+        spread = np.sqrt(squares / spare * ((right / singular[:, None]) ** 2).sum(axis=0))
         half[free] = stats.t.ppf((1 + CONFIDENCE) / 2, spare) * spread / sizes
     return half, notes
+
+
+def _between(problem: Problem, values: Floats, slopes: Floats) -> tuple[list[int], list[str]]:
+    """The coefficients that ended between their bounds, and what is to be said of the others."""
+    notes, held, free, kept = list[str](), list[str](), list[int](), list[str]()
+    low, high = problem.bounds
+    spans = np.where(np.isfinite(high - low), high - low, problem.scales)
+    for i, info in enumerate(problem.coefficients):
+        ends = [e for e in (low[i], high[i]) if abs(values[i] - e) <= AT_END * spans[i]]
+        if not slopes[:, i].any():
+            kept.append(info.name)
+        elif ends:
+            held.append(f"{info.name} {shown(info, ends[0])}")
+        else:
+            free.append(i)
+    if kept:
+        notes.append(f"no row of the fit depends on {', '.join(kept)}: kept as declared")
+    if held:
+        notes.append(f"held at a bound, where the fit would leave it: {', '.join(held)}")
+    return free, notes
 
 
 def hold_out(problem: Problem, column: str) -> list[tuple[str, NDArray[np.bool_], Fit]]:

@@ -246,6 +246,12 @@ SETS = (
         "aic_gemm, 8 bits, above 50 us", "product_fp8", lambda: above(50, products("fp8")), "all"
     ),
     _kernels("vidur_linear_ops", "product", linear, "all"),
+    _kernels(
+        "products in 16 bits above 50 us",
+        "product",
+        lambda: above(50, products("bfloat16") + linear()),
+        "all",
+    ),
     _kernels("aic_attention, prompts", "prompt", lambda: attention("prefill"), "all"),
     _kernels("aic_attention, one query", "query", lambda: attention("decode"), "all"),
     _kernels("vllm_attention_ops", "chunk", chunks, "none"),
