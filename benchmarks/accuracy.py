@@ -16,15 +16,20 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 from common import ROOT, table
 
 import hwdsl
+from hwdsl import fit
 from hwdsl.cli.files import write_text
+from hwdsl.measured import read_table
 from hwdsl.report import validation_page
-from hwdsl.scores import by_group
-from hwdsl.validate import Request, validate
+from hwdsl.scores import by_group, shares
+from hwdsl.validate import Errors, Request, validate
 
 ADAPTERS = ROOT / "tests" / "library"
+FOLDS = ["set", "held out", "rows", "declared", "p90", "bias", "fitted", "p90", "bias",
+         "yardstick", "p90", "bias"]  # fmt: skip
 HEAD = ["set", "group", "rows", "median", "p90", "bias", "yardstick", "p90", "bias", "fitted to"]
 
 
@@ -36,13 +41,13 @@ def sets(wanted):
     return [one for one in found if not wanted or any(text in one.name for text in wanted)]
 
 
-def written(one, folder):
-    """Write a set's rows as a table and return its path."""
+def written(one, folder, apart=()):
+    """Write a set's rows as a table and return its path; `apart` are params to set."""
     import measured
 
     words = "".join(c if c.isalnum() else " " for c in one.name).split()
-    path = folder / f"{'_'.join(words)}.csv"
-    measured.write(path, one.rows(), one.name, one.unit)
+    path = folder / f"{'_'.join([*words, *(name for name, _ in apart)])}.csv"
+    measured.write(path, [row | dict(apart) for row in one.rows()], one.name, one.unit)
     return path
 
 
@@ -53,6 +58,30 @@ def validated(one, folder, modules):
     request = Request(one.name, one.evaluator, written(one, folder), "measured", one.output,
                       one.baseline, "case", one.group)  # fmt: skip
     return validate(modules[one.file], request)
+
+
+def folds(one, folder, modules):
+    """The lines of a set whose coefficients are fitted without each group and scored on it."""
+    seen = read_table(written(one, folder, one.apart))
+    target = fit.Target(one.output, "measured")
+    problem = fit.prepare(
+        modules[one.file], one.evaluator, seen, targets=[target], only=one.coefficients
+    )
+    (baseline,) = fit.baselines(modules[one.file], problem, one.baseline)
+    declared = problem.evaluate(problem.start)[0][0]
+    found = fit.hold_out(problem, one.group)
+    ways = [
+        [declared[held] for _, held, _ in found],
+        [each.of(0, held).relative for _, held, each in found],
+    ]
+    if baseline is not None:
+        ways.append([e.of(0, held).relative for _, held, e in fit.hold_out(baseline, one.group)])
+    rows = []
+    for i, name in enumerate(["all", *(name for name, _, _ in found)]):
+        errors = [Errors(np.concatenate(way) if i == 0 else way[i - 1]) for way in ways]
+        cells = [cell for error in errors for cell in shares(error)]
+        rows.append([one.name if i == 0 else "", name, len(errors[0].relative), *cells])
+    return [row + [""] * (len(FOLDS) - len(row)) for row in rows]
 
 
 def lines(one, found):
@@ -69,11 +98,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", metavar="FOLDER", help="the tables as they were published")
     parser.add_argument("--set", action="append", metavar="TEXT", help="only sets so called")
+    parser.add_argument("--hold-out", action="store_true", help="fit without each group, too")
     parser.add_argument("--write", metavar="FOLDER", help="leave the rows there as tables")
     parser.add_argument("-o", "--output", metavar="FILE.html", help="draw all sets")
     options = parser.parse_args()
     os.environ["HWDSL_REFERENCE_DATA"] = options.folder
-    rows, drawn, missing, modules = [], [], [], {}
+    rows, held, drawn, missing, modules = [], [], [], [], {}
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(options.write or scratch)
         folder.mkdir(parents=True, exist_ok=True)
@@ -85,7 +115,11 @@ def main():
                 continue
             rows += lines(one, found)
             drawn.append((one.name, found))
+            if options.hold_out and one.coefficients:
+                held += folds(one, folder, modules)
     table("Errors of the library on published measurements", HEAD, rows)
+    if held:
+        table("On groups not fitted", FOLDS, held)
     print("\n".join(missing))
     if options.output:
         write_text(Path(options.output), validation_page(drawn, rows=False))

@@ -24,9 +24,9 @@ class Set:
 
     `file` lies below the library, as `studies/kernels.hw`. `rows` reads them. `unit` is that of
     `measured`; `output` and `baseline` are outputs of the evaluator, `group` is a column of the
-    rows. `fitted` says what of these rows the coefficients were fitted to. `coefficients` are those
-    that `--hold-out` fits anew without each group, the model's and the baseline's; without them
-    nothing is fitted.
+    rows. `fitted` says what of these rows the coefficients were fitted to. `coefficients` are the
+    model's that `--hold-out` fits without each group in turn; a set without them has no folds.
+    `apart` are params that are set there, so that a group tells nothing of itself.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Set:
     group: str = "machine"
     fitted: str = "none"
     coefficients: tuple[str, ...] = ()
+    apart: tuple[tuple[str, str], ...] = ()
 
 
 MACHINES = {
@@ -228,35 +229,39 @@ def above(least: float, rows: list[Row]) -> list[Row]:
     return [r for r in rows if float(r["measured"]) > least]
 
 
-def _kernels(name: str, evaluator: str, rows: Callable[[], list[Row]], fitted: str) -> Set:
-    return Set(name, "studies/kernels.hw", evaluator, rows, "us", fitted=fitted)
+def _kernels(
+    name: str, evaluator: str, rows: Callable[[], list[Row]], coefficients: str = ""
+) -> Set:
+    """A set of kernels, all of it in the fit; held out, a machine has what all others sustain."""
+    names = tuple(f"any_{c}" for c in coefficients.split())
+    apart = (("seen", "false"),) if names else ()
+    return Set(name, "studies/kernels.hw", evaluator, rows, "us", fitted="all",
+               coefficients=names, apart=apart)  # fmt: skip
 
 
 def _old_machines(name: str, evaluator: str, rows: Callable[[], list[Row]]) -> Set:
     return Set(name, "studies/deepbench.hw", evaluator, rows, "us", fitted="an energy of T4")
 
 
+_PRODUCTS = "matrix_share memory_share tile_fill kernel_floor"
+_PRODUCTS_8 = "matrix_share_8 memory_share tile_fill quantised_floor"
 SETS = (
-    _kernels("aic_gemm, 16 bits", "product", lambda: products("bfloat16"), "all"),
-    _kernels(
-        "aic_gemm, 16 bits, above 50 us", "product", lambda: above(50, products("bfloat16")), "all"
-    ),
-    _kernels("aic_gemm, 8 bits", "product_fp8", lambda: products("fp8"), "all"),
-    _kernels(
-        "aic_gemm, 8 bits, above 50 us", "product_fp8", lambda: above(50, products("fp8")), "all"
-    ),
-    _kernels("vidur_linear_ops", "product", linear, "all"),
-    _kernels(
-        "products in 16 bits above 50 us",
-        "product",
-        lambda: above(50, products("bfloat16") + linear()),
-        "all",
-    ),
-    _kernels("aic_attention, prompts", "prompt", lambda: attention("prefill"), "all"),
-    _kernels("aic_attention, one query", "query", lambda: attention("decode"), "all"),
-    _kernels("vllm_attention_ops", "chunk", chunks, "none"),
+    _kernels("aic_gemm, 16 bits", "product", lambda: products("bfloat16")),
+    _kernels("aic_gemm, 16 bits, above 50 us", "product",
+             lambda: above(50, products("bfloat16")), _PRODUCTS),
+    _kernels("aic_gemm, 8 bits", "product_fp8", lambda: products("fp8")),
+    _kernels("aic_gemm, 8 bits, above 50 us", "product_fp8",
+             lambda: above(50, products("fp8")), _PRODUCTS_8),
+    _kernels("vidur_linear_ops", "product", linear, _PRODUCTS),
+    _kernels("products in 16 bits above 50 us", "product",
+             lambda: above(50, products("bfloat16") + linear()), _PRODUCTS),
+    _kernels("aic_attention, prompts", "prompt", lambda: attention("prefill"),
+             "attention_share exponential_share overhang attention_floor"),
+    _kernels("aic_attention, one query", "query", lambda: attention("decode"),
+             "decode_floor stream_share"),
+    Set("vllm_attention_ops", "studies/kernels.hw", "chunk", chunks, "us"),
     _old_machines("deepbench_gemm, 32 bits", "product", lambda: deepbench_products("fp32")),
     _old_machines("deepbench_gemm, 16 bits", "product_half", lambda: deepbench_products("fp16")),
     _old_machines("deepbench_conv", "convolved", deepbench_convolutions),
     _old_machines("deepbench_rnn", "recurring", deepbench_steps),
-)
+)  # fmt: skip

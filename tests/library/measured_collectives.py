@@ -146,11 +146,13 @@ def experts() -> list[Row]:
 
 
 _STUDY = "studies/collectives.hw"
+_SWITCHED = ("switched_share", "copy_share", "word_start", "word_hop", "word_share", "start", "hop",
+             "chunk", "adding_share", "adding_start")  # fmt: skip
 SETS = (
     Set("aic_collectives, switched", _STUDY, "collective", lambda: nccl("switched"), "us",
-        fitted="all"),
+        fitted="all", coefficients=_SWITCHED),
     Set("aic_collectives, switched, above 1 MB", _STUDY, "collective",
-        lambda: nccl("switched", least=MEGABYTE), "us", fitted="all"),
+        lambda: nccl("switched", least=MEGABYTE), "us", fitted="all", coefficients=_SWITCHED),
     Set("aic_collectives, own kernels", _STUDY, "collective", own_kernels, "us",
         fitted="up to 1 MB"),
     Set("aic_collectives, PCIe, above 1 MB", _STUDY, "collective",
