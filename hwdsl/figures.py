@@ -7,6 +7,7 @@ the same for the same numbers. Needs matplotlib, which is imported when the firs
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -26,6 +27,8 @@ FARTHEST = 10.0
 """Ratio of predicted to measured beyond which a point is drawn at the edge."""
 NARROW = 8.0
 """From this ratio of largest to smallest on, a validation's axes are logarithmic."""
+DASHES = ("-", (0, (6, 2)), (0, (6, 2, 1.5, 2)), (0, (3, 1.5)))
+"""Lines that lie upon each other can be told apart, and without colours too."""
 COLOURED = 10
 """Groups with a colour of their own: as many as can be told apart."""
 
@@ -87,11 +90,12 @@ def draw(display: Display, axes: Any) -> None:
                 offset = (len(shown) - (count - 1) / 2) * width
                 _bars(axes, places + offset, values[i], feasible[i], label, width)
             else:
-                _line(axes, places, values[i], feasible[i], label)
+                dash = DASHES[len(shown) % len(DASHES)]
+                _line(axes, places, values[i], feasible[i], label, dash)
             shown.append(values[i])
-    axes.set_xlabel(_title(x.name, x.scale.unit))
     units = _title(", ".join(o.name for o in display.outputs), display.outputs[0].scale.unit)
-    axes.set_ylabel(units)
+    axes.set_xlabel(_said(_title(x.name, x.scale.unit), x.doc, 80))
+    axes.set_ylabel(_said(units, display.outputs[0].doc if len(display.outputs) == 1 else "", 38))
     if categories:
         axes.set_xticks(places, [str(c) for c in across])
     else:
@@ -99,6 +103,8 @@ def draw(display: Display, axes: Any) -> None:
             _logarithmic(axes.set_xscale, axes.xaxis)
         if _is_wide(np.concatenate(shown)):
             _logarithmic(axes.set_yscale, axes.yaxis)
+        elif np.any(np.concatenate(shown) < 0) and np.any(np.concatenate(shown) > 0):
+            axes.axhline(0, color="0.3", linewidth=0.8, zorder=0)
     _finish(axes, legend=count > 1)
 
 
@@ -233,11 +239,15 @@ def _logarithmic(set_scale: Any, axis: Any) -> None:
     axis.set_minor_formatter("")
 
 
-def _line(axes: Any, x: NDArray[Any], y: Floats, feasible: NDArray[np.bool_], label: str) -> None:
-    """One line; what cannot be built is dotted and pale, and joined to what can."""
+def _line(
+    axes: Any, x: NDArray[Any], y: Floats, feasible: NDArray[np.bool_], label: str, dash: Any
+) -> None:
+    """One line, dashed in its own way; what cannot be built is dotted, pale and joined to it."""
     finite = np.where(np.isfinite(y), y, np.nan)
     good = np.where(feasible, finite, np.nan)
-    (line,) = axes.plot(x, good, label=label, marker="o" if len(x) < 8 else "", linewidth=1.8)
+    (line,) = axes.plot(
+        x, good, label=label, marker="o" if len(x) < 8 else "", linewidth=1.8, linestyle=dash
+    )
     bad = ~feasible
     if bad.any():
         beside = bad.copy()
@@ -274,6 +284,12 @@ def _label(display: Display, output: Output, by: Param | None, value: object) ->
 
 def _title(name: str, unit: str) -> str:
     return f"{name} [{unit}]" if unit else name
+
+
+def _said(title: str, doc: str, width: int) -> str:
+    """The title of an axis and below it the first sentence of what its file says of it."""
+    sentence = " ".join(doc.partition("\nsource:")[0].split()).partition(". ")[0].rstrip(".")
+    return "\n".join([title, *textwrap.wrap(sentence, width)])
 
 
 def _is_wide(values: Any) -> bool:

@@ -47,17 +47,27 @@ def markdown(module: Module) -> str:
     return "\n\n".join(parts)
 
 
-def page(module: Module) -> str:
-    """The whole report as HTML. Raises ValueError for a declaration that does not fit, and
-    ModuleNotFoundError for a figure without matplotlib."""
+def pages(module: Module) -> dict[str, str]:
+    """The whole report by file: `index.html`, which stands alone, and each figure as SVG.
+
+    Raises ValueError for a declaration that does not fit, and ModuleNotFoundError for a figure
+    without matplotlib.
+    """
+    from hwdsl.figures import svg
+
     title = module.path.stem
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(module.doc)}</p>"]
+    files: dict[str, str] = {}
     for display in displays(module):
         parts.append(f'<h2 id="{escape(display.name)}">{escape(display.name)}</h2>')
-        parts.append(_figure(display) if display.form == "figure" else _table(display))
+        if display.form == "figure":
+            drawn = files[f"{title}_{display.name}.svg"] = svg(display)
+            parts.append(_figure(display, drawn))
+        else:
+            parts.append(_table(display))
     for found in _validations(module):
         parts += [f"<h2>{escape(found.request.title)}</h2>", *_validated(found, rows=True)]
-    return _document(title, parts)
+    return {"index.html": _document(title, parts), **files}
 
 
 def validation_page(found: Sequence[tuple[str, Validation]], *, rows: bool) -> str:
@@ -116,14 +126,12 @@ def _plain(found: Table) -> str:
     return _html(found.head, found.rows, [True] * len(found.rows))
 
 
-def _figure(display: Display) -> str:
-    from hwdsl.figures import svg
-
+def _figure(display: Display, drawn: str) -> str:
     note = ""
     if not np.all(display.sweep.feasible):
         note = ' <span class="note">Dotted: cannot be built.</span>'
     caption = f"<figcaption>{escape(display.doc)}{note}</figcaption>"
-    return f"<figure>\n{svg(display)}\n{caption}\n</figure>"
+    return f"<figure>\n{drawn}\n{caption}\n</figure>"
 
 
 def _table(display: Display) -> str:

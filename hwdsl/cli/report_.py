@@ -10,33 +10,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     file_argument(parser)
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", help="write FOLDER/index.html, with the figures"
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        help="write FOLDER/index.html, which stands alone, and each figure as an .svg beside it",
     )
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the tables as Markdown, or write all as a page."""
     from hwdsl.cli.files import write_text
-    from hwdsl.report import declares_any, markdown, page
+    from hwdsl.report import declares_any, markdown, pages
 
     module = load_module(options.file)
     if not declares_any(module):
         print(f"{options.file} declares no figures and no tables: there is nothing to report")
         return FINE
     try:
-        text = markdown(module) if options.output is None else page(module)
+        files = {"": markdown(module)} if options.output is None else pages(module)
     except ModuleNotFoundError as error:
         raise Failure(str(error)) from None
     except ValueError as error:
         raise Failure(str(error), WRONG_DESCRIPTION) from None
     if options.output is None:
-        print(text or f"{options.file} declares no tables; its figures are drawn with -o FOLDER")
+        none = f"{options.file} declares no tables; its figures are drawn with -o FOLDER"
+        print(files[""] or none)
         return FINE
-    target = Path(options.output) / "index.html"
+    folder = Path(options.output)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Failure(f"cannot write to {options.output}: {error.strerror}") from None
-    write_text(target, text)
-    print(f"wrote {target}")
+    for name, text in files.items():
+        write_text(folder / name, text)
+        print(f"wrote {folder / name}")
     return FINE

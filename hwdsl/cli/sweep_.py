@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from hwdsl.cli.base import (
@@ -65,9 +66,10 @@ def run(options: argparse.Namespace) -> int:
         return FINE
     with replacing(target) as temporary:
         writer = writer_for(target, temporary, [*header, "feasible", "violations"])
-        done = _write(plan, writer)
+        done, spent = _write(plan, writer)
         writer.close()
-    print(f"wrote {done} of {plan.points} rows to {target}", file=sys.stderr)
+    rate = f"{done / spent:,.0f} points/s" if spent else "at once"
+    print(f"wrote {done} of {plan.points} rows to {target}; computed {rate}", file=sys.stderr)
     return FINE if done == plan.points else INTERRUPTED
 
 
@@ -82,20 +84,24 @@ def _show(plan: Plan, header: list[str]) -> None:
         print(f"… {plan.points - FIRST:,} more rows: write them with -o OUT.csv")
 
 
-def _write(plan: Plan, writer: TableWriter) -> int:
-    """Write all rows, or those up to an interrupt; return how many."""
-    done = 0
+def _write(plan: Plan, writer: TableWriter) -> tuple[int, float]:
+    """Write all rows, or those up to an interrupt; return how many, and seconds of computing."""
+    done, spent = 0, 0.0
     with _interrupts() as interrupted:
-        for part in plan.iter_chunks(CHUNK):
+        parts = plan.iter_chunks(CHUNK)
+        start = perf_counter()
+        for part in parts:
+            spent += perf_counter() - start
             writer.write(_columns(part))
             done += len(part)
             if sys.stderr.isatty():
                 print(f"\r{done} of {plan.points}", end="", file=sys.stderr, flush=True)
             if interrupted:
                 break
+            start = perf_counter()
     if sys.stderr.isatty():
         print("\r", end="", file=sys.stderr)
-    return done
+    return done, spent
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import hwdsl
 from hwdsl import figures
 from hwdsl.cli.main import main
 from hwdsl.displays import Display, displays
-from hwdsl.report import markdown, page
+from hwdsl.report import markdown, pages
 from hwdsl.validate import Validation, requests, validate
 
 HEAD = """edition 2026
@@ -20,6 +20,8 @@ HEAD = """edition 2026
 enum style { fp16, fp8 }
 
 evaluator decode {
+    ## Rate of the memory. Not its peak.
+    ## source: nobody.
     param bandwidth : bandwidth = 3.35 TB/s in 1 TB/s .. 10 TB/s
     param batch     : int       = 16        in 1 .. 512
     param open      : real      = 1
@@ -120,7 +122,7 @@ def test_what_is_drawn_is_what_was_swept(shown: dict[str, Display]) -> None:
     _, module = figures._matplotlib()
     axes = module.Figure().add_subplot()
     figures.draw(shown["lines"], axes)
-    solid = [line for line in axes.get_lines() if line.get_linestyle() == "-"]
+    solid = [line for line in axes.get_lines() if line.get_linestyle() != ":"]
     dotted = [line for line in axes.get_lines() if line.get_linestyle() == ":"]
     assert [line.get_label() for line in solid] == ["batch = 1", "batch = 8", "batch = 64"]
     expected = shown["lines"].sweep.throughput
@@ -128,7 +130,7 @@ def test_what_is_drawn_is_what_was_swept(shown: dict[str, Display]) -> None:
         assert np.array_equal(line.get_ydata(), values)
     assert np.isnan(solid[2].get_ydata()).all()  # 90 GB do not fit
     assert [line.get_ydata().tolist() for line in dotted] == [expected[2].tolist()]
-    assert axes.get_xlabel() == "bandwidth [TB/s]"
+    assert axes.get_xlabel() == "bandwidth [TB/s]\nRate of the memory"
     assert axes.get_ylabel() == "throughput [token/s]"
     axes = module.Figure().add_subplot()
     figures.draw(shown["bars"], axes)
@@ -141,8 +143,11 @@ def test_what_is_drawn_is_what_was_swept(shown: dict[str, Display]) -> None:
 
 def test_a_page_stands_alone_and_is_the_same_each_time(tmp_path: Path) -> None:
     module = loaded(tmp_path, SHOWN)
-    text = page(module)
-    assert text == page(module)
+    files = pages(module)
+    assert files == pages(module)
+    assert list(files) == ["index.html", *(f"decode_{n}.svg" for n in ("lines", "bars", "wide"))]
+    text = files["index.html"]
+    assert all(f"<figure>\n{files[name]}" in text for name in list(files)[1:])
     assert text.count("<svg") == 3
     assert "&lt;decoding&gt;" in text
     assert "By the memory &amp; its bandwidth." in text
@@ -239,7 +244,7 @@ table measured {
     text = markdown(loaded(tmp_path, table))
     assert "| 1 | 12.5 | 12.69 | +1.5 % |" in text
     assert "| all | 2 | 11.6 % | 19.6 % | -10.1 % |" in text
-    whole = page(loaded(tmp_path, table))
+    whole = pages(loaded(tmp_path, table))["index.html"]
     assert "<h2>measured</h2>" in whole
     assert whole.count("<svg") == 1
 
@@ -271,7 +276,7 @@ table measured {
     assert above["rome: 50.0 %"].get_xdata().tolist() == [31.3433, 10.4478]
     assert above["rome: 50.0 %"].get_ydata() == pytest.approx([15.6716, 15.6716], abs=1e-3)
     assert below["rome: 50.0 %"].get_ydata() == pytest.approx([0.5, 1.5], abs=1e-4)
-    assert page(module).count("<svg") == 1
+    assert pages(module)["index.html"].count("<svg") == 1
     assert main(["validate", str(module.path), "--group", "site"]) == 0
     assert ["rome", "2", "50.0", "%"] in [
         x.split()[:4] for x in capsys.readouterr().out.splitlines()
