@@ -1,4 +1,5 @@
-"""A kernel computes outputs and rule bits for a range of points; there are two kinds of them.
+"""A kernel computes outputs and rule bits for a range of points: compiled, interpreted, or compiled
+once that pays.
 
 At point `p` a param has the value `values[(p // stride) % count]` of its axis, so grids, columns
 and constants are one thing, and no column is ever written out.
@@ -6,17 +7,23 @@ and constants are one thing, and no column is ever written out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from threading import Lock
 
 import numpy as np
-from attrs import field, frozen
+from attrs import define, field, frozen
 from numpy.typing import NDArray
 
 from hwdsl.codegen.interpret import interpret
-from hwdsl.codegen.ir import Graph
+from hwdsl.codegen.ir import Graph, Op
 from hwdsl.codegen.runtime import Axis, CompiledKernel, Kernel
 
-__all__ = ["Axis", "CompiledKernel", "InterpreterKernel", "Kernel"]
+__all__ = ["Axis", "CompiledKernel", "InterpreterKernel", "Kernel", "TieredKernel"]
+
+# Seconds, as measured on one core: of the interpreter by operation, and by operation and point;
+# of the C compiler by module, and by operation.
+STEP, LANE = 8e-6, 5e-9
+MODULE, OPERATION = 0.4, 4e-4
 
 
 @frozen(eq=False)
@@ -61,3 +68,66 @@ class InterpreterKernel:
         axes = [(np.array([v], np.float64), 1, 1) for v in values]
         self.run(axes, 0, 1, out, rules)
         return [float(c[0]) for c in out], [int(w) for w in rules[0]]
+
+
+@define(eq=False)
+class TieredKernel:
+    """Interprets, until compiling at the start would have been no slower; then it compiles.
+
+    Which of the two runs is seen in the time alone: they agree to the bit.
+    """
+
+    interpreter: InterpreterKernel
+    compile: Callable[[], Kernel]
+    spent: float = 0.0
+    compiled: Kernel | None = None
+    lock: Lock = field(factory=Lock)
+
+    @property
+    def params(self) -> int:
+        """How many params."""
+        return self.interpreter.params
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs."""
+        return self.interpreter.outputs
+
+    @property
+    def words(self) -> int:
+        """How many words of rule bits a point has."""
+        return self.interpreter.words
+
+    def run(
+        self,
+        axes: Sequence[Axis],
+        start: int,
+        stop: int,
+        outputs: Sequence[NDArray[np.float64] | None],
+        rules: NDArray[np.uint64],
+    ) -> None:
+        """Fill the outputs (None: not wanted) and the words of rule bits of points start..stop."""
+        self._for(stop - start).run(axes, start, stop, outputs, rules)
+
+    def point(self, values: Sequence[float]) -> tuple[list[float], list[int]]:
+        """One point: its outputs and its words of rule bits."""
+        return self._for(1).point(values)
+
+    def _for(self, points: int) -> Kernel:
+        if self.compiled is not None:
+            return self.compiled
+        ops = self.interpreter.graph.ops
+        with self.lock:  # threads of a sweep come here at once
+            self.spent += operations(ops, rounds=True) * (STEP + LANE * points)
+            if self.spent >= MODULE + OPERATION * operations(ops, rounds=False):
+                self.compiled = self.compiled or self.compile()
+            return self.compiled or self.interpreter
+
+
+def operations(ops: Sequence[Op], *, rounds: bool) -> int:
+    """How many operations a list has, those inside loops included: once, or for each round."""
+    return sum(
+        1 if op.body is None
+        else (op.bound if rounds else 1) * operations(op.body.ops, rounds=rounds)
+        for op in ops
+    )  # fmt: skip

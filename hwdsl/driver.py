@@ -20,6 +20,7 @@ on. Nothing the user wrote raises.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -148,16 +149,19 @@ def program(
 
 
 def kernels(
-    graphs: Mapping[str, Graph], *, compiled: bool = True
+    graphs: Mapping[str, Graph], *, compiled: bool | None = True
 ) -> tuple[Mapping[str, Kernel], str]:
     """Build the graphs, or interpret them; the second result says why they are interpreted.
 
-    Raises BuildError only where HWDSL_ABORT_ON_CACHE_MISS asks that a miss be seen.
+    `compiled` None builds each once enough is asked of it that building pays. Raises BuildError
+    only where HWDSL_ABORT_ON_CACHE_MISS asks that a miss be seen.
     """
     from hwdsl.codegen.build import ABORT_ON_MISS, BuildError, build
 
     if not graphs:
         return {}, ""
+    if compiled is None:
+        return {name: _tiered(name, graph) for name, graph in graphs.items()}, ""
     if not compiled:
         return {name: interpreter(graph) for name, graph in graphs.items()}, ""
     try:
@@ -172,14 +176,14 @@ def kernels(
 
 
 def kernels_of(
-    evaluators: Mapping[str, Kept], *, compiled: bool = True
+    evaluators: Mapping[str, Kept], *, compiled: bool | None = True
 ) -> tuple[Mapping[str, Kernel], str]:
     """As `kernels`, by the texts of graphs: what is in the cache is found without reading them."""
     from hwdsl.codegen.build import BuildError, cached
 
     texts = {name: kept.text.encode() for name, kept in evaluators.items()}
     with suppress(BuildError):  # said by `kernels`
-        found = cached(texts) if compiled and texts else None
+        found = cached(texts) if compiled is not False and texts else None
         if found is not None:
             return found.kernels, ""
     return kernels({name: kept.graph for name, kept in evaluators.items()}, compiled=compiled)
@@ -190,6 +194,35 @@ def interpreter(graph: Graph) -> Kernel:
     from hwdsl.codegen.kernel import InterpreterKernel
 
     return InterpreterKernel(graph)
+
+
+def _tiered(name: str, graph: Graph) -> Kernel:
+    """A kernel that interprets its graph until it has so much to do that building it pays."""
+    from hwdsl.codegen.build import BuildError, cached
+    from hwdsl.codegen.kernel import InterpreterKernel, TieredKernel
+    from hwdsl.codegen.text import canonical
+
+    def build() -> Kernel:
+        built, notice = kernels({name: graph})
+        if notice:
+            tell(notice)
+        return built[name]
+
+    with suppress(BuildError):
+        found = cached({name: canonical(graph)})
+        if found is not None:
+            return found.kernels[name]
+    return TieredKernel(InterpreterKernel(graph), build)
+
+
+_told: set[str] = set()
+
+
+def tell(notice: str) -> None:
+    """Say something once in the life of the process."""
+    if notice not in _told:
+        _told.add(notice)
+        print(f"hwdsl: {notice}", file=sys.stderr)
 
 
 def differentiate(graph: Graph, output: str, wrt: Sequence[str]) -> Graph:

@@ -8,7 +8,6 @@ language, derivatives and derivations.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property, partial
@@ -75,9 +74,9 @@ class Evaluator(runtime.Evaluator):
         program: Callable[[], driver.Program],
         kernel: runtime.Kernel,
         *,
-        compiled: bool,
+        compiled: bool | None,
     ) -> None:
-        self.compiled = compiled
+        self._how = compiled
         self._file, self._kept, self._program = file, file.evaluators[name], program
         self._gradients: dict[tuple[str, tuple[str, ...]], Graph] = {}
         super().__init__(self._kept.spec, kernel, self._read, self._drawing)
@@ -86,6 +85,11 @@ class Evaluator(runtime.Evaluator):
     def name(self) -> str:
         """The name in the file."""
         return self.spec.name
+
+    @property
+    def compiled(self) -> bool:
+        """Whether a compiled kernel runs, and not the interpreter."""
+        return isinstance(self.kernel, runtime.CompiledKernel)
 
     @property
     def graph(self) -> Graph:
@@ -116,7 +120,7 @@ class Evaluator(runtime.Evaluator):
     def _sampler(self) -> runtime.Kernel:
         assert self._kept.sampler is not None  # some param has a distribution
         graphs = {self.name: self._kept.sampler}
-        return driver.kernels(graphs, compiled=self.compiled)[0][self.name]
+        return driver.kernels(graphs, compiled=self._how)[0][self.name]
 
     def _drawing(self) -> runtime.Kernel:
         """What makes draws, built when first asked for."""
@@ -432,11 +436,12 @@ class Module:
         return [*super().__dir__(), *self.evaluators]
 
 
-def load(path: str | os.PathLike[str], *, compiled: bool = True) -> Module:
+def load(path: str | os.PathLike[str], *, compiled: bool | None = True) -> Module:
     """Check a file and build its evaluators, or take all from the cache if nothing has changed.
 
-    Without a C compiler they are interpreted, which is said once. Raises DescriptionError, a
-    ValueError that shows the diagnostics, if the file is wrong.
+    With `compiled=False` they are interpreted; with None each is built once it has so much to do
+    that building pays. Without a C compiler they are interpreted, which is said once. Raises
+    DescriptionError, a ValueError that shows the diagnostics, if the file is wrong.
     """
     where = Path(path)
     found = kept.find(where)
@@ -453,14 +458,14 @@ def load(path: str | os.PathLike[str], *, compiled: bool = True) -> Module:
 
 
 def _module(
-    path: Path, file: KeptFile, program: Callable[[], driver.Program], *, compiled: bool
+    path: Path, file: KeptFile, program: Callable[[], driver.Program], *, compiled: bool | None
 ) -> Module:
     program = cache(program)
     kernels, notice = driver.kernels_of(file.evaluators, compiled=compiled)
     if notice:
-        _notify(notice)
+        driver.tell(notice)
     evaluators = {
-        name: Evaluator(file, name, program, kernels[name], compiled=compiled and not notice)
+        name: Evaluator(file, name, program, kernels[name], compiled=compiled)
         for name in file.evaluators
     }
     return Module(path, evaluators, Diagnostics(list(file.warnings)), file.doc, program)
@@ -494,13 +499,3 @@ def _again(main: Source, file: KeptFile) -> driver.Program:
     if program is None or {n: dump(g) for n, g in program.graphs.items()} != texts:
         raise ValueError(f"{main.name} uses files that have changed: load it again")
     return program
-
-
-_told: set[str] = set()
-
-
-def _notify(notice: str) -> None:
-    """Say something once in the life of the process."""
-    if notice not in _told:
-        _told.add(notice)
-        print(f"hwdsl: {notice}", file=sys.stderr)

@@ -84,13 +84,16 @@ def split_target(target: str) -> tuple[str, str | None]:
     return target, None
 
 
-def load_module(path: str) -> Module:
-    """Load a file for evaluation; a wrong file prints its diagnostics and ends the command."""
+def load_module(path: str, *, compiled: bool | None = None) -> Module:
+    """Load a file for evaluation, built where that pays unless it is asked for.
+
+    A wrong file prints its diagnostics and ends the command.
+    """
     from hwdsl.codegen.build import BuildError
     from hwdsl.evaluator import DescriptionError, load
 
     try:
-        module = load(Path(path))
+        module = load(Path(path), compiled=compiled)
     except BuildError as error:
         raise Failure(str(error), WRONG_DESCRIPTION) from None
     except DescriptionError as error:

@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     from hwdsl.measured import read_table
 
     path, name = split_target(options.target)
-    module = load_module(path)
+    module = load_module(path, compiled=True)
     name = chosen_evaluator(module, name)
     try:
         problem = fit.prepare(

@@ -76,7 +76,7 @@ def _validations(options: argparse.Namespace) -> Iterator[tuple[str, Validation]
         raise Failure("--data goes with one FILE[:EVALUATOR]")
     for target in _files(options.targets):
         path, name = split_target(target)
-        module = load_module(path)
+        module = load_module(path, compiled=True)
         for request in _requests(module, name, options):
             asked = evolve(request, group=options.group or request.group)
             yield f"{module.path.stem}:{request.title}", validate(module, asked)
