@@ -16,7 +16,7 @@ import hwdsl
 from hwdsl.cli.base import BUG, FINE, INTERRUPTED, WRONG_CALL, Failure, commands
 
 _GROUPS = commands()
-ENDLESS = ("values", "coefficients", "files")
+ENDLESS = ("values", "coefficients", "files", "targets")
 """Arguments of which there may be any number, the last of their command."""
 
 

@@ -154,7 +154,7 @@ def test_many_groups_keep_colours_that_can_be_told_apart(where: Path) -> None:
 
 def test_pictures_are_written(where: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("more.hw").write_text(TEXT.replace("table seen", "table again"))
-    assert main(["validate", "move.hw", "more.hw", "-o", "errors.svg"]) == 0
+    assert main(["validate", "move.hw", "-o", "errors.svg", "more.hw"]) == 0
     assert "wrote errors.svg" in capsys.readouterr().out
     text = Path("errors.svg").read_text()
     ElementTree.fromstring(text)
