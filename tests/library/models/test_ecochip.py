@@ -129,7 +129,7 @@ def test_iterations_count_where_they_do_not_for_the_peer(case: dict[str, Any]) -
 
 
 def test_a_floorplan_of_three() -> None:
-    """By hand: the smallest and the largest in one half, one above the other, and the third beside."""
+    """By hand: the smallest and the largest in one half, and the third beside them."""
     package = model("ecochip_package").package
     small, middle, large = 92.03, 58.78 * 1.902779873, 425.01
     low, high = (small / 2) ** 0.5, (large / 2) ** 0.5

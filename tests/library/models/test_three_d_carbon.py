@@ -1,8 +1,7 @@
 """Carbon of dies and packages against 3D-Carbon's own printed numbers, and its tables.
 
-Compared, to the 0.01 kg that it prints: dies whose metal layers are given, and packages whose area
-is, of organic multi-chip modules. Not compared: dies whose layers it guesses from their gates, and
-all that is stacked, bonded or on an interposer: neither is described.
+Compared, to the 0.01 kg that it prints: organic multi-chip modules, their dies, package and sum.
+Not compared: all that is stacked, bonded or on an interposer, which is not here.
 """
 
 from typing import Any
@@ -16,28 +15,46 @@ LAYERS = TABLES.get("configs/layer_config.json", {})
 GRIDS = TABLES.get("carbon_intensity/manufacturing_location.json", {})
 
 
+def die_carbon(given: dict[str, Any], grid: float) -> tuple[float, float]:
+    """Carbon and area of a die, each as many times as there are."""
+    nm, number = given["technode(nm)"], given.get("number", 1)
+    three_d = model("three_d_carbon")
+    guess = three_d.guess(
+        process=f"N{nm}",
+        size=f"{given.get('area(mm2)', 0)!r} mm^2",
+        gates=given.get("gatenumber", 0),
+        pads=given.get("IO_number", 0),
+        feature=f"{nm} nm",
+    )
+    own = LAYERS[f"{nm}nm"]
+    layers = (given.get("layer") or guess.layers) if given.get("layer_sensitive", 1) else own
+    made = three_d.dies(
+        process=f"N{nm}",
+        size=f"{guess.area!r} mm^2",
+        more=int(layers - own),
+        number=number,
+        grid=f"{grid!r} g/kWh",
+    )
+    return made.carbon, guess.area * number
+
+
 def compared(case: dict[str, Any]) -> dict[str, float]:
     """What we say of those numbers of a case that are compared."""
     found: dict[str, float] = {}
+    spread = TABLES["configs/scaling_factors.json"]["package"]
     for product in case["input"]:
-        grid = GRIDS.get(product.get("manufacturing_power_grid"))
-        if product["method"] != "MCM" or grid is None:
+        if product["method"] != "MCM":
             continue
-        if "packagearea(mm2)" in product:
-            size = f"{product['packagearea(mm2)']!r} mm^2"
-            housing = model("three_d_carbon").housing(size=size, grid=f"{grid!r} g/kWh")
-            found["package"] = housing.carbon
-        for die in product["die_list"]:
-            if "layer" in die and "area(mm2)" in die:
-                node = f"{die['technode(nm)']}nm"
-                made = model("three_d_carbon").dies(
-                    process=f"N{die['technode(nm)']}",
-                    size=f"{die['area(mm2)']!r} mm^2",
-                    more=die["layer"] - LAYERS[node],
-                    number=die.get("number", 1),
-                    grid=f"{grid!r} g/kWh",
-                )
-                found[die["name"]] = made.carbon
+        grid = GRIDS[product.get("manufacturing_power_grid", "world")]
+        made = [die_carbon(die, grid) for die in product["die_list"]]
+        # Dies of one name overwrite each other in the output.
+        for die, (carbon, _) in zip(product["die_list"], made, strict=True):
+            found[die.get("name", "die")] = carbon
+        size = product.get("packagearea(mm2)") or spread * sum(area for _, area in made)
+        housing = model("three_d_carbon").housing(size=f"{size!r} mm^2", grid=f"{grid!r} g/kWh")
+        found["package"] = housing.carbon
+        total = sum(carbon for carbon, _ in made) + housing.carbon
+        found["overall embodied carbon"] = total
     return found
 
 
@@ -68,7 +85,8 @@ def test_tables_are_theirs() -> None:
         density, clustering = tables["die_yield"][node]
         good = (1 + density * 100 / clustering) ** -clustering
         whole = 3.141592653589793 * 150**2
-        cost = whole / (whole / 100 - 3.141592653589793 * 300 / 200**0.5) / 100 / good
+        dies_of_it = int(whole / 100 - 3.141592653589793 * 300 / 200**0.5)
+        cost = whole / dies_of_it / 100 / good
         energy, gases = tables["epa"][node], tables["gpa"][node]
         layer = tables["epa_BEOL_perlayer"][node]
         agree(
