@@ -112,9 +112,20 @@ class Diagnostics:
         self.add(Diagnostic(name, severity, message, labels, help))
 
 
+def with_article(name: str) -> str:
+    """A name in quotes behind `a` or `an`."""
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} `{name}`"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """Return a help text naming the closest known name, or None if nothing is close."""
+    close = closest(name, known)
+    return None if close is None else f"did you mean `{close}`?"
+
+
+def closest(name: str, known: Iterable[str], alike: float = 0.6) -> str | None:
+    """Return the known name most like another, or None if nothing is that much alike."""
     from difflib import get_close_matches  # only findings need it
 
-    close = get_close_matches(name, sorted(set(known)), n=1, cutoff=0.6)
-    return f"did you mean `{close[0]}`?" if close else None
+    close = get_close_matches(name, sorted(set(known)), n=1, cutoff=alike)
+    return close[0] if close else None

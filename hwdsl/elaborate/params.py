@@ -10,7 +10,7 @@ from hwdsl.codegen.ir import BOOL, INT, REAL, Ref
 from hwdsl.elaborate.infos import ParamInfo
 from hwdsl.elaborate.machine import Machine, as_ref
 from hwdsl.elaborate.messages import literal_unit
-from hwdsl.elaborate.quantities import PURE, coherent_unit, quantity_text
+from hwdsl.elaborate.quantities import PURE, coherent_unit, in_unit, quantity_text
 from hwdsl.elaborate.selection import equal, items_of, pick_value
 from hwdsl.elaborate.values import (
     EnumValue,
@@ -83,6 +83,7 @@ def _describe(
             "empty-choice",
             f"the range of `{node.name.name}` ends before it starts",
             written.span if written is not None else node.span,
+            _swapped(written),
         )
     declared = _declared_unit(m, node, type_, written)
     dim = type_.dim if isinstance(type_, Real) else ONE
@@ -90,7 +91,7 @@ def _describe(
     labels = () if type_ == BoolType() else _labels(m, written, alternatives, unit)
     _check_repeated(node, written, alternatives)
     start = None if default is None else _position(m, node, default, alternatives)
-    _check_default(node, start, low, high)
+    _check_default(node, start, low, high, unit)
     info = ParamInfo(
         node.name.name,
         node.doc,
@@ -128,16 +129,29 @@ def _check_repeated(
         seen.add(key)
 
 
+def _swapped(written: ast.Expr | None) -> str:
+    if not isinstance(written, ast.Binary):
+        return "the lower end comes first"
+    low, high = (" ".join(e.span.text.split()) for e in (written.right, written.left))
+    return f"the lower end comes first: `{low} .. {high}`"
+
+
 def _check_default(
-    node: ast.Param | ast.Choice, value: float | None, low: float | None, high: float | None
+    node: ast.Param | ast.Choice,
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    unit: Unit,
 ) -> None:
     if value is None or low is None or high is None or low <= value <= high:
         return
     assert node.default is not None
+    shown, least, most = (in_unit(v, unit) for v in (value, low, high))
     raise Failure(
         "outside-range",
-        f"the default of `{node.name.name}` lies outside its range",
+        f"the default of `{node.name.name}`, {shown}, lies outside its range {least} .. {most}",
         node.default.span,
+        "widen the range, or choose a default inside it",
     )
 
 

@@ -29,6 +29,11 @@ def quantity_text(value: float, dim: Dim, scope: ModuleScope, unit: Unit | None 
         if dim.is_one:
             return number_text(value)
         unit = suited_unit(value, dim, scope)
+    return in_unit(value, unit)
+
+
+def in_unit(value: float, unit: Unit) -> str:
+    """A value in base units as text, in a unit."""
     shown = number_text(unit.from_base(value))
     if unit.name in ("1", ""):
         return shown

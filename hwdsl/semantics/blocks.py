@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from hwdsl.diagnostics import did_you_mean
+from hwdsl.diagnostics import did_you_mean, with_article
 from hwdsl.semantics.expressions import HANDLERS, condition, infer, output_unit, require
 from hwdsl.semantics.relations import POISON, describe, is_poison, kind_of
 from hwdsl.semantics.scopes import duplicate
@@ -327,7 +327,8 @@ def _part(state: State, env: Env, record: RecordType, node: ast.Part) -> None:
                 have = describe(wanted, env.scope)
                 state.error(
                     "type-mismatch",
-                    f"`{name}` is {have} in `{record.kind.name}`, not a `{type_.kind.name}`",
+                    f"`{name}` is {have} in `{record.kind.name}`, "
+                    f"not {with_article(type_.kind.name)}",
                     node.name.span,
                     others=[(slot.decl.name.span, "declared here")],
                 )

@@ -55,7 +55,8 @@ def check_evaluator(state: State, info: EvaluatorInfo) -> None:
             force_late(state, env, member.name.name)
     # In the order of the text, whichever was read first.
     info.free = {m.name.name: info.free[m.name.name] for m in named if m.name.name in info.free}
-    if not any(isinstance(m, ast.Output) for m in named):
+    read = info.decl.span.source.name not in state.incomplete
+    if read and not any(isinstance(m, ast.Output) for m in named):
         state.diagnostics.warning(
             "no-output",
             f"`{info.name}` has no output",

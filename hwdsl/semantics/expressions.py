@@ -39,7 +39,7 @@ from hwdsl.semantics.types import (
 )
 from hwdsl.source import Span
 from hwdsl.syntax import ast
-from hwdsl.units import Unit
+from hwdsl.units import Dim, Unit
 
 MOST_INT = 2**53
 """Ints are kept in float64, which holds all of them below."""
@@ -113,7 +113,7 @@ def mismatch(
     have, want = describe(actual, env.scope, expr), describe(expected, env.scope)
     name, help = "type-mismatch", None
     if isinstance(expected, Int) and isinstance(actual, Real) and actual.dim.is_one:
-        name, help = "int-from-real", "use `whole(x)`, `floor(x)`, `ceil(x)` or `round(x)`"
+        name, help = "int-from-real", _int_help(expr)
     elif dimension(actual) is not None and dimension(expected) is not None:
         name, help = "unit-mismatch", _unit_help(actual, expected, expr, env.scope)
     elif isinstance(expected, Real | Int):
@@ -121,6 +121,13 @@ def mismatch(
     others = [(declared, f"{what} is declared here: {want}")] if declared is not None else []
     message = f"{what} must be {want}, not {have}"
     state.error(name, message, expr.span, f"this is {have}", others=others, help=help)
+
+
+def _int_help(expr: ast.Expr) -> str:
+    value = Fraction(expr.text.replace("_", "")) if isinstance(expr, ast.Number) else None
+    if value is not None and value.denominator == 1 and value < 2**53:
+        return f"an int is written in digits alone: `{value}`"
+    return "use `whole(x)`, `floor(x)`, `ceil(x)` or `round(x)`"
 
 
 def _unit_help(actual: Type, expected: Type, expr: ast.Expr, scope: ModuleScope) -> str | None:
@@ -270,7 +277,8 @@ def _cannot(state: State, env: Env, node: ast.Binary, left: Type, right: Type) -
             (node.left.span, f"this is {have_left}"),
             (node.right.span, f"this is {have_right}"),
         ],
-        help=_zero_help(node.left, node.right, have_left, have_right),
+        help=_zero_help(node.left, node.right, have_left, have_right)
+        or _factor_help(node, left, right, env.scope),
     )
 
 
@@ -278,6 +286,24 @@ def _zero_help(left: ast.Expr, right: ast.Expr, have_left: str, have_right: str)
     for side, want in ((left, have_right), (right, have_left)):
         if isinstance(side, ast.Number):
             return f"give `{side.text}` its unit, so that it is {want}"
+    return None
+
+
+def _factor_help(node: ast.Binary, left: Type, right: Type, scope: ModuleScope) -> str | None:
+    """What to do where one side lacks a single factor, as `USD` beside `USD/unit`."""
+    a, b = dimension(left), dimension(right)
+    if a is None or b is None:
+        return None
+    for much, little, ratio in (
+        (node.left, node.right, over(a, b)),
+        (node.right, node.left, over(b, a)),
+    ):
+        if len(ratio.powers) == 1 and ratio.powers[0][1] == 1:
+            unit = describe(Real(ratio), scope)
+            return (
+                f"multiply {short(little)} by something of dimension {unit}, "
+                f"or divide {short(much)} by it"
+            )
     return None
 
 
@@ -500,8 +526,14 @@ def output_unit(
             expr.span,
             f"this is {have}",
             others=[(unit.span, f"this is {want}")],
+            help=_shown_help(dim, env.scope),
         )
     return found
+
+
+def _shown_help(dim: Dim, scope: ModuleScope) -> str | None:
+    units = units_to_write(dim, scope)
+    return f"write `in {units[0]}`, or change the value" if units else None
 
 
 HANDLERS.update(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hwdsl.diagnostics import with_article
 from hwdsl.semantics.state import Entry, State
 from hwdsl.semantics.symbols import ComponentInfo, Global, KindInfo
 from hwdsl.source import Span
@@ -144,7 +145,7 @@ def _report(
     names = ", ".join(f"`{f.name.name}`" for f in missing)
     state.error(
         "missing-field",
-        f"`{'.'.join(path)}` says nothing of {names}, which a `{kind.name}` must have",
+        f"`{'.'.join(path)}` says nothing of {names}, which {with_article(kind.name)} must have",
         span,
         others=[(f.name.span, f"`{f.name.name}` has no default") for f in missing],
         help="add " + ", ".join(f"`{f.name.name} = …`" for f in missing[:3]),

@@ -207,6 +207,14 @@ def _parse(source: Source, diagnostics: Diagnostics, library: Path) -> ast.Modul
     return _parsed[key]
 
 
+def library_tree(path: Path, diagnostics: Diagnostics) -> ast.Module | None:
+    """The tree of a file of the library; None if it cannot be read."""
+    try:
+        return _parse(Source(str(path), read_text(path, MAX_MODULE)), diagnostics, library_root())
+    except OSError:
+        return None
+
+
 def _known_modules(*folders: Path) -> Iterator[str]:
     for folder in folders:
         for pattern in ("*.hw", "*/*.hw"):

@@ -192,7 +192,7 @@ def _unit_for(dim: Dim, scope: ModuleScope) -> str | None:
     if named:
         return min(named, key=lambda u: (u.factor != 1, len(u.name), u.name)).name
     parts: list[str] = []
-    for base, power in dim.powers:
+    for base, power in sorted(dim.powers, key=lambda item: item[1] < 0):
         unit = _base_unit(Dim.base(base), scope)
         if unit is None or power.denominator != 1:
             return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, MutableMapping
 from typing import TypeVar
 
+from hwdsl.diagnostics import closest
+from hwdsl.semantics.importable import elsewhere_help
 from hwdsl.semantics.modules import PRELUDE, Loaded
 from hwdsl.semantics.relations import REAL
 from hwdsl.semantics.state import PERCENT, RESERVED, Extra, State
@@ -118,9 +120,15 @@ def _import_one(
         known = [*module.values, *module.types, *module.units]
         if module.tree.source.name in state.incomplete:
             return
-        state.lost.setdefault(ident.span.source.name, set())
-        state.unknown("unknown-name", f"name in `{module.name}`:", name, ident.span, known)
-        state.lost[ident.span.source.name].add(name)
+        close = closest(name, known)
+        state.error(
+            "unknown-name",
+            f"`{module.name}` has nothing called `{name}`",
+            ident.span,
+            help=elsewhere_help(name) or (close and f"did you mean `{close}`?"),
+        )
+        lost = state.lost.setdefault(ident.span.source.name, set())
+        lost.update({name, close or name})  # the text below may spell it right
         return
     for space in ("value", "type", "unit"):
         extra.places.setdefault((f"import {space}", name), ident.span)

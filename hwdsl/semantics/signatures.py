@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from attrs import evolve
 
+from hwdsl.diagnostics import with_article
 from hwdsl.semantics.relations import BOOL, POISON, TEXT, describe, fits, kind_of
 from hwdsl.semantics.scopes import duplicate, find_value
 from hwdsl.semantics.state import IMPLICIT, RESERVED, Env, State
@@ -253,10 +254,10 @@ def _narrow(state: State, node: ast.Part, kind: KindInfo, base: KindInfo) -> Kin
         last = node.base[-1]
         state.error(
             "type-mismatch",
-            f"`{last.name}` is a {base.name}, not a {kind.name}",
+            f"`{last.name}` is {with_article(base.name)}, not {with_article(kind.name)}",
             last.span,
-            f"this is a {base.name}",
-            others=[(node.kind.span, f"a {kind.name} is declared here")],
+            f"this is {with_article(base.name)}",
+            others=[(node.kind.span, f"{with_article(kind.name)} is declared here")],
         )
     return kind
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from attrs import define, field, frozen
 
 from hwdsl.diagnostics import Diagnostics, did_you_mean
+from hwdsl.semantics.importable import import_help
 from hwdsl.semantics.relations import POISON
 from hwdsl.semantics.symbols import (
     Checked,
@@ -186,7 +187,8 @@ class State:
         source = span.source.name
         if name in _NAMES and (source in self.incomplete or ident in self.lost.get(source, ())):
             return POISON
-        help = did_you_mean(ident, known)
+        help = import_help(name, ident) if name in _NAMES else None
+        help = help or did_you_mean(ident, known)
         return self.error(name, f"unknown {what} `{ident}`", span, "", help=help)
 
     def is_broken(self, kind: KindInfo) -> bool:

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from hwdsl.diagnostics import did_you_mean
 from hwdsl.semantics.exact import exact
+from hwdsl.semantics.importable import import_help
 from hwdsl.semantics.relations import POISON, REAL, dimension, is_poison, unit_text
 from hwdsl.semantics.scopes import find_type, find_unit
 from hwdsl.semantics.state import Env, State
@@ -169,6 +170,7 @@ def _unit_named(state: State, env: Env, factor: ast.UnitFactor) -> Unit | None:
     if found is None:
         help = f"write `{FOREIGN[name]}`" if name in FOREIGN else None
         help = help or _case_help(name, scope) or _spelt_help(name, scope)
+        help = help or import_help("unknown-unit", name)
         help = help or did_you_mean(name, scope.visible_units)
         if name in env.locals:
             help = f"`{name}` is a variable here: write `* {name}` to multiply by it"

@@ -15,7 +15,7 @@ from hwdsl.source import Source, Span
 from hwdsl.syntax.joiner import Joined
 from hwdsl.syntax.lexer import BROKEN, END, MAX_ERRORS, Token
 from hwdsl.syntax.tables import Rule, Tables, load
-from hwdsl.syntax.words import describe
+from hwdsl.syntax.words import describe, meant, misspelt
 
 MAX_HEIGHT = 200
 
@@ -48,6 +48,7 @@ class Parser:
         self.diagnostics = diagnostics
         self.errors = 0
         self.deep = False
+        self.misspelt: set[int] = set()  # braces behind a misspelt word that was reported
         # Heights of nodes that hold text with expressions of its own, by where they start.
         self.inner_heights: dict[int, int] = {}
 
@@ -170,12 +171,33 @@ class Parser:
             return
         if any(start <= token.start <= end for start, end in self.unclosed):
             return
-        wanted = [k for k in self.tables.states[self.states[-1]] if k.isupper() or k[0] == "_"]
-        expected = describe({k for k in [*wanted, END] if self.accepts(k)})
-        message, remedy = expected.message(token, self.source)
+        wanted = [k for k in self.tables.states[self.states[-1]] if k.isupper()]
+        kinds = {k for k in [*wanted, END] if self.accepts(k)}
+        message, remedy = describe(kinds).message(token, self.source)
+        block = self.misspelt_block()
+        if block is not None:
+            if block.start in self.misspelt:
+                return  # all inside it follows from that
+            self.misspelt.add(block.start)
+            help = misspelt(self.first_word(block.start))
+        else:
+            help = meant(token, self.source.text, kinds, self.first_word(token.start))
         end = token.start if token.kind == "_NL" else token.end
         span = Span(self.source, token.start, end)
-        self.diagnostics.error("syntax-error", message, span, help=remedy)
+        self.diagnostics.error("syntax-error", message, span, help=help or remedy)
+
+    def misspelt_block(self) -> Token | None:
+        """The innermost open brace, if the word before it resembles one that opens a block."""
+        for value in reversed(self.values):
+            if isinstance(value, Token) and value.kind == "LBRACE":
+                return value if misspelt(self.first_word(value.start)) else None
+        return None
+
+    def first_word(self, at: int) -> str:
+        """The first word of the line on which a character stands."""
+        text = self.source.text
+        line = text[text.rfind("\n", 0, at) + 1 : at].split()
+        return line[0] if line else ""
 
     def too_deep(self, start: int, end: int) -> None:
         """Report a tree of too many levels."""

@@ -1,9 +1,11 @@
 """What the parser expected, in plain words."""
 
+from collections.abc import Iterable
 from functools import cache
 
 from attrs import frozen
 
+from hwdsl.diagnostics import closest
 from hwdsl.source import Source
 from hwdsl.syntax.lexer import END, Token
 from hwdsl.syntax.tables import load
@@ -71,6 +73,41 @@ def _remedy(token: Token, source: Source) -> str | None:
     if token.kind in _keyword_kinds() and token.kind not in _soft_kinds():
         return f"`{text}` is a word of the language and cannot be a name"
     return None
+
+
+def meant(token: Token, text: str, kinds: set[str], first: str) -> str | None:
+    """Return what to do if a word of the language is misspelt at a token or before it.
+
+    `kinds` may stand where the token does; `first` is the first word of its line.
+    """
+    if token.kind == "COLON" and text[: token.start].rstrip()[-1:].isdigit():
+        return "a range has two ends; how many points it has is said where it is swept"
+    spelt = {kind: word for word, kind in load().keywords.items()}
+    if token.kind == "NAME":
+        here = close(text[token.start : token.end], [spelt[k] for k in kinds if k in spelt])
+        if here is not None:
+            return f"did you mean `{here}`?"
+    before = text[: token.start].split()[-1:]
+    for word in (*before, first):
+        if word.isidentifier() and word not in load().keywords:
+            known = close(word, load().keywords)
+            if known is not None:
+                return f"did you mean `{known}` for `{word}`?"
+    return None
+
+
+def misspelt(word: str) -> str | None:
+    """Return what to do about a word that resembles one with which a block begins."""
+    found = None if word in load().keywords else close(word, _BLOCKS)
+    return None if found is None else f"did you mean `{found}` for `{word}`?"
+
+
+def close(word: str, known: Iterable[str]) -> str | None:
+    """Return the word of the language that one must have been meant for, if there is one."""
+    return closest(word, known, 0.75) if len(word) > 1 else None
+
+
+_BLOCKS = ("claim", "enum", "evaluator", "figure", "iterate", "kind", "match", "table")
 
 
 def power_help(text: str) -> str | None:

@@ -33,11 +33,32 @@ def findings(text: str) -> list[Diagnostic]:
         ("let a : real = 3 GHz", "leave the unit out"),
         ("let b = 3 GHz\nlet a : bandwidth = b", "multiply by something of dimension data"),
         ("use std.memory: memori", "did you mean `memory`?"),
+        ("use std.memory: memori\nlet a = memory", "did you mean `memory`?"),
+        ("use std.memory: HBM3E", "write `use vendor.memories: HBM3E`"),
+        ("let a = HBM3E.bandwidth", "import it: `use vendor.memories: HBM3E`"),
+        ("package p { }", "import it: `use std.package: package`"),
+        ("let a : carrier = 3", "import it: `use std.package: carrier`"),
+        ("let a = ring_all_reduce(3)", "import it: `use std.collective: ring_all_reduce`"),
+        ("let a : int = 1e3", "an int is written in digits alone: `1000`"),
+        ("let a : int = 1.5", "use `whole(x)`, `floor(x)`, `ceil(x)` or `round(x)`"),
+        (
+            "let a = 3 USD + 4 USD/unit",
+            "multiply `4 USD/unit` by something of dimension units (unit), or divide `3 USD` by it",
+        ),
+        (
+            "evaluator e {\n output a in GB = 1 token / 1 s\n}",
+            "write `in token/s`, or change the value",
+        ),
     ],
 )
 def test_help(text: str, help: str) -> None:
     (found,) = findings(text)
     assert found.help == help
+
+
+def test_kinds_have_their_article() -> None:
+    (found,) = findings("kind a { }\nkind b { }\na x { }\nb y : x { }")
+    assert found.message == "`x` is an `a`, not a `b`"
 
 
 def test_dimensions_have_their_names() -> None:

@@ -128,6 +128,26 @@ def test_suggestions() -> None:
     assert any("parentheses" in h for h in helps)
 
 
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        ("let a = b wiht { c = 1 }", "did you mean `with`?"),
+        ("let a = iff b > 1 then 2 else 3", "did you mean `if` for `iff`?"),
+        ("let a = if b > 1 them 2 else 3", "did you mean `then` for `them`?"),
+        ("let a = mach b { 1 => 2 }", "did you mean `match` for `mach`?"),
+        ("lett a = 3", "did you mean `let` for `lett`?"),
+        ("evaluator e {\n  ouput a = 1\n}", "did you mean `output`?"),
+        ("evaluator e {\n  param a : int = 1 in 1..9:3\n}", "how many points"),
+        ("evalutor e {\n  output a = 1\n  output b = 2\n}", "did you mean `evaluator` for"),
+        ("lit x {\n  a = 3 4\n}", None),
+    ],
+)
+def test_words_that_are_misspelt(text: str, help: str | None) -> None:
+    _, diagnostics = run(text)
+    (found,) = diagnostics.items
+    assert (found.help is None) if help is None else (help in (found.help or ""))
+
+
 def test_expected_in_plain_words() -> None:
     _, diagnostics = run("let = 1\nlet a = \nkind k {\n  a : real 3\n}\n")
     messages = " ".join(d.message for d in diagnostics.items)
