@@ -18,6 +18,8 @@ from hwdsl.units import Dim, Unit
 
 SIBLINGS = 12
 """Terms or inputs of a step that are shown; the rest is one line."""
+NAMED = 3
+"""So many of the terms that share a row are named in it."""
 
 LARGEST_COUNT = 1e6
 """What is multiplied by more than this is no part that there are so many of."""
@@ -153,7 +155,13 @@ def _rows(
     rest = [*shown[SIBLINGS:], *(small if len(small) > 1 else [])]
     if rest:
         value = math.fsum(p.value for p in rest)
-        yield Row(level + 1, f"{len(rest)} smaller", "", value, _share(value, whole))
+        yield Row(level + 1, _together(rest), "", value, _share(value, whole))
+
+
+def _together(rest: list[_Line]) -> str:
+    """What a row of small terms says: how many they are, and what the largest are called."""
+    named = [p.step.name.rpartition(".")[2] for p in rest[:NAMED]]
+    return f"{len(rest)} smaller: {', '.join(named)}{', …' if len(rest) > NAMED else ''}"
 
 
 def _parts(line: _Line, owner: str, told: Set[Key]) -> tuple[list[_Line], str]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hwdsl.why import Derivation
 
 SHALLOW, DEEP = 2, 6
+LEAST, LEAST_OF_TREE = 1.0, 0.2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,8 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--depth", type=int, help=f"levels of sums ({SHALLOW}; {DEEP} of a --tree)")
     parser.add_argument(
-        "--least", type=float, default=1.0, metavar="PERCENT",
-        help="smaller shares of the whole are summed up in one line (1)",
+        "--least", type=float, metavar="PERCENT",
+        help="smaller shares of the whole are summed up in one line "
+        f"({LEAST:g}; {LEAST_OF_TREE:g} of a --tree)",
     )  # fmt: skip
 
 
@@ -60,11 +62,12 @@ def run(options: argparse.Namespace) -> int:
     print(_point(evaluator, result, given))
     print(_verdict(evaluator, result, given))
     depth = options.depth or (DEEP if options.tree else SHALLOW)
+    least = options.least if options.least is not None else LEAST_OF_TREE if options.tree else LEAST
     shown: set[float] = set()
     for name, derivation in derivations.items():
         asked = bool(options.tree) and not each
         if asked or derivation.value not in shown:
-            text, values = _sum(name, derivation, depth, options.least / 100)
+            text, values = _sum(name, derivation, depth, least / 100)
             if values or asked:
                 print(f"\n{text}")
             shown |= values

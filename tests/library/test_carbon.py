@@ -10,7 +10,7 @@ from hwdsl.evaluator import DescriptionError, Result
 HEAD = """edition 2026
 #! Carbon of a node.
 use std.node: node
-use std.carbon: Taiwan_5nm, die_carbon
+use std.carbon: Taiwan_5nm, carrier_carbon, die_carbon, enclosure, module_carbon, processor_carbon
 use vendor.nodes: DGX_A100, DGX_H100
 use vendor.packages: H100_SXM
 node made : DGX_H100 {
@@ -37,15 +37,77 @@ def test_a_node_is_at_least_its_accelerators_and_memory(tmp_path: Path) -> None:
     output node in kg/unit = made.parts_embodied
     output more in kg/unit = (made with { chassis_embodied = 500 kg/unit }).embodied
     output dimm in kg/unit = DGX_A100.parts_embodied
-    output bonds           = H100_SXM.assembly_yield""",
+    output bonds           = H100_SXM.assembly_yield
+    output good            = H100_SXM.carrier_share
+    output area in mm^2    = H100_SXM.area
+    output carrier in kg/unit = carrier_carbon(H100_SXM.base)""",
     )
+    # An interposer without transistors (ECO-CHIP), on a substrate of four times its area.
+    assert found.carrier == pytest.approx(found.area * (0.5675 * 8 + 4 * 0.32549) / 1000, rel=1e-9)
     # ACT: the die, 80 GB of memory, 150 g for the package and each of five stacks; all lost with
-    # what bonds badly.
-    assert found.gpu == pytest.approx((found.die + 80 * 0.065 + 6 * 0.150) / found.bonds, rel=1e-12)
+    # what bonds badly, and carriers that were bad before.
+    mounted = found.die + 80 * 0.065 + 6 * 0.150 + found.carrier / found.good
+    assert found.gpu == pytest.approx(mounted / found.bonds, rel=1e-12)
     assert 20 < found.die < 35
     assert found.node == pytest.approx(8 * found.gpu, rel=1e-12)
     assert found.more == pytest.approx(found.node + 500, rel=1e-12)
     assert found.dimm == pytest.approx(32 * 64 * 0.065, rel=1e-12)  # its GPUs are not described
+
+
+def test_a_server_adds_up_from_its_parts(tmp_path: Path) -> None:
+    """Boavizta's and ACT's factors: boards, coolers, supplies, disks, case; hosts and modules."""
+    found = outputs(
+        tmp_path,
+        """
+    let around = enclosure(
+        boards = 0.5 m^2, coolers = 10 kg, supplies = 6 kg, disks = 4, disk_capacity = 2 TB,
+    )
+    let whole = made with {
+        chassis_embodied = around.embodied
+        cpu.embodied     = processor_carbon(1600 mm^2)
+        dimm.embodied    = module_carbon(64 GB, 1 GB / 33 mm^2)
+    }
+    output body in kg/unit = around.embodied
+    output gpu  in kg/unit = whole.gpu.embodied
+    output cpu  in kg/unit = whole.cpu.embodied
+    output dimm in kg/unit = whole.dimm.embodied
+    output node in kg/unit = whole.embodied""",
+    )
+    heavy = 10 * 5.7412 + 6 * 24.3
+    disks = 4 * (2000 * 0.0063 + 6.34)
+    boards = 66.1 + 5000 * 0.032549
+    assert found.body == pytest.approx(boards + heavy + disks + 150 + 6.68, rel=1e-12)
+    assert found.cpu == pytest.approx(16 * 1.97 + 9.14, rel=1e-12)
+    assert found.dimm == pytest.approx(64 * 0.33 * 2.2 + 5.22, rel=1e-12)
+    assert found.node == pytest.approx(
+        8 * found.gpu + 2 * found.cpu + 32 * found.dimm + found.body, rel=1e-12
+    )
+
+
+def test_a_carrier_without_a_figure_leaves_its_package_unknown(tmp_path: Path) -> None:
+    study = tmp_path / "plain.hw"
+    study.write_text(
+        """edition 2026
+#! A carrier of which little is known.
+use std.carbon: Taiwan_5nm, package_carbon
+use std.package: carrier
+use vendor.packages: H100_SXM
+carrier plain {
+    spread = 1, max_area = 3000 mm^2, bump_pitch = 40 um, fine = true, bonding_yield = 1
+}
+evaluator carbon {
+    param stacks : int = 5 in 1 .. 6
+    output gpu in kg/unit = package_carbon(
+        H100_SXM with { carrier = plain, hbm.count = stacks },
+        Taiwan_5nm,
+        0.3 kg/GB,
+    )
+}
+""",
+        encoding="utf-8",
+    )
+    with pytest.raises(DescriptionError, match="no figure for this carrier"):
+        hwdsl.load(study, compiled=False).carbon()
 
 
 def test_what_has_no_figure_is_not_added_up(tmp_path: Path) -> None:
@@ -56,6 +118,7 @@ def test_what_has_no_figure_is_not_added_up(tmp_path: Path) -> None:
 def test_making_is_spread_over_the_years_of_use() -> None:
     study = Path(__file__).parents[2] / "library" / "studies" / "h100_cluster.hw"
     found = hwdsl.load(study, compiled=False).h100_cluster(lifetime="5 year")
-    assert found.making == pytest.approx(1024 * found.embodied, rel=1e-12)
+    assert found.making == pytest.approx(128 * found.node_embodied, rel=1e-12)
+    assert found.node_embodied > 8 * found.embodied
     hours = 5 * 365.25 * 24
     assert found.carbon_in_all == pytest.approx(found.carbon + found.making / hours, rel=1e-9)

@@ -5,9 +5,13 @@ from pathlib import Path
 import pytest
 
 import hwdsl
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.source import Source
+from hwdsl.syntax import ast, parse
 from hwdsl.why import Row
 
-STUDY = Path(__file__).parents[2] / "library" / "studies" / "h100_cluster.hw"
+LIBRARY = Path(__file__).parents[2] / "library"
+STUDY = LIBRARY / "studies" / "h100_cluster.hw"
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +49,11 @@ def test_it_adds_up(rows: list[Row]) -> None:
         ("defect_cost = 0.589 × raw_cost", ""),
         ("carrier_cost", ""),
         ("memory_cost = 5 × hbm.price", ""),
-        ("profit(made.cost, margin) = 0.92/0.08 × cost", "8 ×"),
+        ("board", ""),
+        ("kept", "8 ×"),
+        ("gpu_cost", "8 ×"),
         ("accelerator_price", "128 ×"),
+        ("network_price = 8 × nic.price", "128 ×"),
         ("chassis_price", "128 ×"),
         ("rail.endpoint_cable.price", "1,024 ×"),
         ("switch_cost = 48 × rail.switch_part.price", ""),
@@ -60,8 +67,44 @@ def test_each_stage_has_a_line_with_its_multiplicity(
     assert (times, name) in {(r.times, r.name) for r in rows}
 
 
-def test_a_margin_does_not_hide_the_parts(rows: list[Row]) -> None:
-    package = next(r for r in rows if r.name.endswith("H100_SXM.cost"))
-    profit = next(r for r in rows if r.name.startswith("profit"))
-    assert profit.value == pytest.approx(package.value * 0.92 / 0.08)
-    assert sum(r.name.startswith("die_cost") for r in rows if r.level == package.level + 1) == 1
+def test_what_is_kept_hides_no_part() -> None:
+    """A dollar more for a stack, a wafer's worth or a board is a dollar more for the GPU."""
+    study = hwdsl.load(STUDY, compiled=False).h100_cluster
+    usual = study()
+    # Of five stacks some are lost in assembly, with what is already bonded.
+    dearer = study(stack_price=340)
+    assert dearer.gpu - usual.gpu == pytest.approx(dearer.package - usual.package)
+    assert 500 < dearer.gpu - usual.gpu < 600
+    assert study(board=2760).gpu - usual.gpu == pytest.approx(1000)
+    assert usual.margin == pytest.approx(100 * 27_200 / usual.gpu)
+
+
+def test_the_tree_that_is_printed_shows_the_die() -> None:
+    """Rows too small for a line share one that names them."""
+    shown = hwdsl.load(STUDY, compiled=False).h100_cluster.why("hour").breakdown(6, 0.002)
+    names = [row.name for row in shown]
+    assert {"die_cost", "assembly_loss", "board", "housing_rate"} <= set(names)
+    assert "3 smaller: substrate_cost, carrier_cost, bump_cost" in names
+
+
+CENTRES = {"triangular": 2, "lognormal": 1, "normal": 1}  # the argument, chance being the first
+
+
+def test_distributions_are_centred_on_the_defaults() -> None:
+    """The mode of a triangle, the median of the others: in every evaluator of the library."""
+    centred = 0
+    for path in sorted(LIBRARY.rglob("*.hw")):
+        module = parse(Source(str(path), path.read_text(encoding="utf-8")), Diagnostics())
+        for item in module.items:
+            for param in getattr(item, "members", ()):
+                if not isinstance(param, ast.Param) or param.distribution is None:
+                    continue
+                drawn, default = param.distribution, param.default
+                assert isinstance(drawn, ast.Call)
+                assert default is not None
+                if drawn.function.span.text not in CENTRES:
+                    continue  # even between two bounds
+                centre = drawn.arguments[CENTRES[drawn.function.span.text]].value
+                assert centre.span.text == default.span.text, f"{path.name}: {param.name.name}"
+                centred += 1
+    assert centred >= 15

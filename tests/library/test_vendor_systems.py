@@ -129,8 +129,10 @@ YEAR = 8766.0  # h
 def by_hand(v: dict[str, float], package: float, exponential: bool) -> dict[str, float]:
     """What the study computes from the cost of a package on; in USD, kW and h."""
     nodes = v["nodes"]
-    gpu = package / (1 - v["margin"])
-    node = 8 * gpu + v["around"]
+    gpu = package + v["board"] + v["kept"]
+    # Hosts, memory, cards, supplies, and what is not a part of its own.
+    around = 5200 + 7860 + 10908 + 1200 + 3456 + 875 + 563 + 463 + 1485
+    node = 8 * gpu + around + v["server_margin"]
     leaves = math.ceil(nodes / 32)
     risers = 0 if leaves == 1 else leaves * 32
     switches = 8 * (1 if leaves == 1 else leaves + math.ceil(risers / 64))
@@ -172,8 +174,9 @@ def test_the_study_is_what_it_is_by_hand(written_off: str, seed: int) -> None:
     draw = np.random.default_rng(seed)
     v = {
         "nodes": int(draw.integers(2, 2048)),
-        "margin": draw.uniform(0.5, 0.95),
-        "around": draw.uniform(1e4, 1e5),
+        "board": draw.uniform(500, 4000),
+        "kept": draw.uniform(1e4, 5e4),
+        "server_margin": draw.uniform(1e4, 1e5),
         "switch_price": draw.uniform(1e4, 6e4),
         "cable_price": draw.uniform(100, 2000),
         "site_price": draw.uniform(0, 1e5),
@@ -184,7 +187,7 @@ def test_the_study_is_what_it_is_by_hand(written_off: str, seed: int) -> None:
         "power_share": draw.uniform(0.3, 1),
         "used": draw.uniform(0.3, 1),
     }
-    units = {"around": 1, "switch_price": 1e3, "margin": 0.01, "upkeep": 0.01, "site_price": 1e3}
+    units = {"switch_price": 1e3, "upkeep": 0.01, "site_price": 1e3}
     study = hwdsl.load(ROOT / "library/studies/h100_cluster.hw", compiled=False).h100_cluster
     given = {name: value / units.get(name, 1) for name, value in v.items()}
     found = study(written_off=written_off, **given)
@@ -213,10 +216,16 @@ use vendor.processes: N5
 use vendor.carriers: CoWoS_S
 use vendor.memories: HBM3"""
     found = asked(
-        tmp_path, uses, " output c in kg/unit = package_carbon(p, Taiwan_5nm, 65 g/GB)", before
+        tmp_path,
+        uses,
+        " output c in kg/unit = package_carbon(p, Taiwan_5nm, 65 g/GB)"
+        "\n output good = p.carrier_share",
+        before,
     )()
     per_area = 2.75 * 0.583 + 0.43 + 0.5
-    assert found.c == pytest.approx(2 * per_area + 32 * 0.065 + 3 * 0.15, rel=1e-9)
+    area = 1.1 * (2 * 100 + 2 * 110)  # mm^2, on four times as much laminate
+    carrier = area * (0.5675 * 8 + 4 * 0.32549) / 1000 / found.good
+    assert found.c == pytest.approx(2 * per_area + 32 * 0.065 + 3 * 0.15 + carrier, rel=1e-9)
 
 
 # --- what is amended is followed --------------------------------------------------------------
