@@ -158,8 +158,9 @@ def step_time(v: dict[str, float]) -> float:
     logits = gemm(rows, words, width) + gemm(rows, width, words) + gemm(width, words, rows)
     logits += moved(32 * rows * words) + 3 * summed(4 * rows)
     table_time = 2 * moved(3 * whole) + 2 * moved(2 * whole)
-    wire = network / 8 * 0.85 if t * stages * copies > 8 else 264e9
-    hop = 2 * v["interleave"] * (15e-6 + shard / wire) if stages > 1 else 0
+    # Stages of one node hand on by its links, with their start.
+    wire, start = (network / 8 * 0.85, 15e-6) if t * stages * copies > 8 else (264e9, 9e-6)
+    hop = 2 * v["interleave"] * (start + shard / wire) if stages > 1 else 0
     stage = layers / stages * (max(ahead, issue) + max(behind, issue_back)) + hop
     slowest = stage + logits + (0 if stages > 1 else table_time)
     through = stages * stage + logits + table_time
