@@ -1,0 +1,186 @@
+"""Published tables of inference, for the studies of kernels, inference and serving."""
+
+from measured import MACHINES, Row, Set, read
+
+_PARTS = {
+    "A100-SXM4-80GB": "A100",
+    "H100-SXM5-80GB": "H100",
+    "H200-SXM-141GB": "H200",
+    "B200-180GB": "B200",
+    "GB200-NVL72-192GB": "GB200",
+    "L40S": "L40S",
+    "RTX PRO 6000 Blackwell Server": "RTX_PRO_6000",
+}
+_FORMATS = {"FP16": "bf16", "BF16": "bf16", "FP8": "fp8", "NVFP4": "fp4"}
+
+
+def _part(name: str) -> str:
+    """The part that a name begins with."""
+    return next(part for stated, part in _PARTS.items() if name.startswith(stated))
+
+
+def mixtures(dtype: str) -> list[Row]:
+    """Layers of experts of aic_moe of one type, `bfloat16` or `fp8`."""
+    return [
+        {
+            "case": r["row_id"],
+            "machine": MACHINES[r["gpu"]],
+            "tokens": r["num_tokens_global"],
+            "d_model": r["d_model"],
+            "d_ffn": r["d_ffn_expert"],
+            "among": r["n_experts"],
+            "active": r["experts_topk"],
+            "tensor": r["moe_tp"],
+            "spread": r["moe_ep"],
+            "even": "true" if r["token_distribution"] == "balanced" else "false",
+            "measured": r["meas_time_us"],
+        }
+        for r in read("aic_moe")
+        if r["moe_dtype"] == dtype
+    ]
+
+
+def _shape(r: Row) -> Row:
+    return {
+        "n_layers": r["n_layers"],
+        "d_model": r["d_model"],
+        "n_heads": r["n_heads"],
+        "kv_heads": r["n_kv_heads"],
+        "d_ffn": r["d_ffn"],
+        "vocab": r["vocab"],
+    }
+
+
+def _request(r: Row, mlp: str, engine: str, answer: str) -> Row:
+    """Params of a batch; `mlp` says in words what the feed-forward net is."""
+    mixed = "MoE" in mlp
+    format = _FORMATS[r["precision"].upper()]
+    return _shape(r) | {
+        "gated": "false" if "ungated" in mlp else "true",
+        "experts": "8" if mixed else "0",
+        "active": "2" if mixed else "0",
+        "sums": "1" if "parallel" in mlp else "2",
+        "part": _part(r["gpu"]),
+        "format": format,
+        "kept": format,
+        "engine": engine,
+        "tensor": r["tp"],
+        "pipeline": r.get("pp") or "1",
+        "batch": r["batch"],
+        "prompt": r.get("input_tokens") or r["prompt_tokens"],
+        "answer": answer,
+    }
+
+
+def generations() -> list[Row]:
+    """Latency of ft_gpt_inference; Megatron's rows keep no keys and values and are left out."""
+    return [
+        {"case": r["row_id"], "group": f"{r['model']} x{r['n_gpus']}"}
+        | _request(r, "ungated", "compiled", r["output_tokens"])
+        | {"measured": r["meas_e2e_latency_ms"]}
+        for r in read("ft_gpt_inference")
+        if r["framework"] == "FasterTransformer"
+    ]
+
+
+def splitwise(column: str) -> list[Row]:
+    """`prefill_ms` or `decode_ms_per_token` of splitwise_inference, less 64 sequences on two GPUs.
+
+    Those do not fit into the memory, as the notes of the table say.
+    """
+    return [
+        {"case": r["row_id"], "group": r["split_group"]}
+        | _request(r, r["mlp"], "scripted", r["output_tokens"])
+        | {"measured": r[f"meas_{column}_median"]}
+        for r in read("splitwise_inference")
+        if (r["tp"], r["batch"]) != ("2", "64")
+    ]
+
+
+def batches(kind: str) -> list[Row]:
+    """Rows of trtllm_static_batch of one kind, `throughput` or `latency`."""
+    column = {
+        "throughput": "meas_output_tokens_per_s_total",
+        "latency": "meas_first_token_latency_ms",
+    }[kind]
+    return [
+        {"case": r["row_id"], "group": r["split_group"]}
+        | _request(r, r["mlp"], "graphs", r["output_tokens"] or "1")
+        | {"measured": r[column]}
+        for r in read("trtllm_static_batch")
+        if r["kind"] == kind
+    ]
+
+
+def _served(r: Row) -> Row:
+    format = _FORMATS[r["precision"]]
+    return {
+        "part": _PARTS[r["gpu"]],
+        "format": format,
+        "prompt": r["isl_tokens"],
+        "answer": r["osl_tokens"],
+        "requests": r["n_requests"] or "3000",
+    }
+
+
+def _grouped(r: Row) -> Row:
+    narrow = _FORMATS[r["precision"]] != "bf16"
+    return _shape(r) | {
+        "head_width": r["head_dim"],
+        "kept": "fp8" if narrow else "bf16",
+        "tensor": r["tp"] or "1",
+        "pipeline": r["pp"] or "1",
+    }
+
+
+def throughputs(net: str) -> list[Row]:
+    """Rows of trtllm_max_throughput of `dense` or `mixed` models, or with `latent` attention.
+
+    Left out are models whose layers differ: experts in every second, or windows of attention.
+    """
+    rows = []
+    for r in read("trtllm_max_throughput"):
+        if r["sliding_window"] or "every second" in r["arch_note"]:
+            continue
+        kind = "latent" if r["kv_lora_rank"] else "mixed" if r["n_experts"] else "dense"
+        if kind != net:
+            continue
+        row = {"case": r["row_id"], "group": f"{r['model']} {_PARTS[r['gpu']]}"} | _served(r)
+        if net != "latent":
+            row |= _grouped(r)
+        if net == "mixed":
+            row |= {"experts": r["n_experts"], "active": r["experts_topk"]}
+            row["d_ffn"] = r["d_ffn_expert"]
+        if net != "dense":
+            row["spread"] = r["attention_dp"] or "1"
+        rows.append(row | {"measured": r["meas_output_tokens_per_s_total"]})
+    return rows
+
+
+_KERNELS = "studies/kernels.hw"
+_BATCHES = "studies/inference.hw"
+_SERVED = "studies/serving.hw"
+
+SETS = (
+    Set("aic_moe, 16 bits", _KERNELS, "experts", lambda: mixtures("bfloat16"), "us"),
+    Set("aic_moe, 8 bits", _KERNELS, "experts_fp8", lambda: mixtures("fp8"), "us"),
+    Set("ft_gpt_inference", _BATCHES, "request", generations, "ms", "whole", "flat_whole", "group",
+        "GPT of 350M, 1.3B and 20B: issue, late sums", ("issue_compiled", "sum_late")),
+    Set("splitwise_inference, one token", _BATCHES, "request",
+        lambda: splitwise("decode_ms_per_token"), "ms", "between", "flat_between", "group",
+        "Llama: pause, time of a sequence, hosts",
+        ("python_pause", "python_sequence", "later_host")),
+    Set("splitwise_inference, prompts", _BATCHES, "request", lambda: splitwise("prefill_ms"), "ms",
+        "first", "flat_prompt", "group"),
+    Set("trtllm_static_batch", _BATCHES, "request", lambda: batches("throughput"), "token/s",
+        "throughput", "flat_rate", "group"),
+    Set("trtllm_static_batch, first token", _BATCHES, "request", lambda: batches("latency"), "ms",
+        "first", "flat_prompt", "group"),
+    Set("trtllm_max_throughput, dense", _SERVED, "serving", lambda: throughputs("dense"), "token/s",
+        "throughput", "roofline", "group", "323 rows on A100, H100, H200",
+        ("kept_share", "for_sequence")),
+    Set("trtllm_max_throughput, experts", _SERVED, "serving_mixed", lambda: throughputs("mixed"),
+        "token/s", "throughput", "roofline", "group"),
+    Set("trtllm_max_throughput, latent", _SERVED, "serving_latent", lambda: throughputs("latent"),
+        "token/s", "throughput", "roofline", "group"),
+)  # fmt: skip

@@ -1,0 +1,127 @@
+"""Batches answered together and layers with experts: laws, shipped tables, whole published ones."""
+
+from pathlib import Path
+from statistics import median
+
+import measured
+import measured_inference
+import numpy as np
+import pytest
+
+import hwdsl
+from hwdsl.evaluator import Evaluator, Module
+from hwdsl.validate import requests, validate
+
+STUDIES = Path(__file__).parents[2] / "library" / "studies"
+
+
+@pytest.fixture(scope="module")
+def study() -> Module:
+    return hwdsl.load(STUDIES / "inference.hw", compiled=False)
+
+
+@pytest.fixture(scope="module")
+def request_of(study: Module) -> Evaluator:
+    return study.request
+
+
+def test_a_batch_is_its_first_token_and_the_others(request_of: Evaluator) -> None:
+    answer = request_of(batch=16, answer=100)
+    assert answer.whole == pytest.approx(answer.first + 99 * answer.between, rel=1e-12)
+    assert answer.throughput == pytest.approx(1600 / answer.whole * 1000, rel=1e-12)
+
+
+def test_energy_and_cost_are_those_of_the_accelerators(request_of: Evaluator) -> None:
+    answer = request_of(tensor=4, price=3)
+    assert answer.energy * answer.throughput == pytest.approx(4 * 400)
+    assert answer.cost * 1e-6 * answer.throughput * 3600 == pytest.approx(4 * 3)
+
+
+def test_more_sequences_take_longer_and_give_more(request_of: Evaluator) -> None:
+    answers = [request_of(batch=2**n) for n in range(9)]
+    assert (np.diff([a.between for a in answers]) > 0).all()
+    assert (np.diff([a.throughput for a in answers]) > 0).all()
+
+
+def test_stages_hold_less_and_never_hurry_a_token(request_of: Evaluator) -> None:
+    """One sequence goes through all stages; two take two stages no longer than one takes one."""
+    one, two = request_of(tensor=4), request_of(tensor=4, pipeline=2)
+    assert two.held == pytest.approx(one.held / 2, rel=0.01)
+    assert two.between >= one.between
+    both = request_of(tensor=4, pipeline=2, batch=2)
+    assert both.between == pytest.approx(two.between, rel=1e-3)
+
+
+def test_what_the_host_takes_shows_only_where_it_is_behind(request_of: Evaluator) -> None:
+    few, many = request_of(part="H100", tensor=2), request_of(part="H100", tensor=8)
+    slow = [request_of(part="H100", tensor=n, engine="scripted").between for n in (4, 8)]
+    assert many.between < few.between / 2
+    assert slow[1] == pytest.approx(slow[0], rel=1e-9)
+
+
+def test_what_does_not_fit_is_infeasible(request_of: Evaluator) -> None:
+    assert request_of(tensor=2, batch=8).feasible
+    assert not request_of(tensor=1).feasible
+
+
+def test_more_experts_met_are_more_to_read() -> None:
+    """A token on eight experts reads eight; many tokens read all, and then only products grow."""
+    experts = hwdsl.load(STUDIES / "kernels.hw", compiled=False).experts
+    times = [experts(tokens=n, d_model=7168, d_ffn=2048, among=256).time for n in (1, 8, 64, 512)]
+    assert times[1] > 5 * times[0]
+    assert times[3] < 1.3 * times[2]
+    even, uneven = (experts(tokens=4096, spread=8, even=e).time for e in (True, False))
+    assert 1.3 * even < uneven < 3 * even
+
+
+@pytest.mark.parametrize(
+    ("file", "table", "middle", "tail"),
+    [
+        ("kernels", "mixtures", 12, 32),
+        ("kernels", "mixtures_fp8", 16, 48),
+        ("inference", "generations", 7, 24),
+        ("inference", "tokens", 8.5, 16),
+        ("inference", "batches", 7, 35),
+        ("serving", "mixed_throughputs", 14, 32),
+    ],
+)
+def test_shipped_tables(file: str, table: str, middle: float, tail: float) -> None:
+    """Median and 90th percentile of the error in %; the yardstick must do worse on both."""
+    module = hwdsl.load(STUDIES / f"{file}.hw", compiled=False)
+    (asked,) = [one for one in requests(module) if one.title == table]
+    found = validate(module, asked)
+    assert found.baseline_errors is not None
+    assert 100 * found.errors.median < middle < 100 * found.baseline_errors.median
+    assert 100 * found.errors.p90 < tail < 100 * found.baseline_errors.p90
+
+
+@pytest.mark.skipif(measured.folder() is None, reason="no HWDSL_REFERENCE_DATA/measured")
+@pytest.mark.parametrize(
+    ("name", "middle", "tail"),
+    [
+        ("aic_moe, 16 bits", 11.5, 31),
+        ("aic_moe, 8 bits", 14.5, 45),
+        ("ft_gpt_inference", 6, 23),
+        ("splitwise_inference, one token", 7.5, 15.5),
+        ("splitwise_inference, prompts", 18, 52),
+        ("trtllm_static_batch", 6.5, 53),
+        ("trtllm_static_batch, first token", 14, 45),
+        ("trtllm_max_throughput, dense", 9.5, 23),
+        ("trtllm_max_throughput, experts", 13, 31),
+        ("trtllm_max_throughput, latent", 40, 120),
+    ],
+)
+def test_whole_tables(name: str, middle: float, tail: float) -> None:
+    """Errors in % on all public rows; latent attention and long prompts miss, and say so."""
+    (one,) = [s for s in measured_inference.SETS if s.name == name]
+    rows = one.rows()
+    module = hwdsl.load(STUDIES.parent / one.file, compiled=False)
+    given = {c: [r[c] for r in rows] for c in rows[0] if c not in ("case", "group", "measured")}
+    sweep = getattr(module, one.evaluator).sweep(zipped=given)
+    truth = np.array([float(r["measured"]) for r in rows])
+    assert one.baseline is not None
+    ours, flat = (100 * np.abs(sweep.column(c) / truth - 1) for c in (one.output, one.baseline))
+    print(f"{name}, {len(rows)} rows: {median(ours):.1f} %, p90 {np.quantile(ours, 0.9):.1f} %")
+    assert median(ours) < middle
+    assert np.quantile(ours, 0.9) < tail
+    assert median(ours) < median(flat)
