@@ -25,7 +25,7 @@ from hwdsl.codegen.verify import GraphError
 from hwdsl.diagnostics import Diagnostics, Severity, did_you_mean
 from hwdsl.kept import Kept, KeptFile
 from hwdsl.source import Source
-from hwdsl.units import Unit
+from hwdsl.units import Unit, dim_text
 
 if TYPE_CHECKING:
     from hwdsl.codegen.ir import Graph
@@ -188,7 +188,8 @@ class Evaluator(runtime.Evaluator):
                 raise ValueError(param.needs_unit(high))
             written = values.written_unit(high, unit, self.units)
             if written.dim != unit.dim:
-                raise ValueError(f"{written.name} measures {written.dim}, not {unit.dim}")
+                have, want = dim_text(written.dim), dim_text(unit.dim)
+                raise ValueError(f"{written.name} measures {have}, not {want}")
             first = unit.from_base(values.quantity(low, written, self.units))
             last = unit.from_base(values.quantity(high, unit, self.units))
             if step_word and not colon:
@@ -198,6 +199,8 @@ class Evaluator(runtime.Evaluator):
                 return _paced(first, last, 1.0)
         except ValueError as error:
             raise ValueError(f"{name}={text}: {error}") from None
+        if colon and count.strip() and not count.strip().strip("0"):
+            raise ValueError(f"{name}={text}: a range has at least one point")
         count = count.strip().lstrip("0")
         if step_word or not colon or not count.isdecimal():
             raise ValueError(f"{name}={text}: a range is written lo..hi:n or lo..hi step s")

@@ -71,6 +71,16 @@ def _power(name: str, power: Fraction) -> str:
 ONE = Dim()
 
 
+def dim_text(dim: Dim) -> str:
+    """A dimension in the way people write it: `data/time`, `1/length^2`."""
+    above = [(b, p) for b, p in dim.powers if p > 0]
+    below = [(b, -p) for b, p in dim.powers if p < 0]
+    top = str(Dim(tuple(above))) if above else "1"
+    if not below:
+        return "a pure number" if not above else top
+    return "/".join([top, *(str(Dim((item,))) for item in below)])
+
+
 @frozen
 class Unit:
     """A unit: `value_in_base = value * factor + offset`, with exact rationals.

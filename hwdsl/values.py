@@ -12,7 +12,7 @@ from fractions import Fraction
 from hwdsl.diagnostics import Diagnostics, did_you_mean
 from hwdsl.source import Source
 from hwdsl.syntax import ast
-from hwdsl.units import ONE, Dim, Unit
+from hwdsl.units import ONE, Dim, Unit, dim_text
 
 
 def combine(expression: ast.UnitExpr, units: Mapping[str, Unit]) -> Unit:
@@ -53,10 +53,8 @@ def quantity(text: str, plain: Unit, units: Mapping[str, Unit]) -> float:
         raise ValueError(f"`{text}` is not a number with a unit, such as {_example(plain)}")
     unit = plain if isinstance(parsed, ast.Number) else combine(parsed.unit, units)
     if unit.dim != plain.dim:
-        raise ValueError(
-            f"`{text}` is of dimension {unit.dim}, but {plain.dim} is wanted, such as "
-            f"{_example(plain)}"
-        )
+        have, want = dim_text(unit.dim), dim_text(plain.dim)
+        raise ValueError(f"`{text}` is {have}, but {want} is wanted, such as {_example(plain)}")
     try:
         return unit.to_base(sign * Fraction(parsed.text.replace("_", "")))
     except OverflowError:

@@ -13,7 +13,7 @@ from .kernel import Floats, Kernel
 from .plan import Plan, Progress
 from .result import Result
 from .sample import Samples, draw
-from .spec import NEAR, Param, Spec, hint, is_float, parse_quantity
+from .spec import NEAR, Param, Spec, dims_text, hint, is_float, parse_quantity
 from .sweep import Sweep
 
 
@@ -30,7 +30,7 @@ class Evaluator:
         draws: Callable[[], Kernel] | None = None,
     ) -> None:  # fmt: skip
         self.spec, self.kernel, self._draws = spec, kernel, draws
-        self.__name__, self.__doc__ = spec.name, spec.doc
+        self.__name__, self.__doc__ = spec.name, spec.about()
         self._convert = convert
         self._defaults = [p.default for p in spec.params]
         self._needed = frozenset(p.name for p in spec.params if p.default is None)
@@ -236,7 +236,8 @@ class Evaluator:
                 raise self._bad(param, param.needs_unit(text))
             return float(param.scale.to_base(number))
         if dims != dict(param.scale.dims):
-            raise self._bad(param, f"{text} has the wrong dimension")
+            have, want = dims_text(dims), dims_text(param.scale.dims)
+            raise self._bad(param, f"{text} is {have}, not {want}")
         return number
 
     def _default(self, name: str) -> float:

@@ -82,17 +82,19 @@ class Param:
             return f"one of {', '.join(self.labels)} {self.scale.unit}".rstrip()
         if self.kind == "bool":
             return "true or false"
+        number = "a whole number" if self.kind == "int" else "a number"
         low, high = (f"{self.scale.from_base(v):.12g}" for v in (self.low, self.high))
-        text = f"{self.kind} in {low} .. {high} {self.scale.unit}".rstrip()
-        return text if math.isfinite(self.low) or math.isfinite(self.high) else (
-            f"{self.kind} [{self.scale.unit or 'no unit'}]"
-        )  # fmt: skip
+        if math.isfinite(self.low) and math.isfinite(self.high):
+            return f"{number} from {low} to {high} {self.scale.unit}".rstrip()
+        if math.isfinite(self.low):
+            return f"{number} of at least {low} {self.scale.unit}".rstrip()
+        if math.isfinite(self.high):
+            return f"{number} of at most {high} {self.scale.unit}".rstrip()
+        return f"{number} in {self.scale.unit}" if self.scale.unit else number
 
     def needs_unit(self, value: Any) -> str:
         """What to say of a number without unit where `plain` is false."""
-        named = [(base.rpartition(".")[2], power) for base, power in self.scale.dims.items()]
-        dims = " ".join(name if power == 1 else f"{name}^{power:g}" for name, power in named)
-        better = f"{value} {self.scale.unit}"
+        dims, better = dims_text(self.scale.dims), f"{value} {self.scale.unit}"
         return f'{value} has no unit and the file gives none ({dims}): write "{better}"'
 
     def show(self, value: float) -> Any:
@@ -137,6 +139,18 @@ class Spec:
     units: Mapping[str, Scale] = field(default_factory=dict)
     doc: str = ""
     drawn: tuple[str, ...] = ()
+
+    def about(self) -> str:
+        """What `help` shows: the text of the file, then each param and each output."""
+        params, outputs = [], []
+        for p in self.params:
+            start = "" if p.default is None else f" = {_number(p.show(p.default))}"
+            unit = "" if p.labels or not start else f" {p.scale.unit}".rstrip()
+            params.append((f"{p.name}{start}{unit}", f"{p.describe()}. {_line(p.doc)}".strip()))
+        for o in self.outputs:
+            outputs.append((f"{o.name} [{o.scale.unit}]" if o.scale.unit else o.name, _line(o.doc)))
+        parts = [self.doc, _listed("Params", params), _listed("Outputs", outputs)]
+        return "\n\n".join(part for part in parts if part)
 
     def to_json(self) -> str:
         """As JSON; infinite bounds are left out."""
@@ -234,6 +248,33 @@ def parse_quantity(text: str, units: Mapping[str, Scale]) -> tuple[float, dict[s
         for base, e in unit.dims.items():
             dims[base] = dims.get(base, 0.0) + e * exponent
     return float(Fraction(number) * up / down), {b: e for b, e in dims.items() if e}
+
+
+def dims_text(dims: Mapping[str, float]) -> str:
+    """A dimension by its bases: `data/time`, `1/length^2`."""
+    named = [(base.rpartition(".")[2], power) for base, power in dims.items()]
+    above = [_power(name, power) for name, power in named if power > 0]
+    below = [_power(name, -power) for name, power in named if power < 0]
+    return "/".join([" * ".join(above) or "1", *below]) if named else "a pure number"
+
+
+def _power(name: str, power: float) -> str:
+    return name if power == 1 else f"{name}^{power:g}"
+
+
+def _number(value: Any) -> str:
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def _line(doc: str) -> str:
+    """A text in one line."""
+    return " ".join(doc.split())
+
+
+def _listed(head: str, rows: Sequence[tuple[str, str]]) -> str:
+    """Names and what is said of them, in two columns below a heading."""
+    wide = max((len(name) for name, _ in rows), default=0)
+    return "\n".join([f"{head}:", *(f"  {n:<{wide}}  {said}".rstrip() for n, said in rows)])
 
 
 def is_float(text: str) -> bool:

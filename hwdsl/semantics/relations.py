@@ -19,7 +19,7 @@ from hwdsl.semantics.types import (
     Type,
 )
 from hwdsl.syntax import ast
-from hwdsl.units import ONE, PREFIXES, Dim, Unit
+from hwdsl.units import ONE, PREFIXES, Dim, Unit, dim_text
 
 POISON = Poison()
 INT = Int()
@@ -110,16 +110,6 @@ def times(a: Dim, b: Dim) -> Dim:
 def over(a: Dim, b: Dim) -> Dim:
     """`a / b`, remembered."""
     return a / b
-
-
-def dim_text(dim: Dim) -> str:
-    """A dimension in the way people write it: `data/time`, `1/length^2`."""
-    above = [(b, p) for b, p in dim.powers if p > 0]
-    below = [(b, -p) for b, p in dim.powers if p < 0]
-    top = str(Dim(tuple(above))) if above else "1"
-    if not below:
-        return "a pure number" if not above else top
-    return "/".join([top, *(str(Dim((item,))) for item in below)])
 
 
 def describe(type_: Type, scope: ModuleScope, expr: ast.Expr | None = None) -> str:

@@ -83,7 +83,7 @@ r = machine.roofline(bandwidth="6 TB/s", chips=10)
 print(r.time, r.feasible, machine.roofline(bandwidth=0.1, chips=1).violations)
 print(machine.roofline.sweep(bandwidth=[1, 2, 3], chips=[1, 2, 4, 8])["time"].shape)
 print(machine.roofline.sweep(chips=[1, 2, 4]).best(minimize="time").params["chips"])
-print(machine.__all__, machine.roofline.__doc__)
+print(machine.__all__, machine.roofline.__doc__.splitlines()[0])
 """
 
 

@@ -88,6 +88,23 @@ def test_a_call_gives_values_in_declared_units(machine):
     )
 
 
+def test_help_tells_params_and_outputs(machine):
+    assert machine.__doc__.splitlines() == [
+        "Params:",
+        "  width = 3 TB/s     a number from 0.1 to 10 TB/s.",
+        "  chips = 8          a whole number from 1 to 64.",
+        "  memory = HBM3      one of HBM3, HBM4, DDR5.",
+        "  sparse = False     true or false.",
+        "  heat = 26.85 degC  a number in degC.",
+        "",
+        "Outputs:",
+        "  time [ms]",
+        "  cost [USD]",
+        "  kind",
+        "  heat_out [degC]",
+    ]
+
+
 def test_texts_are_converted(machine):
     assert machine(width="6000 GB/s", chips=10).time == 100.0
     assert machine(width="6e3 GB / s", chips=10).time == 100.0
@@ -109,15 +126,15 @@ def test_broken_rules_are_named(machine):
     ("given", "message"),
     [
         ({"widht": 3}, "machine has no param widht; did you mean width"),
-        ({"width": 30}, "machine.width: 30 is out of range; it is real in 0.1 .. 10 TB/s"),
-        ({"width": "3 TB"}, "machine.width: 3 TB has the wrong dimension; it is real in"),
+        ({"width": 30}, "machine.width: 30 is out of range; it is a number from 0.1 to 10 TB/s"),
+        ({"width": "3 TB"}, "machine.width: 3 TB is data, not data/time; it is a number"),
         ({"width": "1..3 m:4"}, "1..3 m:4 is several values where one is read; give a list"),
         ({"width": "1 m, 2 m"}, "machine.width: 1 m, 2 m is several values where one is read"),
         ({"width": "3 QB/s"}, "no unit 'QB'"),
         ({"width": "fast"}, "does not start with a number"),
         ({"width": float("nan")}, "machine.width: nan is out of range"),
         ({"width": [1, 2]}, "give many values to sweep"),
-        ({"chips": 2.5}, "machine.chips: 2.5 is not whole; it is int in 1 .. 64"),
+        ({"chips": 2.5}, "machine.chips: 2.5 is not whole; it is a whole number from 1 to 64"),
         ({"chips": True}, "True is not a number"),
         ({"memory": "HBM9"}, "machine.memory: 'HBM9' is none of them; it is one of HBM3, HBM4"),
         ({"memory": 1}, "1 is none of them"),
@@ -485,7 +502,7 @@ def test_columns_are_read_as_single_values_are(plain, name, values):
 @pytest.mark.parametrize(
     ("name", "values", "message"),
     [
-        ("r", [1.0, -1.0, 2.0], "e.r: -1.0 is out of range; it is real in 0 .. 976.5625 KiB"),
+        ("r", [1.0, -1.0, 2.0], "e.r: -1.0 is out of range; it is a number from 0 to 976.5625 KiB"),
         ("r", [1.0, math.nan], "e.r: nan is out of range"),
         ("r", [1, 10**400], "e.r: the number is beyond what a float64 holds"),
         ("n", [1.0, 2.5], "e.n: 2.5 is not whole"),
