@@ -35,7 +35,10 @@ from hwdsl.codegen.runtime import CompiledKernel
 from hwdsl.codegen.text import canonical
 
 FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O3", "-march=native",
-         "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")  # fmt: skip
+         "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-tree-pre",
+         "-fno-thread-jumps")  # fmt: skip
+"""The last two leave selects as they are written: gcc merges those that share a condition into
+branches with many ends, or into selects between truths, and makes no vector code of such a loop."""
 MODULE_FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O1", "-w")
 SOURCES = ("emit.py", "printer.py", "region.py", "branches.py", "shape.py", "memo.py", "build.py",
            "ir.py")  # fmt: skip

@@ -203,3 +203,40 @@ def test_long_functions_of_a_scalar_and_a_lane_become_vector_code(code, scalar, 
     at = next(n for n, line in enumerate(lines) if f"hw_{code}(" in line)
     start = max(n for n in range(at) if "for (int i" in lines[n]) + 1
     assert f"kernel_0.h:{start}:" in said
+
+
+def picks(b, x, y):
+    """The value of the least of four, twice, and a logarithm of what is at least one."""
+    waves = [b.op("ceil", b.op("mul", x, b.const(0.5**k))) for k in range(4)]
+    total = b.const(0.0)
+    for scale in (3.0, 5.0):
+        times = [b.op("mul", w, b.op("add", b.op("mul", y, b.const(scale**k)), b.const(1e-3)))
+                 for k, w in enumerate(waves)]  # fmt: skip
+        best = b.op("gather", b.op("argmin", *times), *times)
+        total = b.op("add", total, b.op("sqrt", best))
+    return b.op("add", total, b.op("sqrt", x))
+
+
+def levels(b, x, y):
+    """A logarithm of what is at least one, and what is more than one, as trees of ranks have it."""
+    some = b.op("div", x, b.op("min", x, y))
+    depth = b.op("log2", b.op("max", b.const(1.0), some))
+    far = b.op("select", b.op("lt", b.const(1.0), some), depth, b.const(0.0))
+    return b.op("add", far, b.op("log2", b.op("max", b.const(1.0), b.op("min", x, y))))
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="asks gcc what it has made")
+@pytest.mark.parametrize("made", [picks, levels])
+def test_selects_that_share_conditions_become_vector_code(made, tmp_path):
+    b = Builder()
+    graph = b.finish([("o", made(b, b.param("x"), b.param("y")))])
+    for name, text in emit({"g": graph}).items():
+        (tmp_path / name).write_text(text)
+    said = subprocess.run(
+        ["gcc", *FLAGS, "-fopt-info-vec", "-c", "kernels.c", "-o", "kernels.o"], cwd=tmp_path,
+        capture_output=True, text=True, check=True,
+    ).stderr  # fmt: skip
+    lines = (tmp_path / "kernel_0.h").read_text().splitlines()
+    loops = [n + 1 for n, line in enumerate(lines) if "for (int i" in line]
+    assert loops
+    assert [n for n in loops if f"kernel_0.h:{n}:" not in said] == []
