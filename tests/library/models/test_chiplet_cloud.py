@@ -74,7 +74,7 @@ OWNED = [
 ]  # fmt: skip
 PERF = {
     "latency": "run.{p}.latency in s",
-    "throughput": "run.{p}.words * 1 token / run.{p}.latency in token/s",
+    "throughput": "batch * 1 token / run.{p}.pace in token/s",
     "utilization": "run.{p}.utilisation(run.chips)",
     "power": "run.{p}.energy / run.{p}.latency + servers * box.other_tdp in W",
     "energy_J.fma": "run.{p}.compute in J",
@@ -278,7 +278,8 @@ def language_model(given: dict[str, Any]) -> str:
             heads=str(given["num_heads"]),
             hidden=str(given["d_ff"]) if "d_ff" in given else None,
             group=str(given["heads_per_kv_cache"]) if "heads_per_kv_cache" in given else None,
-            gated="true" if given.get("act") == "swiglu" else None,
+            gated="true" if "glu" in given.get("act", "") else None,
+            twice="true" if given["d"] == 8192 else "false",
         )
         + "\n}"
     )
@@ -299,7 +300,7 @@ def outputs() -> list[tuple[str, str]]:
             found.append((name, text.format(p=ours)))
     found += [
         ("perf__generate_throughput_per_chip",
-         "run.decode.words * 1 token / run.decode.latency / run.chips in token/s"),
+         "batch * 1 token / run.decode.pace / run.chips in token/s"),
         ("token__cost", "run.cost_per_token in USD/token"),
         ("token__rate", "run.throughput in token/s"),
         ("token__paid", "run.cost_rate in USD/s"),
@@ -332,6 +333,7 @@ evaluator ask {{
     param first_micro : int = 1 in 1 .. 1000000
     param prompt : int = 1 in 1 .. 10000000
     param answer : int = 1 in 1 .. 10000000
+    param rings : int = 2 in 1 .. 3
     param as_shipped : bool = false
     let box = machine
     let pkg = box.pkg
@@ -339,7 +341,7 @@ evaluator ask {{
     let at_tdp = ownership(power = box.tdp, price = box.cost, site = place)
     let run = service(server = machine, servers = servers, model = served, site = place,
         batch = batch, prompt = prompt, answer = answer, tensor = tensor, pipeline = pipeline,
-        micro = micro, first_micro = first_micro, as_shipped = as_shipped)
+        micro = micro, first_micro = first_micro, rings = rings, as_shipped = as_shipped)
     {"".join(line + chr(10) for line in lines)}
 }}
 """
@@ -373,16 +375,19 @@ def asked(case: dict[str, Any], folder: Path) -> hwdsl.Evaluator:
     return _loaded[text].ask
 
 
+RINGS = {"ring": 1, "2d_ring": 2, "3d_ring": 3}
+
+
 def point(case: dict[str, Any]) -> dict[str, Any]:
     given, cut = case["inputs"], case["inputs"]["mapping"]
     assert cut["c"] == 1
     assert not cut["dynamic"]
-    assert given["allreduce"] == "2d_ring"
     return {
         "servers": given["num_servers"], "tensor": cut["t"], "pipeline": cut["p"],
         "batch": given["batch"], "micro": cut["micro_batch"],
         "first_micro": cut["prefill_micro_batch"],
         "prompt": given["prefill_len"], "answer": given["generate_len"],
+        "rings": RINGS[given["allreduce"]],
     }  # fmt: skip
 
 
