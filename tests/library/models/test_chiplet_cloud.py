@@ -3,7 +3,7 @@
 For each of its files of hardware a description is written as a user would, with all constants from
 the reference file. Compared: every number of chip, package, memory, server and performance, but for
 the width of the multiplier array, the heat source, and restatements in other units. Two things are
-taken from the case: the dies of a wafer, whose counting is not described (ours is compared apart),
+taken from the case: the dies of a wafer, which theirs places by a search (ours is compared apart),
 and the price of a heat sink, which their thermal search sets and only the server's price shows.
 """
 
