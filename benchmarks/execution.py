@@ -1,0 +1,298 @@
+"""How fast a lean and a full model of a device and of a training step are, and how far off each is.
+
+    python benchmarks/execution.py [--quick] [FOLDER]
+
+Device: one product at constant shares, and the library's model of a product in tiles and waves, of
+attention with its exponentials and of a norm, all filtered by a cache; beside C by hand for the same
+formulas, compiled with the same flags. The kernel is measured with the rules of the accelerator, which
+it decides at each point, and without them, as the C is. Training: `studies/lean.hw` and `studies/megatron.hw`, every
+param different at every point. Speeds are points of one core's processor time. Errors are those
+on the tables of the studies; with FOLDER, of published tables, products are those of all of aic_gemm.
+"""
+
+import argparse
+import ctypes
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+from attrs import evolve
+from common import ROOT, table, timed
+
+import hwdsl
+from hwdsl.codegen.build import FLAGS, build, compiler
+from hwdsl.codegen.passes import optimise
+from hwdsl.validate import Request, requests, validate
+
+STUDIES = ROOT / "library" / "studies"
+DEVICE = """edition 2026
+use std.execution: time_of
+use std.workload: matmul, attention, normalisation
+use studies.lean: lean
+use vendor.nvidia: H100_SXM_80GB
+
+evaluator lean_device {
+    param m         : real      = 4096        in 1 .. 1_000_000
+    param n         : real      = 4096        in 1 .. 1_000_000
+    param k         : real      = 4096        in 1 .. 1_000_000
+    param rate      : flop_rate = 900 TFLOP/s in 1 TFLOP/s .. 989 TFLOP/s
+    param bandwidth : bandwidth = 3 TB/s      in 0.1 TB/s .. 3.35 TB/s
+
+    let on = H100_SXM_80GB with {
+        matrix_rate      = rate
+        memory_bandwidth = bandwidth
+    }
+    output time in us = lean(matmul(m = m, n = n, k = k), on)
+}
+
+evaluator full_device {
+    param m         : real      = 4096        in 1 .. 1_000_000
+    param n         : real      = 4096        in 1 .. 1_000_000
+    param k         : real      = 4096        in 1 .. 1_000_000
+    param rate      : flop_rate = 900 TFLOP/s in 1 TFLOP/s .. 989 TFLOP/s
+    param bandwidth : bandwidth = 3 TB/s      in 0.1 TB/s .. 3.35 TB/s
+    param sequences : real      = 4           in 1 .. 1000
+    param positions : real      = 2048        in 1 .. 100_000
+    param cache     : data      = 50 MB       in 1 MB .. 1 GB
+    param near      : data      = 80 MB       in 1 MB .. 10 GB
+
+    let on = H100_SXM_80GB with {
+        matrix_rate      = rate
+        memory_bandwidth = bandwidth
+        cache            = cache
+    }
+    let product = matmul(m = m, n = n, k = k, near = near)
+    let prompt = attention(
+        sequences = sequences,
+        heads = 32,
+        key_heads = 8,
+        queries = positions,
+        keys = positions,
+        near = near,
+    )
+    let norm = normalisation(elements = m * n, width = n, near = near)
+    output time in us = time_of(product, on) + time_of(prompt, on) + time_of(norm, on)
+}
+"""
+HAND = """
+#include <math.h>
+#include <stdint.h>
+void lean_device(const double *m, const double *n, const double *k, const double *rate,
+                 const double *bandwidth, int64_t points, double *out)
+{
+    for (int64_t i = 0; i < points; i++) {
+        const double work = 2 * m[i] * n[i] * k[i] / (%(matrix_share)s * rate[i]);
+        const double data = 2 * (m[i] * k[i] + k[i] * n[i] + m[i] * n[i]) / (%(memory_share)s * bandwidth[i]);
+        out[i] = %(kernel_floor)s + (work > data ? work : data);
+    }
+}
+static inline double least(double a, double b) { return a < b ? a : b; }
+static inline double fourth(double x) { return x * x * x * x; }
+static inline double together(double a, double b) { return sqrt(sqrt(fourth(a) + fourth(b))); }
+static inline double tiled(double rows, double columns, double m, double n, double k, double rate)
+{
+    const double waves = ceil(ceil(m / rows) * ceil(n / columns) / %(units)s);
+    return waves * (2 * rows * columns * k * %(units)s / rate + %(tile_fill)s);
+}
+void full_device(const double *m, const double *n, const double *k, const double *rate,
+                 const double *bandwidth, const double *sequences, const double *positions,
+                 const double *cache, const double *near, int64_t points, double *out)
+{
+    for (int64_t i = 0; i < points; i++) {
+        const double M = m[i], N = n[i], K = k[i], s = sequences[i], p = positions[i], b = bandwidth[i];
+        const double ratio = cache[i] / near[i], missed = 1 / (1 + fourth(ratio) * fourth(ratio));
+        const double held = missed + (1 - missed) / %(cache_gain)s;  /* time of what may be near */
+        const double sustained = %(matrix_share)s * rate[i];
+        double best = tiled(256, 128, M, N, K, sustained);
+        best = least(best, tiled(128, 128, M, N, K, sustained));
+        best = least(best, tiled(128, 64, M, N, K, sustained));
+        best = least(best, tiled(64, 64, M, N, K, sustained));
+        const double moved = 2 * (M * K * held + K * N + M * N) / (%(memory_share)s * b);
+        const double product = %(kernel_floor)s + together(best, moved);
+
+        const double inner = p - (p - 1) / 2, longer = (inner + %(overhang)s / 2) / inner;
+        const double pairs = s * 32 * p * inner, size = s * p * 128 * 2;
+        const double products = longer * 512 * pairs / (%(attention_share)s * rate[i]);
+        const double exponentials = longer * pairs * %(exponential_work)s / (%(exponential_share)s * %(vector_rate)s);
+        const double attended = sqrt(products * products + exponentials * exponentials);
+        const double through = size * (32 + 16 * held + 32) / (%(memory_share)s * b);
+        const double ahead = s * p * (32 * 128 + 8 * 256) * 4 / (%(memory_share)s * b);
+        const double prompt = %(attention_floor)s + ahead + together(attended, through);
+
+        const double norm = %(least)s + 2 * M * N * (1 + held) / (%(normed)s * b);
+        out[i] = product + prompt + norm;
+    }
+}
+"""
+WANTED = """edition 2026
+use std.execution: stream_floor, norm_share
+use vendor.nvidia: H100_SXM_80GB
+evaluator constants {
+    param x : real = 1
+    let on = H100_SXM_80GB
+%s}
+"""
+OF_GENERATION = {
+    "matrix_share": "1", "memory_share": "1", "kernel_floor": "s", "tile_fill": "s", "overhang": "1",
+    "attention_share": "1", "exponential_share": "1", "exponential_work": "FLOP",
+    "attention_floor": "s", "cache_gain": "1",
+}  # fmt: skip
+
+
+def constants(folder):
+    """What the C needs of the library, so that both sides have the same numbers."""
+    lines = [f"    output {n} in {u} = x * on.sustains.{n}\n" if u != "1" else
+             f"    output {n} = x * on.sustains.{n}\n" for n, u in OF_GENERATION.items()]  # fmt: skip
+    lines += ["    output units = x * on.units\n", "    output vector_rate in FLOP/s = x * on.vector_rate\n",
+              "    output least in s = x * stream_floor\n", "    output normed = x * norm_share\n"]  # fmt: skip
+    path = folder / "constants.hw"
+    path.write_text(WANTED % "".join(lines), "utf-8")
+    evaluator = hwdsl.load(path, compiled=False).constants
+    result = evaluator()
+    return {o.name: float(result[o.name]).hex() for o in evaluator.spec.outputs}
+
+
+def by_hand(folder):
+    """The loops in C as a library."""
+    (folder / "hand.c").write_text(HAND % constants(folder), "utf-8")
+    subprocess.run([*compiler(), *FLAGS, "-fvisibility=default", "-shared", "-o",
+                    str(folder / "hand.so"), str(folder / "hand.c"), "-lm"], check=True)  # fmt: skip
+    return ctypes.CDLL(str(folder / "hand.so"))
+
+
+def drawn(evaluator, count, ranges):
+    """Columns of the params in the unit each is given in, all different."""
+    draw = np.random.default_rng(1)
+    found = {}
+    for name, values in ranges.items():
+        if isinstance(values, list):
+            found[name] = draw.choice(values, count)
+        else:
+            column = np.exp(draw.uniform(*np.log(values), count))
+            param = next(p for p in evaluator.spec.params if p.name == name)
+            found[name] = np.round(column) if param.kind == "int" else column
+    return found
+
+
+def runner(kernel, plan):
+    """A run of a kernel over the points of a plan, and the first output it fills."""
+    outputs = [np.empty(plan.points) for _ in range(kernel.outputs)]
+    bits = np.empty((plan.points, kernel.words), np.uint64)
+    return lambda: kernel.run(plan.axes, 0, plan.points, outputs, bits), outputs[0]
+
+
+SHAPES = {
+    "m": (1, 20_000), "n": (64, 60_000), "k": (64, 20_000), "rate": (100, 900),
+    "bandwidth": (0.5, 3.3), "sequences": (1, 64), "positions": (64, 30_000), "cache": (5, 200),
+    "near": (5, 2000),
+}  # fmt: skip
+STEPS = {
+    "n_layers": (8, 128), "d_model": (1024, 20_000), "n_heads": (16, 128), "vocab": (3e4, 2e5),
+    "seq_len": (512, 8192), "tensor": [1, 2, 4, 8], "pipeline": [1, 2, 4, 8], "data": [1, 2, 4, 8],
+    "micro_batch": (1, 8), "global_batch": (64, 4096), "interleave": [1, 2, 4],
+    "recompute": ["none", "selective", "full"], "sequence_parallel": [True, False],
+    "gpus_per_node": [4, 8], "node_network": (50, 800), "memory_bandwidth": (1000, 4000),
+    "memory_capacity": (40, 100), "matrix_rate": (100, 1000),
+}  # fmt: skip
+
+
+def device(folder, repeat):
+    """Of each model: operations and seconds a point with rules, without, and of C by hand.
+
+    Points are few enough to stay in the cache, so that the memory is not what is measured.
+    """
+    count, times_over = 20_000, 20
+    path = folder / "device.hw"
+    path.write_text(DEVICE, "utf-8")
+    module, library, found = hwdsl.load(path), by_hand(folder), {}
+    for name in ("lean_device", "full_device"):
+        evaluator = getattr(module, name)
+        ranges = {p.name: SHAPES[p.name] for p in evaluator.spec.params}
+        plan = evaluator.plan(mode="zip", **drawn(evaluator, count, ranges))
+        bare = optimise(evolve(evaluator.graph, rules=()))
+        run, _ = runner(evaluator.kernel, plan)
+        quick, times = runner(build({name: bare}, cache_dir=folder)[name], plan)
+        expected = np.empty(count)
+        base = [np.ascontiguousarray(axis[0], np.float64) for axis in plan.axes]
+        pointers = [c.ctypes.data_as(ctypes.c_void_p) for c in (*base, expected)]
+        hand = getattr(library, name)
+        actions = (run, quick, lambda: hand(*pointers[:-1], ctypes.c_int64(count), pointers[-1]))  # noqa: B023
+        seconds = [
+            timed(lambda: [action() for _ in range(times_over)], repeat, process_time)  # noqa: B023
+            / (count * times_over)
+            for action in actions
+        ]
+        assert np.allclose(times, expected, rtol=1e-9), name
+        found[name] = (len(evaluator.graph.ops), len(bare.ops), *seconds)
+    return found
+
+
+def steps(count, repeat):
+    """Of each training step: operations and seconds a point."""
+    found = {}
+    for name in ("lean", "megatron"):
+        evaluator = hwdsl.load(STUDIES / f"{name}.hw").gpt_training
+        ranges = {p.name: STEPS[p.name] for p in evaluator.spec.params}
+        plan = evaluator.plan(mode="zip", **drawn(evaluator, count, ranges))
+        run, _ = runner(evaluator.kernel, plan)
+        found[name] = (len(evaluator.graph.ops), timed(run, repeat, process_time) / count)
+    return found
+
+
+def products(file, folder, scratch):
+    """Median and 90th percentile on products above 50 us, of the study's sample or of all."""
+    module = hwdsl.load(STUDIES / f"{file}.hw")
+    if folder is None:
+        (asked,) = [r for r in requests(module) if r.title == "gemm"]
+    else:
+        sys.path.append(str(ROOT / "tests" / "library"))
+        import measured
+
+        os.environ["HWDSL_REFERENCE_DATA"] = folder
+        path = scratch / "gemm.csv"
+        measured.write(path, measured.products("bfloat16"))
+        asked = Request("gemm", "product", path, "measured", "time")
+    return errors(validate(module, asked))
+
+
+def errors(found):
+    """The median and the 90th percentile as text."""
+    return f"{100 * found.errors.median:.1f} / {100 * found.errors.p90:.1f} %"
+
+
+def main():
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("folder", nargs="?", metavar="FOLDER", help="published tables")
+    options = parser.parse_args()
+    count, repeat = (50_000, 3) if options.quick else (400_000, 9)
+    with tempfile.TemporaryDirectory() as text:
+        scratch = Path(text)
+        rows = []
+        for (name, (ops, bare, whole, quick, slow)), study in zip(
+            device(scratch, 3 * repeat).items(), ("lean", "kernels"), strict=True
+        ):
+            rows.append([name, ops, f"{1e-6 / whole:.1f}", f"{ops * 1e-9 / whole:.1f}", bare,
+                         f"{1e-6 / quick:.1f}", f"{bare * 1e-9 / quick:.1f}", f"{1e-6 / slow:.1f}",
+                         f"{slow / quick:.2f}", products(study, options.folder, scratch)])  # fmt: skip
+        head = ["device, one core", "operations", "M points/s", "G operations/s", "without rules",
+                "M points/s", "G operations/s", "C by hand", "ratio", "error on products"]  # fmt: skip
+        table("Models of a device beside C written by hand", head, rows)
+        rows = []
+        for name, (ops, quick) in steps(count, repeat).items():
+            module = hwdsl.load(STUDIES / f"{name}.hw")
+            found = {r.title: errors(validate(module, r)) for r in requests(module)}
+            rows.append([name, ops, f"{1e-6 / quick:.1f}", f"{ops * 1e-9 / quick:.1f}",
+                         found["megatron"], found["vtrain"]])  # fmt: skip
+        head = ["training step, one core", "operations", "M points/s", "G operations/s", "on megatron",
+                "on vtrain"]  # fmt: skip
+        table("Training steps of a GPT, all params differing from point to point", head, rows)
+
+
+if __name__ == "__main__":
+    main()
