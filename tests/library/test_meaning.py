@@ -30,6 +30,8 @@ MISSED = {
         "half_the_gpus",
     },
     "h100_cluster": {"failures"},
+    "language_training": {"experts"},
+    "maxtext": {"scaling"},
 }
 SCALE = {"": 1.0, "GB/s": 1e9, "GB": 1e9, "s": 1.0}
 WORDS = {"none": 0.0, "selective": 1.0, "full": 2.0, "false": 0.0, "true": 1.0}
@@ -157,6 +159,10 @@ def step_time(v: dict[str, float]) -> float:
     issue_back = 21.4e-6 * (44 + more) + (issue if full else 4 * 35.6e-6)
     logits = gemm(rows, words, width) + gemm(rows, width, words) + gemm(width, words, rows)
     logits += moved(32 * rows * words) + 3 * summed(4 * rows)
+    own = layers / stages
+    device = own * (ahead + behind) + logits
+    host = own * (issue + issue_back) + 8e-3
+    logits = max(device, host) - own * (max(ahead, issue) + max(behind, issue_back))
     table_time = 2 * moved(3 * whole) + 2 * moved(2 * whole)
     # Stages of one node hand on by its links, with their start.
     wire, start = (network / 8 * 0.85, 15e-6) if t * stages * copies > 8 else (264e9, 9e-6)
