@@ -18,7 +18,7 @@ from hwdsl.codegen.ir import Ref
 from hwdsl.elaborate.evaluator import Instance, open_evaluator
 from hwdsl.elaborate.expressions import HANDLERS
 from hwdsl.elaborate.infos import Elaboration, OutputInfo, ParamInfo
-from hwdsl.elaborate.machine import run_deep
+from hwdsl.elaborate.machine import MAX_STEPS, run_deep
 from hwdsl.elaborate.messages import literal_unit
 from hwdsl.elaborate.params import Free, fixed
 from hwdsl.elaborate.quantities import number_text
@@ -52,6 +52,9 @@ from hwdsl.why import Derivation, Term
 LONGEST = 60
 """Characters of a formula that are shown."""
 
+MOST_STEPS = MAX_STEPS // 2
+"""Evaluations for one output after which steps are no longer opened; the other half is for those
+whose values are still to be found."""
 MOST_NAMES = 16
 """Names and multiples that are followed to find out whether there is a sum behind them."""
 
@@ -133,6 +136,7 @@ class _Walk:
 
     def output_or_reason(self, name: str) -> Derivation:
         """The step of an output, or a step that says why it has no value at this point."""
+        self.m.steps = 0
         try:
             return self.output(name)
         except Failure as failure:
@@ -257,6 +261,8 @@ class _Walk:
             text = leaf.formula if isinstance(expr, ast.Call) else target.formula
             where = leaf.place if isinstance(expr, ast.Call) else target.place
             return evolve(target, name=name, formula=text, place=where)
+        if self.m.steps > MOST_STEPS:
+            return evolve(leaf, formula=f"{leaf.formula} (not followed further)")
         terms: list[Term] = []
         told: frozenset[ast.Expr] = frozenset()
         if isinstance(value, Ref) and value.type != "bool":
@@ -414,6 +420,9 @@ class _Walk:
             step = self.step(item)
             if step is not None:
                 yield step
+            else:  # of a list its elements, if they are numbers
+                found = (self.step(e) for e in self.m.elements(item) or ())
+                yield from (each for each in found if each is not None)
 
     def reads(self, formula: Formula, told: frozenset[ast.Expr]) -> Iterator[Formula]:
         """The names, members and calls in a formula, without what is in expressions `told`."""

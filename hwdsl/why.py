@@ -25,6 +25,9 @@ LARGEST_COUNT = 1e6
 """What is multiplied by more than this is no part that there are so many of."""
 
 
+SMALL = 0.01
+"""Numbers below this have a smaller unit than the step they are part of."""
+
 Key = tuple[str, str, float]
 """What tells steps apart: path or name, place and value."""
 
@@ -237,16 +240,18 @@ class _Tree:
         if again or not below or abs(share) < self.least:
             return
         indent += "  "
-        if depth <= 1:
-            yield f"{indent}… {len(step.terms) + len(step.inputs)} more below", "", ""
+        parts = [*(t.step for t in step.terms), *step.inputs]
+        if depth <= 1 and (len(parts) > 1 or parts[0].terms or parts[0].inputs):
+            yield f"{indent}… {len(parts)} more below", "", ""
             return
         owner = step.path.rpartition(".")[0] or owner
         yield from self._terms(step, depth - 1, indent, share, step.unit or like, owner)
-        for item in step.inputs[:SIBLINGS]:
+        told = step.inputs if len(step.inputs) == SIBLINGS + 1 else step.inputs[:SIBLINGS]
+        for item in told:
             name = f"{_short(item, owner)} = {item.shown()}"
             yield from self._step(item, name, depth - 1, indent, 1.0, None, owner=owner)
-        if len(step.inputs) > SIBLINGS:
-            yield f"{indent}… {len(step.inputs) - SIBLINGS} more", "", ""
+        if len(told) < len(step.inputs):
+            yield f"{indent}… {len(step.inputs) - len(told)} more", "", ""
 
     def _terms(
         self,
@@ -286,7 +291,13 @@ def _multiple(term: Term, parent: Derivation, unit: Unit | None) -> str:
     total = quantity_text(term.value, parent.dim, parent.scope, unit)
     if term.written or term.text in ("", "-"):
         return total if term.written or term.text else term.step.shown(unit)
-    return f"{term.text} {term.step.shown()} = {total}"
+    single = term.step.shown(unit if _suits(unit, term.step) else None)
+    return total if single == total else f"{term.text} {single} = {total}"
+
+
+def _suits(unit: Unit | None, step: Derivation) -> bool:
+    """Whether a step's value is no small number in a unit."""
+    return unit is not None and abs(unit.from_base(step.value)) >= SMALL
 
 
 def _common(terms: Sequence[Term], step: Derivation, like: Unit | None) -> Unit | None:
@@ -294,7 +305,7 @@ def _common(terms: Sequence[Term], step: Derivation, like: Unit | None) -> Unit 
     if not terms or step.dim.is_one:
         return like
     largest = max(abs(t.value) for t in terms)
-    if like is not None and abs(like.from_base(largest)) >= 1:
+    if like is not None and abs(like.from_base(largest)) >= SMALL:
         return like
     return suited_unit(largest, step.dim, step.scope)
 
