@@ -17,7 +17,7 @@ HEAD = """edition 2026
 use std.node: accelerator, node
 use std.link: link
 use std.topology: star, switch, cable
-use studies.lite_gpu: Lite_domain, Lite_GPU, Lite_port, Lite_fibre, optical_switch
+use vendor.lite_gpu: Lite_domain, Lite_GPU, Lite_port, Lite_fibre, optical_switch
 """
 
 
