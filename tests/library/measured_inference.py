@@ -7,6 +7,7 @@ _PARTS = {
     "H100-SXM5-80GB": "H100",
     "H200-SXM-141GB": "H200",
     "B200-180GB": "B200",
+    "B200-SXM-180GB": "B200",
     "GB200-NVL72-192GB": "GB200",
     "L40S": "L40S",
     "RTX PRO 6000 Blackwell Server": "RTX_PRO_6000",
@@ -157,6 +158,55 @@ def throughputs(net: str) -> list[Row]:
     return rows
 
 
+def _model(r: Row) -> Row:
+    return _shape(r) | {"head_width": r["head_dim"], "tensor": r["tp"]}
+
+
+def online(column: str) -> list[Row]:
+    """Times of trtllm_online_serving under a rate of requests: `ttft_mean` or `itl_mean`."""
+    return [
+        {"case": r["row_id"], "group": f"{r['model']} {_PARTS[r['gpu']]}"}
+        | {"part": _PARTS[r["gpu"]], "format": "bf16", "kept": "bf16"}
+        | {"prompt": r["isl_tokens_mean"], "answer": r["osl_tokens_mean"]}
+        | {"requests": r["n_requests"], "arrivals": r["offered_qps"]}
+        | _model(r)
+        | {"measured": r[f"meas_{column}_ms"]}
+        for r in read("trtllm_online_serving")
+        if r["offered_qps"]
+    ]
+
+
+def closed(column: str, net: str) -> list[Row]:
+    """Times of aic_e2e_inference, `ttft` or `tpot`, of `dense` or `mixed` models, without flags.
+
+    vLLM and SGLang keep keys and values in 16 bits unless told otherwise, TensorRT-LLM in 8 where
+    weights are in 8 or less.
+    """
+    rows = []
+    for r in read("aic_e2e_inference"):
+        mixed = bool(r["n_experts"])
+        latent, window = r["kv_lora_rank"], r["sliding_window"]
+        if (
+            r["quality_flags"]
+            or r["mode"] != "agg"
+            or latent
+            or window
+            or mixed != (net == "mixed")
+        ):
+            continue
+        effective = r["precision_effective"][:3]
+        format = effective if effective in ("fp8", "fp4") else "bf16"
+        row = {"case": r["row_id"], "group": f"{r['model']} {r['system']} {r['backend']}"}
+        row |= {"part": _part(r["gpu"]), "format": format, "users": r["concurrency"]}
+        row |= {"kept": "fp8" if format != "bf16" and r["backend"] == "trtllm" else "bf16"}
+        row |= {"prompt": r["isl_tokens"], "answer": r["osl_tokens"]} | _model(r)
+        if mixed:
+            row |= {"experts": r["n_experts"], "active": r["experts_topk"]}
+            row |= {"d_ffn": r["d_ffn_expert"], "spread": str(max(1, int(r["attention_dp"] or 1)))}
+        rows.append(row | {"measured": r[f"meas_{column}_ms"]})
+    return rows
+
+
 _KERNELS = "studies/kernels.hw"
 _BATCHES = "studies/inference.hw"
 _SERVED = "studies/serving.hw"
@@ -177,10 +227,23 @@ SETS = (
     Set("trtllm_static_batch, first token", _BATCHES, "request", lambda: batches("latency"), "ms",
         "first", "flat_prompt", "group"),
     Set("trtllm_max_throughput, dense", _SERVED, "serving", lambda: throughputs("dense"), "token/s",
-        "throughput", "roofline", "group", "323 rows on A100, H100, H200",
+        "throughput", "roofline", "group", "time of a sequence; keys' share on 323 rows",
         ("kept_share", "for_sequence")),
     Set("trtllm_max_throughput, experts", _SERVED, "serving_mixed", lambda: throughputs("mixed"),
         "token/s", "throughput", "roofline", "group"),
     Set("trtllm_max_throughput, latent", _SERVED, "serving_latent", lambda: throughputs("latent"),
         "token/s", "throughput", "roofline", "group"),
+    Set("trtllm_online_serving, between tokens", _SERVED, "serving", lambda: online("itl_mean"),
+        "ms", "gap", "flat_gap_loaded", "group"),
+    Set("trtllm_online_serving, first token", _SERVED, "serving", lambda: online("ttft_mean"),
+        "ms", "first", "flat_first", "group"),
+    Set("aic_e2e_inference, dense, between tokens", _SERVED, "serving",
+        lambda: closed("tpot", "dense"), "ms", "gap_of_users", "flat_gap", "group"),
+    Set("aic_e2e_inference, dense, first token", _SERVED, "serving",
+        lambda: closed("ttft", "dense"), "ms", "first_of_users", "flat_first", "group",
+        "which share of users asks together"),
+    Set("aic_e2e_inference, experts, between tokens", _SERVED, "serving_mixed",
+        lambda: closed("tpot", "mixed"), "ms", "gap_of_users", "flat_gap", "group"),
+    Set("aic_e2e_inference, experts, first token", _SERVED, "serving_mixed",
+        lambda: closed("ttft", "mixed"), "ms", "first_of_users", "flat_first", "group"),
 )  # fmt: skip

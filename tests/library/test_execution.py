@@ -163,7 +163,7 @@ def errors(study: Module, name: str, rows: list[measured.Row]) -> tuple[float, f
         ("product_fp8", "fp8", 11.5, 45),
         ("product", "linear", 5.5, 17),
         ("prompt", "prefill", 5.5, 15.5),
-        ("query", "decode", 9.5, 53),
+        ("query", "decode", 9.5, 42),
         ("chunk", "vllm", 24, 68),
     ],
 )
