@@ -1,7 +1,7 @@
 """Carbon of dies and packages against 3D-Carbon's own printed numbers, and its tables.
 
-Compared, to the 0.01 kg that it prints: organic multi-chip modules, their dies, package and sum.
-Not compared: all that is stacked, bonded or on an interposer, which is not here.
+Compared, to the 0.01 kg that it prints: dies side by side on organic, layers or silicon, what is
+between, package and sum. Not compared: stacks, which are not here.
 """
 
 from typing import Any
@@ -13,6 +13,14 @@ TABLES = document("three_d_carbon").get("parameters", {})
 PRINTED = 0.005 * (1 + 1e-9)
 LAYERS = TABLES.get("configs/layer_config.json", {})
 GRIDS = TABLES.get("carbon_intensity/manufacturing_location.json", {})
+
+
+BETWEEN = {
+    "MCM": "nothing",
+    "InFO_chip_first": "grown_layers",
+    "InFO_chip_last": "finished_layers",
+    "Si_int": "silicon",
+}
 
 
 def die_carbon(given: dict[str, Any], grid: float) -> tuple[float, float]:
@@ -43,18 +51,29 @@ def compared(case: dict[str, Any]) -> dict[str, float]:
     found: dict[str, float] = {}
     spread = TABLES["configs/scaling_factors.json"]["package"]
     for product in case["input"]:
-        if product["method"] != "MCM":
+        if product["method"] not in BETWEEN:
             continue
         grid = GRIDS[product.get("manufacturing_power_grid", "world")]
         made = [die_carbon(die, grid) for die in product["die_list"]]
+        side_by_side = model("three_d_carbon").side_by_side
+        joined = side_by_side(
+            between=BETWEEN[product["method"]],
+            dies=f"{sum(carbon for carbon, _ in made)!r} kg",
+            footprint=f"{sum(area for _, area in made)!r} mm^2",
+            number=sum(die.get("number", 1) for die in product["die_list"]),
+            grid=f"{grid!r} g/kWh",
+            as_shipped=True,
+        )
+        lost = joined.made / sum(carbon for carbon, _ in made)
         # Dies of one name overwrite each other in the output.
         for die, (carbon, _) in zip(product["die_list"], made, strict=True):
-            found[die.get("name", "die")] = carbon
+            found[die.get("name", "die")] = carbon * lost
         size = product.get("packagearea(mm2)") or spread * sum(area for _, area in made)
         housing = model("three_d_carbon").housing(size=f"{size!r} mm^2", grid=f"{grid!r} g/kWh")
         found["package"] = housing.carbon
-        total = sum(carbon for carbon, _ in made) + housing.carbon
-        found["overall embodied carbon"] = total
+        if product["method"] != "MCM":
+            found["substrate"] = joined.carrier
+        found["overall embodied carbon"] = joined.total + housing.carbon
     return found
 
 
