@@ -25,7 +25,7 @@ use std.memory: memory
 use std.package: package
 use std.node: accelerator, node
 use std.link: link
-use std.economics: ownership, price_at_margin
+use std.economics: four_years, price_at_margin
 use std.facility: us_site
 use vendor.processes: N5
 use vendor.carriers: CoWoS_S
@@ -124,7 +124,7 @@ evaluator own {
     }
     let run   = decoding(on = it, weights = 70e9, layers = 80, width = 8192, batch = batch, context = context)
     let site  = us_site with { electricity = electricity }
-    let owned = ownership(lifetime = lifetime)
+    let owned = four_years with { lifetime = lifetime }
     let rate = it.price * 1 unit * owned.rate
         + it.power * 0.8 * site.pue * site.electricity
         + it.power * site.construction / site.lifetime

@@ -66,8 +66,8 @@ evaluator assembled {
 
 stack tower {
     bond_pitch = 9 um, bond_pitch_min = 6 um, bond_yield = 0.95, vias = 100, heat_path = true
-    die base { process = N7, area = 200 mm^2 }
-    die top[2] { process = N5, area = 80 mm^2, tier = 1 }
+    die base { process = N7, area = 200 mm^2, tdp = 0 W }
+    die top[2] { process = N5, area = 80 mm^2, tier = 1, tdp = 0 W }
 }
 
 package high {

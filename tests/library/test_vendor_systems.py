@@ -108,6 +108,8 @@ node n : DGX_H100 {
     gpu.mttf = 50_000 h
     nic.mttf = 150_000 h
     psu.mttf = 100_000 h
+    cpu.mttf = inf * 1 h
+    other_failures = 0 h^-1
 }
 node series : n { psu.redundant = 0, psu.rating = 2 kW }
 """

@@ -1,0 +1,114 @@
+"""What a description does not mention is not free, instant or lossless: it is asked for."""
+
+from pathlib import Path
+
+import pytest
+
+import hwdsl
+
+HEAD = """edition 2026
+use std.cluster: cluster
+use std.d2d: d2d, d2d_port
+use std.die
+use std.economics: ownership
+use std.link: link
+use std.memory: memory, resident
+use std.node: accelerator, node, power_supply
+use std.package: package
+use std.facility: air
+use std.rack: rack
+use vendor.clusters: LUMI_G, El_Capitan, DGX_A100_pod
+use vendor.d2d: AIB2, NV_HBI
+use vendor.links: NDR400
+use vendor.memories: GDDR6, HBM3, RRAM
+use vendor.nodes
+use vendor.processes: N7
+rack two { holds = DGX_H100, nodes = 2, height = 42 U, cooling = air, price = 0 USD/unit }
+cluster pod {
+    rack         = two
+    network_cost = 0 USD/unit
+    node host[4] : DGX_H100
+}
+die bare {
+    process = N7
+    area    = 100 mm^2
+    logic part { area = 10 mm^2 }
+    phy edge_of_it
+    d2d_port side { standard = NV_HBI }
+}
+ownership owned { lifetime = 4 year }
+resident held {
+    held_in  = RRAM with { capacity = 64 GB, bandwidth = 1 TB/s }
+    size     = 1 GB
+    writes   = 0.1 GB/s
+    lifetime = 1 s
+}
+memory some { capacity = 1 GB, bandwidth = 1 GB/s }
+"""
+ASKED = {
+    "pod.capex in USD": "pod.other_cost",
+    "pod.cost_rate in USD/h": "pod.other_cost",
+    "(pod with { other_cost = 0 USD/unit, network_power = 0 W }).cost_rate in USD/h": "staff",
+    "pod.mtbf in h": "other_failures",
+    "DGX_H100.mtbf in h": "DGX_H100.other_failures",
+    "(DGX_H100 with { other_failures = 0 h^-1 }).mtbf in h": "cpu.mttf",
+    "DGX_H100.psu.efficiency": "psu.efficiency",
+    "LUMI_G.mtbf in h": "other_failures",
+    "LUMI_G.network_per_accelerator in GB/s": "taper",
+    "El_Capitan.host.power in kW": "around_power",
+    "owned.rate in year^-1": "owned.interest",
+    "owned.full_rate in year^-1": "owned.interest",
+    "owned.utilisation": "owned.utilisation",
+    "bare.tdp in W": "bare.tdp",
+    "bare.block_power in W": "part.power",
+    "bare.shoreline in mm": "edge_of_it.shoreline",
+    "bare.signal_bumps": "edge_of_it.wires",
+    "bare.side.shoreline in mm": "module_edge",
+    "held.writes_per_cell": "held.wear_levelling",
+    "some.shoreline in mm": "some.shoreline",
+    "GDDR6.shoreline in mm": "GDDR6.shoreline",
+    "some.refresh_power in W": "write_energy|read_energy|refresh_interval",
+}
+KNOWN = {
+    "DGX_H100.most_mtbf in h": 6468.3,
+    "pod.most_mtbf in h": 6468.3 / 4,
+    "LUMI_G.most_mtbf in h": 150_000 / 4 / 2978,
+    "held.least_writes_per_cell": 0.1 * 5 * 365.25 * 86400 / 64,
+    "bare.least_shoreline in mm": 0,
+    "DGX_A100_pod.building_rate in USD/h": None,
+}
+
+
+def asked(folder: Path, output: str) -> hwdsl.Evaluator:
+    expression, _, unit = output.partition(" in ")
+    path = folder / "asked.hw"
+    told = f"output it in {unit} = {expression}" if unit else f"output it = {expression}"
+    path.write_text(f"{HEAD}evaluator ask {{ {told} }}\n", encoding="utf-8")
+    return hwdsl.load(path, compiled=False).ask
+
+
+@pytest.mark.parametrize("output", ASKED)
+def test_it_is_asked_for(output: str, tmp_path: Path) -> None:
+    with pytest.raises(hwdsl.DescriptionError, match="is not known") as error:
+        asked(tmp_path, output)()
+    assert any(name in str(error.value) for name in ASKED[output].split("|")), error.value
+
+
+@pytest.mark.parametrize("output", KNOWN)
+def test_bounds_are_known_and_named(output: str, tmp_path: Path) -> None:
+    found = asked(tmp_path, output)().it
+    if KNOWN[output] is not None:
+        assert found == pytest.approx(KNOWN[output], rel=1e-4)
+
+
+def test_a_building_that_is_not_known_is_not_free(tmp_path: Path) -> None:
+    path = tmp_path / "asked.hw"
+    place = 'us_site with { construction = unknown "nobody said" }'
+    path.write_text(
+        HEAD.replace("std.facility: air", "std.facility: air, us_site")
+        + f"evaluator ask {{ output it in USD/h = (pod with {{ site = {place}, "
+        + "network_power = 0 W }).building_rate }\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(hwdsl.DescriptionError, match="construction"):
+        hwdsl.load(path, compiled=False).ask()
