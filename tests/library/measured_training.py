@@ -331,6 +331,30 @@ def bloom_times() -> list[Row]:
     ]
 
 
+def bert(positions: str) -> list[Row]:
+    """BERT-Large on A100 by NVIDIA's examples. A table prints 126 sequences for 128, another a
+    count of batches that does not add up: what the sequences of a step give is taken."""
+    rows = []
+    for r in read("dle_bert_transformerxl"):
+        if r["task"] != "pre-train" or r["gpu"][:4] != "A100" or r["seq_len"] != positions:
+            continue
+        batch = 128 if r["micro_batch"] == "126" else int(r["micro_batch"])
+        gpus = int(r["n_gpus"])
+        rows.append(
+            {
+                "case": f"{r['row_id']} {r['precision']} {batch} x {positions} on {gpus}",
+                "half": YES["FP16" in r["precision"]],
+                "batch": str(batch),
+                "positions": positions,
+                "predicted": "20" if positions == "128" else "80",
+                "accumulate": str(int(r["global_batch_seqs"]) // (batch * gpus)),
+                "gpus": str(gpus),
+                "measured": r["meas_throughput_per_s"],
+            }
+        )
+    return rows
+
+
 MPT = (
     "any_early_attention", "hopper_early_attention", "hopper_steady_energy",
     "unfused_traffic", "host_step", "exchange_friction",
@@ -356,6 +380,10 @@ SETS = [
         "rate", group="model"),
     Set("training with MaxText on H100", "studies/fsdp.hw", "fsdp_training", maxtext_on_gpus,
         "token/s", "rate", group="model"),
+    Set("training of BERT, 128 positions", "studies/bert.hw", "pretraining", lambda: bert("128"),
+        "sample/s", "throughput", group="half"),
+    Set("training of BERT, 512 positions at most", "studies/bert.hw", "pretraining",
+        lambda: bert("512"), "sample/s", "throughput", group="half"),
     Set("steps of vTrain on one node", "studies/megatron.hw", "gpt_training",
         lambda: vtrain("single"), "s", "iteration", "constant_fraction", "group",
         "the host's time outside the layers", ("issue_outside",)),

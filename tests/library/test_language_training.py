@@ -148,6 +148,8 @@ def errors(one: measured.Set, rows: list[measured.Row]) -> tuple[float, float, f
         ("training with weights shared out", 14, 65),
         ("training with MaxText on TPUs", 4.5, 11),
         ("training with MaxText on H100", 16, 24),
+        ("training of BERT, 128 positions", 4, 5),
+        ("training of BERT, 512 positions at most", 50, 52),
         ("steps of vTrain on one node", 7, 19),
         ("steps of vTrain on many nodes", 4.8, 9),
         ("steps of BLOOM's search", 6.6, 29),
