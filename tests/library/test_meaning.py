@@ -30,8 +30,6 @@ MISSED = {
         "half_the_gpus",
     },
     "h100_cluster": {"failures"},
-    "language_training": {"experts"},
-    "maxtext": {"scaling"},
 }
 SCALE = {"": 1.0, "GB/s": 1e9, "GB": 1e9, "s": 1.0}
 WORDS = {"none": 0.0, "selective": 1.0, "full": 2.0, "false": 0.0, "true": 1.0}
