@@ -38,19 +38,19 @@ def outcome(given: dict[str, Any]) -> dict[str, float]:
     if given["model"] == "logic":
         made = act.logic(
             process=node(given["process"]),
-            fab=given["fab_ci"],
-            treated=GASES[given["abatement"]],
+            fab=given.get("fab_ci", "taiwan"),
+            treated=GASES[given.get("abatement", "GPA97")],
             area=f"{given['area_mm2']!r} mm^2",
-            fab_yield=given["fab_yield"],
-            packages=given["n_ics"],
+            fab_yield=given.get("fab_yield", 0.875),
+            packages=given.get("n_ics", 0),
         )
         return {"cpa_g_per_cm2": made.per_area, "total_gCO2": made.total * 1000}
     if given["model"] in ("dram", "ssd"):
         held = act.storing(
             store=given["process"],
             capacity=capacity(given["capacity"]),
-            fab_yield=given["fab_yield"],
-            packages=given["n_ics"],
+            fab_yield=given.get("fab_yield", 0.875),
+            packages=given.get("n_ics", 0),
         )
         return {"total_gCO2": held.total * 1000}
     used = act.operation(

@@ -235,10 +235,10 @@ def point_of(given: dict[str, Any]) -> tuple[str, dict[str, object]]:
     if "ccd" not in given:
         return "split", point | {
             "size": f"{given['functional_area_mm2']!r} mm^2",
-            "chiplets": given["chiplets"],
-            "overhead": given["d2d_overhead_fraction"],
+            "chiplets": given.get("chiplets", 1),
+            "overhead": given.get("d2d_overhead_fraction", 0),
             "node": f"n{given['node']}",
-            "distinct": given["distinct_chiplets"],
+            "distinct": given.get("distinct_chiplets", True),
         }
     for name in ("ccd", "iod"):
         chip = given[name]
@@ -285,7 +285,7 @@ def test_the_right_model_differs_only_where_the_tool_errs(case: Any, described: 
     name, point = point_of(given)
     result = getattr(described("chiplet_actuary_package"), name)(**point)
     bumps = given["packaging"] != "OS"
-    if bumps and given["chiplets"] > 1 and not given["distinct_chiplets"]:
+    if bumps and given["chiplets"] > 1 and not given.get("distinct_chiplets", True):
         assert result.recurring > wanted["total_RE_usd"]
     else:
         agree({"total_RE_usd": result.recurring}, {"total_RE_usd": wanted["total_RE_usd"]})

@@ -36,7 +36,7 @@ def die(given: dict[str, Any]) -> dict[str, float]:
         "wafer_diameter": f"{given['wafer_mm']!r} mm",
         "wafer_price": f"{given['wafer_price_usd']!r} USD",
         "defect_density": f"{given['defect_density_per_cm2']!r} cm^-2",
-        "critical_layers": given["critical_layers_N"],
+        "critical_layers": given.get("critical_layers_N", 1),
         "prober": f"{given['prober_rate_usd_hr']!r} USD/h",
         "probing": f"{sum(time / sites for time, sites in pairs)!r} s",
         "law": LAWS[given["yield_model"]],

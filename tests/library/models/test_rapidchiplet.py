@@ -14,7 +14,8 @@ from reference import agree, cases, model
 def point_of(given: dict[str, Any]) -> dict[str, object]:
     """The params of a case. Each case has one technology for chiplets and one for interposers."""
     (fab,) = given["technology"].values()
-    (carrier,) = given["interposer_technology"].values()
+    # Without an interposer its technology does not matter.
+    (carrier,) = given.get("interposer_technology", given["technology"]).values()
     held = given["packaging"]
     rows, columns = (int(n) for n in given["mesh"].split("x"))
     return {

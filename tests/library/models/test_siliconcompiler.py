@@ -19,13 +19,14 @@ YIELDS = {
 @pytest.mark.parametrize("case", cases("siliconcompiler"))
 def test_reproduces(case: Any) -> None:
     given = case["input"]
+    scribe = given.get("scribe_mm", (0, 0))
     shape = {
         "width": f"{given['die_w_um']!r} um",
         "height": f"{given['die_h_um']!r} um",
         "diameter": f"{given['wafer_mm']!r} mm",
-        "edge_margin": f"{given['edgemargin_mm']!r} mm",
-        "scribe_x": f"{given['scribe_mm'][0]!r} mm",
-        "scribe_y": f"{given['scribe_mm'][1]!r} mm",
+        "edge_margin": f"{given.get('edgemargin_mm', 0)!r} mm",
+        "scribe_x": f"{scribe[0]!r} mm",
+        "scribe_y": f"{scribe[1]!r} mm",
         "defect_density": f"{given['d0']!r} cm^-2",
     }
     dies = model("siliconcompiler").dies
