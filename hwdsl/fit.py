@@ -193,7 +193,7 @@ def _reduced(
     )
     if relative and not measured.all():
         raise ValueError(f"{table.path}: a measured 0 has no relative error; fit absolute ones")
-    evaluator, coefficients = _freed(module, name, only)
+    evaluator, coefficients = freed(module, name, only)
     problem = _problem(evaluator, table, coefficients, targets, measured, relative)
     errors, slopes = problem.evaluate(problem.start)
     _check_finite(problem, errors)
@@ -231,10 +231,10 @@ def _problem(
     )
 
 
-def _freed(
+def freed(
     module: Module, name: str, only: Sequence[str]
 ) -> tuple[Evaluator, tuple[ParamInfo, ...]]:
-    """The evaluator with coefficients as params, and those params."""
+    """The evaluator with coefficients as params (all that it reads, or `only` some), and those."""
     declared = [d.name.name for d in _calibrated(module)]
     for wanted in only:
         if wanted not in declared:

@@ -342,7 +342,7 @@ def test_the_baseline_is_fitted_to_the_same_folds(
         (["link.hw:link", "seen.csv", "other"], 1, "no row of seen.csv depends on any of other"),
         (["link.hw:link", "seen.csv", "--measured", "latency"], 2, "is not of the form"),
         (["link.hw:link", "seen.csv", "--measured", "lat=latency"], 1, "it has latency, pace"),
-        (["link.hw:link", "seen.csv", "--measured", "pace=latency"], 1, "of dimension"),
+        (["link.hw:link", "seen.csv", "--measured", "pace=latency"], 1, "data/time is wanted"),
         (["link.hw:link", "seen.csv", "--group", "maker"], 1, "has no column maker"),
         (["link.hw:link", "one.csv", "--hold-out", "machine"], 1, "holds one group only"),
         (["link.hw:link", "zero.csv"], 1, "a measured 0 has no relative error"),
