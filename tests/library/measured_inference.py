@@ -41,6 +41,40 @@ def mixtures(dtype: str) -> list[Row]:
     ]
 
 
+def _product(r: Row, machine: str, shape: tuple[str, str, str], time: str) -> Row:
+    m, n, k = shape
+    return {"case": r["row_id"], "machine": machine, "m": m, "n": n, "k": k, "measured": time}
+
+
+def compared() -> list[Row]:
+    """Products of llmcompass_ops on A100 above 500 us: a launch of 20 us is in every time."""
+    return [
+        _product(r, "A100_SXM_80GB", (r["m"], r["n"], r["k"]), r["meas_time_us"])
+        for r in read("llmcompass_ops")
+        if r["op"] == "matmul" and r["gpu"].startswith("A100") and float(r["meas_time_us"]) > 500
+    ]
+
+
+def layered() -> list[Row]:
+    """Products of vllm_layer_ops in 16 bits."""
+    machines = {"RTX4090": "RTX_4090", "RTXPRO6000": "RTX_PRO_6000"}
+    return [
+        _product(r, machines[r["gpu"]], (r["gemm_m"], r["gemm_n"], r["gemm_k"]), r["meas_time_us"])
+        for r in read("vllm_layer_ops")
+        if r["gemm_m"]
+    ]
+
+
+def deepgemm() -> list[Row]:
+    """Single products of deepgemm_h800, their input narrow before; H800 computes as H100 does."""
+    return [
+        {"narrows": "false"}
+        | _product(r, "H100_SXM_80GB", (r["m_per_group"], r["n"], r["k"]), r["derived_time_us"])
+        for r in read("deepgemm_h800")
+        if r["kind"] == "dense"
+    ]
+
+
 def _shape(r: Row) -> Row:
     return {
         "n_layers": r["n_layers"],
@@ -212,6 +246,9 @@ _BATCHES = "studies/inference.hw"
 _SERVED = "studies/serving.hw"
 
 SETS = (
+    Set("llmcompass_ops, products above 500 us", _KERNELS, "product", compared, "us"),
+    Set("vllm_layer_ops, products", _KERNELS, "product", layered, "us"),
+    Set("deepgemm_h800", _KERNELS, "product_fp8", deepgemm, "us"),
     Set("aic_moe, 16 bits", _KERNELS, "experts", lambda: mixtures("bfloat16"), "us"),
     Set("aic_moe, 8 bits", _KERNELS, "experts_fp8", lambda: mixtures("fp8"), "us"),
     Set("ft_gpt_inference", _BATCHES, "request", generations, "ms", "whole", "flat_whole", "group",
