@@ -161,6 +161,46 @@ def megatron_core() -> list[Row]:
     return rows
 
 
+def mlperf() -> list[Row]:
+    """GPT-3 and Llama 3.1 405B of MLPerf on H100, where a script states the cut; in 8 bits.
+
+    Throughput is that of the logs."""
+    rows = []
+    for r in read("mlperf_training"):
+        if not r["tp"] or r["benchmark"] not in ("gpt3", "llama31_405b"):
+            continue
+        tensor, stages, context = int(r["tp"]), int(r["pp"]), int(r["cp"] or 1)
+        gpus = int(r["n_accelerators"])
+        copies = gpus // (tensor * stages * context)
+        llama = r["benchmark"] == "llama31_405b"
+        rows.append(
+            {
+                "case": f"{r['row_id']} {r['benchmark']} x{gpus} {r['round'].split(' ')[-1]}",
+                "model": r["benchmark"],
+                "n_layers": r["n_layers"],
+                "d_model": r["d_model"],
+                "n_heads": r["n_heads"],
+                "kv_heads": r["n_kv_heads"] or r["n_heads"],
+                "d_ffn": r["d_ffn"],
+                "gated": YES[llama],
+                "tied": YES[not llama],
+                "vocab": r["vocab"],
+                "seq_len": r["seq_len"],
+                "part": PARTS[r["accelerator"].removeprefix("NVIDIA ")],
+                "format": "fp8",
+                "tensor": str(tensor),
+                "pipeline": str(stages),
+                "context": str(context),
+                "replicas": str(copies),
+                "micro_batch": r["micro_batch"] or "1",
+                "global_batch": r["global_batch"],
+                "interleave": r["interleave"] or "1",
+                "measured": r["derived_tokens_per_s_per_accel"],
+            }
+        )
+    return rows
+
+
 CHIPS = {"TPU v4": "v4", "TPU v5e": "v5e", "TPU v5p": "v5p"}
 
 
@@ -371,6 +411,8 @@ SETS = [
     Set("training of DeepSeek-V3, NeMo", STUDY, "latent_training", lambda: nemo("latent"),
         "token/s", "rate", group="release"),
     Set("training with Megatron Core", STUDY, "dense_training", megatron_core, "token/s", "rate",
+        group="model"),
+    Set("training of MLPerf's largest models", STUDY, "dense_training", mlperf, "token/s", "rate",
         group="model"),
     Set("training with weights shared out", "studies/fsdp.hw", "fsdp_training", fsdp, "token/s",
         "rate", group="model", fitted=f"{SHARED}; not to YaFSDP",
