@@ -30,13 +30,12 @@ from attrs import define, frozen
 from hwdsl.codegen import cache
 from hwdsl.codegen.emit import MODULE, emit, module_files, templates
 from hwdsl.codegen.ir import Graph
-from hwdsl.codegen.numerics.c import C_SOURCE
+from hwdsl.codegen.numerics.c import C_FLAGS, C_SOURCE
 from hwdsl.codegen.runtime import CompiledKernel
 from hwdsl.codegen.text import canonical
 
-FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O3", "-march=native",
-         "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-tree-pre",
-         "-fno-thread-jumps")  # fmt: skip
+FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O3", "-march=native", *C_FLAGS,
+         "-fno-tree-pre", "-fno-thread-jumps")  # fmt: skip
 """The last two leave selects as they are written: gcc merges those that share a condition into
 branches with many ends, or into selects between truths, and makes no vector code of such a loop."""
 MODULE_FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O1", "-w")

@@ -74,6 +74,7 @@ CATALOG: Mapping[str, str] = {
     "unknown-unit": "no unit has this name",
     "unknown-value": "a field is read whose value nobody knows",
     "unreachable-arm": "an arm of a `match` is never reached",
+    "unread-param": "no output and no rule depends on a param",
     "unreadable-file": "a file cannot be read",
     "unterminated-text": "a text has no closing quote on its line",
 }

@@ -29,7 +29,7 @@ from hwdsl.units import Unit, dim_text
 
 if TYPE_CHECKING:
     from hwdsl.codegen.ir import Graph
-    from hwdsl.elaborate import Elaboration, OutputInfo, ParamInfo
+    from hwdsl.elaborate import Elaboration, ParamInfo
     from hwdsl.semantics.symbols import Checked, EvaluatorInfo
     from hwdsl.why import Derivation
 
@@ -381,7 +381,7 @@ def spec_of(
         info.name,
         tuple(_param(p, g.uniform) for p, g in zip(elaboration.params, elaboration.graph.params,
                                                    strict=True)),
-        tuple(out for o in elaboration.outputs for out in _outputs(o)),
+        _outputs(elaboration),
         tuple(runtime.Rule(r.name, "require" if r.severity is Severity.ERROR else "warn")
               for r in elaboration.rules),
         {name: _scale(unit) for name, unit in (units or {}).items()},
@@ -390,10 +390,18 @@ def spec_of(
     )  # fmt: skip
 
 
-def _outputs(info: OutputInfo) -> list[runtime.Output]:
-    """The numbers an output is: one, or for a vector one for each label."""
-    names = [f"{info.name}.{label}" for label in info.labels] or [info.name]
-    return [runtime.Output(name, _scale(info.unit), info.cases, info.doc) for name in names]
+def _outputs(elaboration: Elaboration) -> tuple[runtime.Output, ...]:
+    """The numbers that outputs are: one each, or for a vector one for each label."""
+    from hwdsl.codegen.reach import params_read
+
+    graph = elaboration.graph
+    read, place = params_read(graph), dict(graph.outputs)
+    return tuple(
+        runtime.Output(name, _scale(info.unit), info.cases, info.doc,
+                       tuple(p.name for p in graph.params if p.name in read[place[name]]))
+        for info in elaboration.outputs
+        for name in [f"{info.name}.{label}" for label in info.labels] or [info.name]
+    )  # fmt: skip
 
 
 def _param(info: ParamInfo, uniform: bool) -> runtime.Param:

@@ -36,6 +36,7 @@ class Samples:
     `feasible` says of each point whether it breaks no rule, `clipped` what share of each param's
     draws lay outside its range and was moved to the end. `drawn` holds the first draws of each
     uncertain param in its unit, as many as `rank_correlation` looks at, or all that were kept.
+    `reads` names the params that each output depends on, where that is known.
     """
 
     outputs: Mapping[str, Floats] = field(repr=False)
@@ -43,6 +44,7 @@ class Samples:
     feasible: NDArray[np.bool_] = field(repr=False)
     clipped: Mapping[str, float]
     drawn: Mapping[str, Floats] = field(repr=False)
+    reads: Mapping[str, tuple[str, ...] | None] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.feasible)
@@ -68,11 +70,13 @@ class Samples:
     def rank_correlation(self, output: str) -> dict[str, float]:
         """Spearman's rank correlation of an output with each uncertain param, the largest first.
 
-        source: C. Spearman, American Journal of Psychology 15(1), 1904. It is taken over the first
-        draws, up to 20,000.
+        Params that the output does not read are left out: theirs would be chance. source: C.
+        Spearman, American Journal of Psychology 15(1), 1904. It is taken over the first draws, up
+        to 20,000.
         """
-        ranks = _ranks(self[output][:RANKED])
-        found = {name: _correlation(ranks, of) for name, of in self._drawn_ranks.items()}
+        ranks, reads = _ranks(self[output][:RANKED]), self.reads[output]
+        drawn = self._drawn_ranks.items()
+        found = {n: _correlation(ranks, of) for n, of in drawn if reads is None or n in reads}
         return dict(sorted(found.items(), key=lambda item: -abs(item[1])))
 
     @cached_property
@@ -185,4 +189,5 @@ class _Run:
             self.feasible,
             {n: sum(c[n] for c, _ in parts) / self.points for n in self.free},
             {n: np.concatenate([d[n] for _, d in parts if d]) for n in self.free},
+            {o.name: o.reads for o in self.numeric},
         )

@@ -108,12 +108,16 @@ class Param:
 
 @dataclass(frozen=True)
 class Output:
-    """An answer; `labels` name the cases of one that is an enum case."""
+    """An answer; `labels` name the cases of one that is an enum case.
+
+    `reads` names the params that it depends on; None says nothing of that.
+    """
 
     name: str
     scale: Scale = field(default_factory=Scale)
     labels: tuple[str, ...] = ()
     doc: str = ""
+    reads: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -171,12 +175,17 @@ def _spec(data: Mapping[str, Any]) -> Spec:
     return Spec(
         data["name"],
         tuple(Param(**_scaled(p), values=tuple(p["values"])) for p in data["params"]),
-        tuple(Output(**_scaled(o)) for o in data["outputs"]),
+        tuple(_output(o) for o in data["outputs"]),
         tuple(Rule(**r) for r in data["rules"]),
         {name: Scale(**u) for name, u in data["units"].items()},
         data["doc"],
         tuple(data["drawn"]),
     )
+
+
+def _output(data: Mapping[str, Any]) -> Output:
+    reads = data["reads"]
+    return Output(**{**_scaled(data), "reads": None if reads is None else tuple(reads)})
 
 
 def _plain(value: Any) -> Any:

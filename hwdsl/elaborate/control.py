@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from hwdsl.codegen.ir import INT, Ref
+from hwdsl.codegen.ir import INT, Ref, Region
 from hwdsl.elaborate.loops import iterate
 from hwdsl.elaborate.machine import Machine
 from hwdsl.elaborate.reducers import candidates
@@ -64,14 +64,37 @@ def _match_cases(m: Machine, expr: ast.Match, subject: EnumValue, env: Env) -> V
         return m.evaluate(arms[int(subject.ref.known)].value, env)
     values: dict[ast.Arm, Value] = {}
     selector = Selector(subject.ref, count)
+    possible = _possible(m, subject.ref.region, subject.ref.index)
+    reached = [i for i in range(count) if possible is None or i in possible]
+    if len({arms[i] for i in reached}) == 1:
+        return m.evaluate(arms[reached[0]].value, env)
     for arm in expr.arms:
-        cases = [i for i in range(count) if arms[i] is arm]
+        cases = [i for i in reached if arms[i] is arm]
         if cases:
             here = m.case(selector, cases[0])
             for i in cases[1:]:
                 here = m.op(arm, "or", here, m.case(selector, i))
             values[arm] = m.masked(here, partial(m.evaluate, arm.value, env))
-    return merge(m, selector, [values[arm] for arm in arms], expr.span)
+    some = next(iter(values.values()))  # stands where no case leads
+    return merge(m, selector, [values.get(arm, some) for arm in arms], expr.span)
+
+
+def _possible(m: Machine, region: Region, index: int) -> frozenset[float] | None:
+    """The cases that a choice, or a choice among constants, can be; None if that is not known."""
+    op = region.ops[index]
+    if op.code == "const":
+        return frozenset([op.value])
+    if op.code == "param" and op.index in m.ranges:
+        low, high = m.ranges[op.index]
+        low, high = m.ranges[op.index]
+        return frozenset(float(i) for i in range(int(low), int(high) + 1))
+    if op.code == "table":
+        return frozenset(m.builder.tables[op.index])
+    if op.code not in ("select", "gather"):
+        return None
+    among = [_possible(m, region, arg) for arg in op.args[1:]]
+    known = [each for each in among if each is not None]
+    return frozenset().union(*known) if len(known) == len(among) else None
 
 
 def _arm_of(m: Machine, expr: ast.Match, case: int) -> ast.Arm:

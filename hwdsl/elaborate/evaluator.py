@@ -8,6 +8,7 @@ from functools import partial
 from attrs import define, field
 
 from hwdsl.codegen.ir import REAL, Graph, Ref
+from hwdsl.codegen.reach import params_read
 from hwdsl.diagnostics import Diagnostic, Diagnostics, Label, Severity
 from hwdsl.elaborate import messages, params
 from hwdsl.elaborate.infos import Elaboration, OutputInfo, ParamInfo, RuleInfo
@@ -236,6 +237,8 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
     frees.extend(params.calibrated_info(m, *c) for c in m.free_params)
     graph = m.builder.finish(refs, [(r.name, ref) for r, ref in rules])
     order = {p.name: i for i, p in enumerate(graph.params)}
+    if not diagnostics.failed and not any(e.unknown for e in effects):
+        _warn_of_unread(graph, frees, diagnostics)
     return Elaboration(
         info.name,
         graph,
@@ -246,6 +249,19 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
         model,
         undecided=tuple(undecided(e) for e in effects if e.unknown),
     )
+
+
+def _warn_of_unread(graph: Graph, frees: list[ParamInfo], diagnostics: Diagnostics) -> None:
+    """Warn of params that nothing depends on; a choice of one alternative is no question."""
+    read = frozenset[str]().union(*params_read(graph).values())
+    for info in frees:
+        if info.name not in read and len(info.labels) != 1:
+            diagnostics.warning(
+                "unread-param",
+                f"no output and no rule depends on `{info.name}`",
+                info.span,
+                help="remove it, or read it where it should matter",
+            )
 
 
 def draws(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostics) -> Graph | None:

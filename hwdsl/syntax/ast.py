@@ -24,6 +24,7 @@ class _Waiting:
     """A node may be made without some fields, to get them when one is asked for (`stored`)."""
 
     __slots__ = ("rest",)
+    rest: Rest
 
     if not TYPE_CHECKING:
 

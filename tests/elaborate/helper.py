@@ -44,6 +44,9 @@ def elaborated(
     return result, diagnostics
 
 
+BESIDE = ("unread-param",)  # many of these texts have a param only so that something is unknown
+
+
 def point(e: Elaboration, given: Mapping[str, float]) -> list[float]:
     return [given.get(p.name, p.default if p.default is not None else math.nan) for p in e.params]
 
@@ -55,7 +58,7 @@ def bits(graph: Graph, words: object) -> int:
 
 def run(text: str, **given: float) -> dict[str, float]:
     e, diagnostics = elaborated(text)
-    assert [d.message for d in diagnostics.items] == []
+    assert [d.message for d in diagnostics.items if d.name not in BESIDE] == []
     results = interpret(e.graph, point(e, given))
     return {n: float(v) for n, v in results.outputs.items()}
 
@@ -71,4 +74,4 @@ def broken(text: str, **given: float) -> dict[str, str]:
 
 def failures(text: str, name: str = "e") -> list[tuple[str, str]]:
     _, diagnostics = elaborated(text, name=name)
-    return [(d.name, d.message) for d in diagnostics.items]
+    return [(d.name, d.message) for d in diagnostics.items if d.name not in BESIDE]

@@ -260,6 +260,20 @@ def test_unknown_components_are_no_obstacle() -> None:
     assert not diagnostics.items
 
 
+@pytest.mark.parametrize("among", ["[near, far]", "[near, lost]", "[lost]"])
+def test_an_arm_that_no_alternative_takes_is_not_read(among: str) -> None:
+    arms = {"near": "1 TB/s", "far": "2 TB/s", "lost": "3 TB/s"}
+    known = ", ".join(f"{n} => {v}" for n, v in arms.items() if n in among)
+    rest = "".join(f", {n} => fast.price / 1 USD * 1 B/s" for n in arms if n not in among)
+    text = KINDS + (
+        "enum way { near, far, lost }\n"
+        f"evaluator e {{ choice by : way in {among}\n"
+        f" output b in TB/s = match by {{ {known}{rest} }} }}"
+    )
+    last = among.strip("[]").split(", ")[-1]
+    assert run(text, by=among.count(",")) == {"b": float(arms[last].split()[0]) * 1e12}
+
+
 def test_a_param_may_give_it() -> None:
     text = (
         KINDS

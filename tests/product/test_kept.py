@@ -191,7 +191,7 @@ def test_warnings_come_again(tmp_path: Path, cold: list[Path]) -> None:
     file.write_text(WARNS, "utf-8")
     first, again = hwdsl.load(file, compiled=False), hwdsl.load(file, compiled=False)
     assert len(cold) == 1
-    assert [d.name for d in first.diagnostics.items] == ["no-output"]
+    assert [d.name for d in first.diagnostics.items] == ["no-output", "unread-param"]
     assert again.diagnostics == first.diagnostics
     span = again.diagnostics.items[0].span
     assert span is not None

@@ -176,7 +176,7 @@ def test_tables_are_markdown(tmp_path: Path) -> None:
         ("table", ["rows = batch", "points = 1"], "from 2 to"),
         ("table", ["rows = batch", "outputs = [x]"], "no output x"),
         ("figure", ["x = batch", "y = [throughput, step_time]"], "different units"),
-        ("table", ["rows = batch", "bandwidth = 3 s"], "`3 s` is of dimension time"),
+        ("table", ["rows = batch", "bandwidth = 3 s"], "`3 s` is time, but"),
         ("table", ["rows = 3"], "a list of names"),
     ],
 )

@@ -55,8 +55,7 @@ def test_what_matters_most_comes_first(module: hwdsl.Module) -> None:
     found = drawn.rank_correlation("rate")
     assert list(found) == ["price", "energy"]
     assert found["price"] > 0.98
-    assert drawn.rank_correlation("bill")["energy"] == pytest.approx(1)
-    assert abs(drawn.rank_correlation("bill")["price"]) < 0.05
+    assert drawn.rank_correlation("bill") == {"energy": pytest.approx(1)}  # it reads no price
 
 
 def test_a_seed_gives_the_same_draws_on_any_threads_and_a_longer_run_begins_alike(
@@ -159,7 +158,7 @@ def test_draws_are_written_beside_what_they_gave(
 def test_what_is_constant_deviates_by_nothing(module: hwdsl.Module) -> None:
     drawn = module.hour.sample(1000, energy=0.1)
     assert drawn.deviation("bill") == 0.0
-    assert drawn.rank_correlation("bill") == {"price": 0.0}
+    assert drawn.rank_correlation("bill") == {}
 
 
 @pytest.mark.parametrize(
