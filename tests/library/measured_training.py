@@ -283,7 +283,7 @@ def fsdp() -> list[Row]:
     for r in read("fsdp_training"):
         tensor, context, gpus = int(r["tp"]), int(r["cp"]), int(r["n_gpus"])
         again = r["activation_ckpt"].lower()
-        copies = gpus // (tensor * context)
+        copies = gpus // (tensor * context * int(r["pp"]))
         rate = r["meas_tokens_per_s_per_gpu"] or r["derived_tokens_per_s_per_gpu"]
         port = float(r["internode_gbit_s_per_gpu"] or 200) / 8
         source = r["split_group"].partition("|")[0]
@@ -302,6 +302,8 @@ def fsdp() -> list[Row]:
                 "format": "fp8" if "float8" in r["precision"] else "bf16",
                 "fsdp": str(copies),
                 "tensor": str(tensor),
+                "pipeline": r["pp"],
+                "interleave": "2" if r["pp_schedule"].startswith("Interleaved") else "1",
                 "context": str(context),
                 "groups": str(copies // 8) if r["sharding"] == "HSDP" else "1",
                 "local_batch": r["local_batch"],
