@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     from hwdsl.codegen.build import BuildError, build
     from hwdsl.codegen.package import generated, write_package
     from hwdsl.diagnostics import Diagnostics
-    from hwdsl.evaluator import specs_of
+    from hwdsl.specs import specs_of
 
     if options.keep and options.output is None:
         raise Failure("--keep writes beside the module: say where with -o FOLDER")

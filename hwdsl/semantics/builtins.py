@@ -10,7 +10,8 @@ from fractions import Fraction
 
 from attrs import frozen
 
-from hwdsl.semantics.expressions import comprehension, infer, number, short
+from hwdsl.semantics.expressions import comprehension, infer, number
+from hwdsl.semantics.mismatches import short
 from hwdsl.semantics.relations import (
     BOOL,
     INT,

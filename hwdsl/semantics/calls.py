@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from attrs import frozen
 
 from hwdsl.semantics.builtins import BUILTINS, call_builtin
-from hwdsl.semantics.expressions import infer, mismatch, require, short
+from hwdsl.semantics.expressions import infer, require
+from hwdsl.semantics.mismatches import mismatch, short
 from hwdsl.semantics.names import levels, member_exists, qualified
 from hwdsl.semantics.relations import (
     BOOL,

@@ -9,10 +9,10 @@ from hwdsl.semantics.expressions import (
     condition,
     infer,
     is_reading,
-    mismatch,
     output_unit,
     require,
 )
+from hwdsl.semantics.mismatches import mismatch
 from hwdsl.semantics.relations import (
     POISON,
     REAL,

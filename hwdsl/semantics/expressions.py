@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from hwdsl.semantics.exact import exact, reading
+from hwdsl.semantics.mismatches import cannot, mismatch, short, shown_help, zero_help
 from hwdsl.semantics.relations import (
     BOOL,
     INT,
@@ -14,7 +15,6 @@ from hwdsl.semantics.relations import (
     REAL,
     TEXT,
     describe,
-    dim_name,
     dimension,
     fits,
     is_poison,
@@ -22,10 +22,9 @@ from hwdsl.semantics.relations import (
     kind_of,
     over,
     times,
-    units_to_write,
 )
 from hwdsl.semantics.state import Env, State
-from hwdsl.semantics.symbols import ComponentInfo, Global, KindInfo, ModuleScope
+from hwdsl.semantics.symbols import ComponentInfo, Global, KindInfo
 from hwdsl.semantics.typeexprs import literal_fits, resolve_unit
 from hwdsl.semantics.types import (
     BoolType,
@@ -39,7 +38,7 @@ from hwdsl.semantics.types import (
 )
 from hwdsl.source import Span
 from hwdsl.syntax import ast
-from hwdsl.units import Dim, Unit
+from hwdsl.units import Unit
 
 MOST_INT = 2**53
 """Ints are kept in float64, which holds all of them below."""
@@ -98,51 +97,6 @@ def _is_no_part(state: State, expr: ast.Expr) -> bool:
     of = expr.function if isinstance(expr, ast.Call) else expr
     meaning = state.checked.resolutions.get(of)
     return isinstance(meaning, Global) and isinstance(meaning.symbol, ComponentInfo | KindInfo)
-
-
-def mismatch(
-    state: State,
-    env: Env,
-    expr: ast.Expr,
-    actual: Type,
-    expected: Type,
-    what: str,
-    declared: Span | None = None,
-) -> None:
-    """Report a value of the wrong type, naming both sides."""
-    have, want = describe(actual, env.scope, expr), describe(expected, env.scope)
-    name, help = "type-mismatch", None
-    if isinstance(expected, Int) and isinstance(actual, Real) and actual.dim.is_one:
-        name, help = "int-from-real", _int_help(expr)
-    elif dimension(actual) is not None and dimension(expected) is not None:
-        name, help = "unit-mismatch", _unit_help(actual, expected, expr, env.scope)
-    elif isinstance(expected, Real | Int):
-        name = "not-a-number"
-    others = [(declared, f"{what} is declared here: {want}")] if declared is not None else []
-    message = f"{what} must be {want}, not {have}"
-    state.error(name, message, expr.span, f"this is {have}", others=others, help=help)
-
-
-def _int_help(expr: ast.Expr) -> str:
-    value = Fraction(expr.text.replace("_", "")) if isinstance(expr, ast.Number) else None
-    if value is not None and value.denominator == 1 and value < 2**53:
-        return f"an int is written in digits alone: `{value}`"
-    return "use `whole(x)`, `floor(x)`, `ceil(x)` or `round(x)`"
-
-
-def _unit_help(actual: Type, expected: Type, expr: ast.Expr, scope: ModuleScope) -> str | None:
-    have, need = dimension(actual), dimension(expected)
-    if have is None or need is None:
-        return None
-    literal = isinstance(expr, ast.Quantity | ast.Number)
-    units = units_to_write(need, scope, expr.unit if isinstance(expr, ast.Quantity) else None)
-    if need.is_one and literal:
-        return "leave the unit out"
-    if not units or not literal:
-        return f"multiply by something of dimension {dim_name(over(need, have), scope)}"
-    *more, last = [f"`{u}`" for u in units]
-    listed = f"{', '.join(more)} or {last}" if more else last
-    return f"write a unit of {dim_name(need, scope)}: {listed}"
 
 
 def condition(state: State, env: Env, expr: ast.Expr, what: str) -> None:
@@ -230,9 +184,6 @@ def number(state: State, env: Env, expr: ast.Expr, type_: Type, what: str) -> Ty
     )
 
 
-_VERBS = {"+": "add", "-": "subtract"}
-
-
 def _binary(state: State, env: Env, node: ast.Binary, expected: Type | None) -> Type:
     if node.op in ("and", "or"):
         condition(state, env, node.left, f"the left side of `{node.op}`")
@@ -259,58 +210,8 @@ def _binary(state: State, env: Env, node: ast.Binary, expected: Type | None) -> 
     if node.op == "/":
         return Real(over(a, b))
     if a != b:
-        return _cannot(state, env, node, left, right)
+        return cannot(state, env, node, left, right)
     return INT if both_int else Real(a)
-
-
-def _cannot(state: State, env: Env, node: ast.Binary, left: Type, right: Type) -> Type:
-    have_left = describe(left, env.scope, node.left)
-    have_right = describe(right, env.scope, node.right)
-    a, b = short(node.left), short(node.right)
-    verb = _VERBS[node.op]
-    return state.error(
-        "unit-mismatch",
-        f"cannot {verb} {a} and {b}" if verb == "add" else f"cannot {verb} {b} from {a}",
-        node.op_span,
-        "both sides must have the same dimension",
-        others=[
-            (node.left.span, f"this is {have_left}"),
-            (node.right.span, f"this is {have_right}"),
-        ],
-        help=_zero_help(node.left, node.right, have_left, have_right)
-        or _factor_help(node, left, right, env.scope),
-    )
-
-
-def _zero_help(left: ast.Expr, right: ast.Expr, have_left: str, have_right: str) -> str | None:
-    for side, want in ((left, have_right), (right, have_left)):
-        if isinstance(side, ast.Number):
-            return f"give `{side.text}` its unit, so that it is {want}"
-    return None
-
-
-def _factor_help(node: ast.Binary, left: Type, right: Type, scope: ModuleScope) -> str | None:
-    """What to do where one side lacks a single factor, as `USD` beside `USD/unit`."""
-    a, b = dimension(left), dimension(right)
-    if a is None or b is None:
-        return None
-    for much, little, ratio in (
-        (node.left, node.right, over(a, b)),
-        (node.right, node.left, over(b, a)),
-    ):
-        if len(ratio.powers) == 1 and ratio.powers[0][1] == 1:
-            unit = describe(Real(ratio), scope)
-            return (
-                f"multiply {short(little)} by something of dimension {unit}, "
-                f"or divide {short(much)} by it"
-            )
-    return None
-
-
-def short(expr: ast.Expr) -> str:
-    """How a message quotes an expression."""
-    text = " ".join(expr.span.text.split())
-    return f"`{text}`" if len(text) <= 40 else f"`{text[:37]}…`"
 
 
 def _power(state: State, env: Env, node: ast.Binary, base: Type, exponent: Type) -> Type:
@@ -411,7 +312,7 @@ def _compare_two(
             f"cannot compare {short(a)} with {short(b)}",
             a.span.to(b.span),
             others=[(a.span, f"this is {have[0]}"), (b.span, f"this is {have[1]}")],
-            help=_zero_help(a, b, have[0], have[1]) if numbers else None,
+            help=zero_help(a, b, have[0], have[1]) if numbers else None,
         )
 
 
@@ -450,7 +351,7 @@ def branches(
                 expr.span,
                 sides[1][1],
                 others=sides[:1],
-                help=_zero_help(first, expr, sides[0][1][8:], sides[1][1][8:]),
+                help=zero_help(first, expr, sides[0][1][8:], sides[1][1][8:]),
             )
             return POISON
         if both is not None:
@@ -526,14 +427,9 @@ def output_unit(
             expr.span,
             f"this is {have}",
             others=[(unit.span, f"this is {want}")],
-            help=_shown_help(dim, env.scope),
+            help=shown_help(dim, env.scope),
         )
     return found
-
-
-def _shown_help(dim: Dim, scope: ModuleScope) -> str | None:
-    units = units_to_write(dim, scope)
-    return f"write `in {units[0]}`, or change the value" if units else None
 
 
 HANDLERS.update(

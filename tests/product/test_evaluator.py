@@ -13,8 +13,8 @@ import pytest
 import hwdsl
 from hwdsl.cli.main import main
 from hwdsl.codegen import runtime
-from hwdsl.evaluator import spec_of
 from hwdsl.measured import read_table
+from hwdsl.specs import spec_of
 
 TEXT = """edition 2026
 #! A stream through a link.
