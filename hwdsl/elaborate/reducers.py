@@ -175,27 +175,23 @@ def elements(
 def reduce(m: Machine, how: str, expr: ast.Comprehension, env: Env) -> Value:
     """The reduction of a comprehension; `lowest` and `highest` give the variables too."""
     terms: list[Term] = []
+    left: list[Ref] = []  # what is still to be combined: a term that goes on has taken in the rest
 
     def roll(part: Candidate, over: RangeValue) -> Term | None:
-        return _try_roll(m, how, expr, part, over, terms)
+        return _try_roll(m, how, expr, part, over, left)
 
     expansion = _Expansion(m, expr, lambda c: _term(m, how, expr, c), roll)
     for term in expansion.over(0, Candidate(env, None, {})):
-        terms.append(term)  # one by one: `roll` reads those there are
+        terms.append(term)
+        if term.goes_on:
+            left.clear()
+        left.append(term.value)  # one by one: `roll` reads those there are
     exists = _any(m, [t.exists for t in terms], expr)
     if how in ("lowest", "highest"):
         return _best(m, how, terms, exists, expr, env)
     if how in ("min", "max") and terms:
         _need(m, how, exists, expr, env)
-    return combine(m, how, _left(terms), expr.span)
-
-
-def _left(terms: Sequence[Term]) -> list[Ref]:
-    """What is still to be combined: values that a later one has taken in are not."""
-    values: list[Ref] = []
-    for term in terms:
-        values = [term.value] if term.goes_on else [*values, term.value]
-    return values
+    return combine(m, how, left, expr.span)
 
 
 def _any(m: Machine, conditions: Sequence[Ref | None], node: ast.Node) -> Ref:
@@ -297,7 +293,7 @@ def _try_roll(
     expr: ast.Comprehension,
     part: Candidate,
     over: RangeValue,
-    before: Sequence[Term],
+    before: Sequence[Ref],
 ) -> Term | None:
     """The reduction over a long range as one loop; None if it has to be written out."""
     low, high = m.interval(over.low)[0], m.interval(over.high)[1]
@@ -321,7 +317,7 @@ def _roll(
     expr: ast.Comprehension,
     part: Candidate,
     over: RangeValue,
-    before: Sequence[Term],
+    before: Sequence[Ref],
     extra: int,
 ) -> Rolled[Term | None]:
     best = how in ("lowest", "highest")
@@ -350,7 +346,7 @@ def _roll(
     goes_on = how in ("sum", "prod") and bool(before)
     initial = [m.const(NEUTRAL[how], kind)]
     if goes_on:
-        initial = [combine(m, how, _left(before), expr.span)]
+        initial = [combine(m, how, before, expr.span)]
     initial.extend([over.low] if best else [])
     initial.extend([m.truth(False)] if seeks else [])
     bound = int(m.interval(over.high)[1] - m.interval(over.low)[0]) + 1
