@@ -68,8 +68,9 @@ def run(options: argparse.Namespace) -> int:
         writer = writer_for(target, temporary, [*header, "feasible", "violations"])
         done, spent = _write(plan, writer)
         writer.close()
-    rate = f"{done / spent:,.0f} points/s" if spent else "at once"
-    print(f"wrote {done} of {plan.points} rows to {target}; computed {rate}", file=sys.stderr)
+    # Of few points the time is that of the first call.
+    rate = f"; computed {done / spent:,.0f} points/s" if done >= CHUNK else ""
+    print(f"wrote {done} of {plan.points} rows to {target}{rate}", file=sys.stderr)
     return FINE if done == plan.points else INTERRUPTED
 
 
