@@ -8,6 +8,7 @@ from functools import partial
 from attrs import evolve
 
 from hwdsl.codegen.ir import INT, Ref
+from hwdsl.diagnostics import with_article
 from hwdsl.elaborate.machine import Machine, as_component, as_ref
 from hwdsl.elaborate.quantities import number_text
 from hwdsl.elaborate.selection import merge, merge_components
@@ -346,7 +347,7 @@ def missing(of: Component, name: str, span: Span) -> MissingValue:
     others = [] if info is None else [(info.decl.name.span, "declared here, without a default")]
     return MissingValue(
         "missing-field",
-        f"`{of.path}` says nothing of `{name}`, which a `{of.kind.name}` must have",
+        f"`{of.path}` says nothing of `{name}`, which {with_article(of.kind.name)} must have",
         of.span,
         f"add `{name} = …`",
         [*others, (span, "read here")],
