@@ -74,6 +74,43 @@ def test_more_experts_met_are_more_to_read() -> None:
     assert 1.3 * even < uneven < 3 * even
 
 
+SERVED = """edition 2026
+use std.serving: server
+use vendor.clusters: DGX_A100_pod
+use workloads.transformers: Mixtral_8x7B
+
+evaluator served {
+    param arrivals : frequency = 1 Hz in 0.01 Hz .. 1000 Hz
+    param requests : int = 500 in 1 .. 1_000_000
+    param pipeline : int = 1 in 1 .. 8
+    param spread : int = 1 in 1 .. 8
+    let one = server(
+        model = Mixtral_8x7B with { spread = spread },
+        machine = DGX_A100_pod, tensor = 2, pipeline = pipeline, prompt = 1000, answer = 200,
+    )
+    let some = one with { requests = requests }
+    output most   in token/s = one.throughput
+    output waited in ms      = one.queueing(arrivals)
+    output queued in ms      = some.queueing(arrivals)
+    output users  in ms      = one.first_for(64)
+}
+"""
+
+
+def test_queues_and_copies(tmp_path: Path) -> None:
+    """Of finitely many requests none waits longer; the queue of many is that of endless ones."""
+    path = tmp_path / "served.hw"
+    path.write_text(SERVED, encoding="utf-8")
+    served = hwdsl.load(path, compiled=False).served
+    light, heavy = served(), served(arrivals=1000)
+    assert light.feasible
+    assert 0 < light.queued <= light.waited
+    assert served(requests=1_000_000).queued == pytest.approx(light.waited)
+    assert light.waited < heavy.queued < heavy.waited
+    assert served(pipeline=2).most > light.most
+    assert served(spread=2).most > light.most
+
+
 @pytest.mark.parametrize(
     ("file", "table", "middle", "tail"),
     [
