@@ -89,6 +89,27 @@ def test_kernels_as_measured_turn_the_answer(study: Module) -> None:
     assert study.token_cost(by="sustained")["break_even"] < 0
 
 
+def test_any_cut_of_the_die_has_a_price(study: Module, tmp_path: Path) -> None:
+    """A quarter as the study has it; an eighth costs less than half."""
+    path = tmp_path / "cut.hw"
+    path.write_text(
+        """edition 2026
+use studies.lite_gpu: Lite, Lite_MemBW, market
+evaluator cut {
+    param pieces : int = 4 in 2 .. 16
+    let piece = Lite_MemBW with { cut = pieces, capacity = 20 GB * 4 / pieces }
+    output package in USD/unit = market().package_cost(piece)
+    output alone   in USD/unit = market().package_cost(Lite with { cut = 8, capacity = 10 GB })
+}
+""",
+        encoding="utf-8",
+    )
+    ask = hwdsl.load(path, compiled=False).cut
+    assert 4 * ask()["package"] == pytest.approx(study.token_cost()["small_packages"], rel=1e-12)
+    assert ask()["alone"] < ask()["package"] / 2
+    assert ask(pieces=2)["package"] > ask()["package"] > ask(pieces=8)["package"]
+
+
 def test_a_cluster_beyond_the_radix_is_found(tmp_path: Path) -> None:
     found = findings("node wide : Lite_domain { gpu.count = 64 }\n", tmp_path)
     assert found[0][0] == "switched.radix"
