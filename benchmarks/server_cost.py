@@ -37,6 +37,7 @@ die chip {
     process  = N5
     overhead = 1.1
     width    = 20 mm
+    test_time = 60 s
     unit_array cores { units = 128, needed = 116, unit_area = 3 mm^2 }
     sram cache { capacity = 50 MB, cell = process.sram_cell }
     memory_phy west[3] { shoreline = 8 mm, area = 10 mm^2, edge = edge.west }
@@ -46,6 +47,7 @@ die chip {
 package module {
     carrier = CoWoS_S
     sites   = 6
+    test_time = 600 s
     die gpu : chip
     memory hbm[6] : HBM3E
 }

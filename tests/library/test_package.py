@@ -15,15 +15,21 @@ use std.process: process
 use std.d2d: d2d_port, d2d_link
 use std.die: die, unit_array
 use std.memory: memory
-use std.package: package, stack, carrier, assembly_order
-use vendor.processes: N5, N7
+use std.package: package, stack, carrier, wafer_carrier, assembly_order
+use vendor.processes: N5, N7, interposer_65
 use vendor.carriers: organic_substrate, InFO, RDL_interposer, CoWoS_S
 use vendor.memories: HBM3
 use vendor.d2d: UCIe_3D
 
 package several {
-    carrier = organic_substrate
-    die chip[4] { process = N7, area = 100 mm^2 }
+    carrier   = organic_substrate
+    test_time = 0 s
+    die chip[4] { process = N7, area = 100 mm^2, test_time = 0 s }
+}
+
+## Silicon with the defects of the published model.
+wafer_carrier actuary_silicon : CoWoS_S {
+    process = interposer_65 with { defect_density = 0.06 cm^-2, critical_share = 1 }
 }
 
 ## Chiplets of one design, as the published model has them.
@@ -34,9 +40,15 @@ evaluator assembled {
     param defects : defect_rate = 0.1 cm^-2 in 0 cm^-2 .. 10 cm^-2
     param bonds   : real        = 0.99      in 0 .. 1
     param known   : real        = 1         in 0 .. 1
-    choice on : carrier in [organic_substrate, InFO, RDL_interposer, CoWoS_S] = organic_substrate
+    param work    : unit_cost   = 0 USD/unit in 0 USD/unit .. 10 USD/unit
+    choice on : carrier in [organic_substrate, InFO, RDL_interposer, actuary_silicon]
+        = organic_substrate
     let p = several with {
-        carrier                     = on with { bonding_yield = bonds, substrate_layers = 1 }
+        carrier                     = on with {
+            bonding_yield    = bonds
+            substrate_layers = 1
+            bond_price       = work / 1 mm^2
+        }
         chip.count                  = chips
         chip.area                   = size
         chip.width                  = sqrt(size)
@@ -57,8 +69,10 @@ evaluator assembled {
     output package_substrate_area_mm2 in mm^2 = p.base.substrate_area
     output quality                   = p.quality
     output assembly_yield            = p.assembly_yield
-    output terms in USD/unit         = p.die_cost + p.memory_cost + p.bump_cost + p.carrier_cost
-        + p.substrate_cost + p.assembly_loss + p.test_cost
+    output bond_cost in USD/unit     = p.bond_cost
+    output parts_loss in USD/unit    = p.parts_loss
+    output terms in USD/unit         = p.die_cost + p.memory_cost + p.bump_cost + p.bond_cost
+        + p.carrier_cost + p.substrate_cost + p.assembly_loss + p.test_cost
     output die_share in USD/unit     = p.die_nre_share
     output full in USD/unit          = p.full_cost
     output design in USD             = p.base.design_cost
@@ -66,12 +80,13 @@ evaluator assembled {
 
 stack tower {
     bond_pitch = 9 um, bond_pitch_min = 6 um, bond_yield = 0.95, vias = 100, heat_path = true
-    die base { process = N7, area = 200 mm^2, tdp = 0 W }
-    die top[2] { process = N5, area = 80 mm^2, tier = 1, tdp = 0 W }
+    die base { process = N7, area = 200 mm^2, tdp = 0 W, test_time = 0 s }
+    die top[2] { process = N5, area = 80 mm^2, tier = 1, tdp = 0 W, test_time = 0 s }
 }
 
 package high {
-    carrier = CoWoS_S
+    carrier   = CoWoS_S
+    test_time = 0 s
     sites   = 6
     stack towers[2] : tower
     memory hbm[4] : HBM3
@@ -135,7 +150,7 @@ CARRIERS = {
     ("OS", True): ("organic_substrate", 0.99),
     ("FO", True): ("RDL_interposer", 0.98),
     ("FO", False): ("InFO", 0.98),
-    ("SI", True): ("CoWoS_S", 0.95),
+    ("SI", True): ("actuary_silicon", 0.95),
 }
 COMPARED = [
     "raw_chips_usd",
@@ -183,10 +198,18 @@ def test_packages_cost_what_chiplet_actuary_says(packages: Any) -> None:
     assert compared >= len(content["cases"]) / 2
 
 
-@pytest.mark.parametrize("on", ["organic_substrate", "InFO", "RDL_interposer", "CoWoS_S"])
+@pytest.mark.parametrize("on", ["organic_substrate", "InFO", "RDL_interposer", "actuary_silicon"])
 def test_the_terms_add_up(packages: Any, on: str) -> None:
-    it = packages.assembled(on=on)
+    it = packages.assembled(on=on, work=0.1)
     assert it.terms == pytest.approx(it.total_RE_usd, rel=1e-12)
+
+
+def test_bonding_is_paid_for_whether_it_succeeds_or_not(packages: Any) -> None:
+    """A tenth of a dollar on each of 4 x 100 mm^2, for each package that is begun."""
+    free, paid = packages.assembled(work=0), packages.assembled(work=0.1)
+    assert paid.bond_cost == pytest.approx(40)
+    assert paid.parts_loss - free.parts_loss == pytest.approx(40 / free.assembly_yield - 40)
+    assert paid.total_RE_usd - free.total_RE_usd == pytest.approx(40 / free.assembly_yield)
 
 
 def test_the_order_decides_what_is_lost(packages: Any) -> None:
@@ -238,8 +261,8 @@ use std.package: package, bridge
 use vendor.processes: N5, N20
 use vendor.carriers: EMIB, CoWoS_L, silicon_bridge
 use vendor.memories: HBM3
-die chip { process = N5, area = 400 mm^2 }
-package alone  { carrier = EMIB, die d : chip, memory hbm[2] : HBM3 }
+die chip { process = N5, area = 400 mm^2, test_time = 0 s }
+package alone  { carrier = EMIB, test_time = 0 s, die d : chip, memory hbm[2] : HBM3 }
 package pair : alone { d.count = 2 }
 evaluator bridged {
     param memories : int = 2 in 1 .. 6

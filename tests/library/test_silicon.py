@@ -101,6 +101,7 @@ evaluator actuary {
         process.wafer_price    = price
         process.defect_density = defects
         process.design_cost    = design
+        test_time              = 0 s
     }
     output die_yield                     = d.yield
     output dies_per_wafer      in unit     = d.gross
@@ -277,13 +278,22 @@ UNKNOWN = """edition 2026
 use std.die: die, logic, sram
 use vendor.processes: N3
 die thin {
-    process = N3
+    process   = N3
+    test_time = 0 s
     GIVEN
     logic cores { transistors = 50 Gtr }
     sram cache { capacity = 50 MB, cell = 0.021 um^2/b }
 }
 evaluator ask { output cost in USD/unit = thin.cost }
 """
+
+
+def test_a_test_is_not_free_because_nobody_mentioned_it(tmp_path: Path) -> None:
+    path = tmp_path / "untested.hw"
+    text = UNKNOWN.replace("    test_time = 0 s\n", "").replace("GIVEN", "area = 300 mm^2")
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(hwdsl.DescriptionError, match="say how long a die is tested"):
+        hwdsl.load(path, compiled=False).ask()
 
 
 def test_a_block_of_unknown_area_does_not_come_for_nothing(tmp_path: Path) -> None:
