@@ -3,7 +3,8 @@
 python benchmarks/accuracy.py FOLDER [--set TEXT] [--hold-out] [--write FOLDER] [-o errors.html]
 
 FOLDER holds the tables as they were published, a CSV file each. Every module
-`tests/library/measured*.py` says under `SETS` which evaluators predict which rows. Coefficients are
+`tests/library/measured*.py` says under `SETS` which evaluators predict which rows. What the library
+does not describe, or an evaluator does not take, is left out and said below. Coefficients are
 those of the library; with `--hold-out` those that a set names are fitted without each group in turn
 and scored on it, the yardstick's on the same folds. `--write` leaves the rows as tables that
 `hwdsl validate --data` and `hwdsl fit` read.
@@ -41,28 +42,33 @@ def sets(wanted):
     return [one for one in found if not wanted or any(text in one.name for text in wanted)]
 
 
-def written(one, folder, apart=()):
-    """Write a set's rows as a table and return its path; `apart` are params to set."""
+def given(one, modules):
+    """The rows of a set that its evaluator takes, and what was left out."""
+    if one.file not in modules:
+        modules[one.file] = hwdsl.load(ROOT / "library" / one.file)
+    return one.given(getattr(modules[one.file], one.evaluator))
+
+
+def written(one, rows, folder, apart=()):
+    """Write rows of a set as a table and return its path; `apart` are params to set."""
     import measured
 
     words = "".join(c if c.isalnum() else " " for c in one.name).split()
     path = folder / f"{'_'.join([*words, *(name for name, _ in apart)])}.csv"
-    measured.write(path, [row | dict(apart) for row in one.rows()], one.name, one.unit)
+    measured.write(path, [row | dict(apart) for row in rows], one.name, one.unit)
     return path
 
 
-def validated(one, folder, modules):
+def validated(one, rows, folder, modules):
     """A set beside its evaluator."""
-    if one.file not in modules:
-        modules[one.file] = hwdsl.load(ROOT / "library" / one.file)
-    request = Request(one.name, one.evaluator, written(one, folder), "measured", one.output,
+    request = Request(one.name, one.evaluator, written(one, rows, folder), "measured", one.output,
                       one.baseline, "case", one.group)  # fmt: skip
     return validate(modules[one.file], request)
 
 
-def folds(one, folder, modules):
+def folds(one, rows, folder, modules):
     """The lines of a set whose coefficients are fitted without each group and scored on it."""
-    seen = read_table(written(one, folder, one.apart))
+    seen = read_table(written(one, rows, folder, one.apart))
     target = fit.Target(one.output, "measured")
     problem = fit.prepare(
         modules[one.file], one.evaluator, seen, targets=[target], only=one.coefficients
@@ -103,23 +109,33 @@ def main():
     parser.add_argument("-o", "--output", metavar="FILE.html", help="draw all sets")
     options = parser.parse_args()
     os.environ["HWDSL_REFERENCE_DATA"] = options.folder
-    rows, held, drawn, missing, modules = [], [], [], [], {}
+    rows, held, drawn, left, missing, modules = [], [], [], [], [], {}
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(options.write or scratch)
         folder.mkdir(parents=True, exist_ok=True)
         for one in sets(options.set):
             try:
-                found = validated(one, folder, modules)
+                taken = given(one, modules)
             except FileNotFoundError as error:
                 missing.append(f"{one.name}: {error}")
                 continue
+            left += [[one.name, count, reason] for reason, count in taken.left_out.items()]
+            if not taken.rows:
+                missing.append(f"{one.name}: no row")
+                continue
+            found = validated(one, taken.rows, folder, modules)
             rows += lines(one, found)
             drawn.append((one.name, found))
             if options.hold_out and one.coefficients:
-                held += folds(one, folder, modules)
+                if len({row[one.group] for row in taken.rows}) > 1:
+                    held += folds(one, taken.rows, folder, modules)
+                else:
+                    missing.append(f"{one.name}: one group, so none to leave out")
     table("Errors of the library on published measurements", HEAD, rows)
     if held:
         table("On groups not fitted", FOLDS, held)
+    if left:
+        table("Rows left out", ["set", "rows", "why"], left)
     print("\n".join(missing))
     if options.output:
         write_text(Path(options.output), validation_page(drawn, rows=False))

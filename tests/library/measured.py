@@ -3,19 +3,40 @@
 The tables lie outside the project, as they were published; HWDSL_REFERENCE_DATA says where. An
 adapter turns one of them into rows of one evaluator: a dict with the evaluator's params by name as
 text (`name [unit]` where the cell is not in the param's own unit), what was measured under
-`measured`, the row's name under `case`, and a column to group by. A `Set` says which evaluator they
-are for. `SETS` of every module `measured*.py` in this folder is what `benchmarks/accuracy.py`
-scores.
+`measured`, the row's name under `case`, and a column to group by. What the library does not
+describe, or the evaluator does not take, is left out, counted and said. A `Set` says which
+evaluator they are for. `SETS` of every module `measured*.py` in this folder is what
+`benchmarks/accuracy.py` scores.
 """
 
 import csv
 import os
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from attrs import frozen
+from machines import Undescribed, component
+
+from hwdsl.codegen.runtime.spec import Param
+from hwdsl.evaluator import Evaluator
 
 Row = dict[str, str]
+# The only key of a row that is left out: why.
+LEFT_OUT = "left out"
+
+
+@frozen
+class Given:
+    """Rows that an evaluator takes, and how many were left out, by reason."""
+
+    rows: list[Row]
+    left_out: dict[str, int]
+
+    def said(self) -> list[str]:
+        """A line for each reason, the most frequent first."""
+        ordered = sorted(self.left_out.items(), key=lambda item: -item[1])
+        return [f"{count} rows left out: {reason}" for reason, count in ordered]
 
 
 @frozen
@@ -41,18 +62,60 @@ class Set:
     coefficients: tuple[str, ...] = ()
     apart: tuple[tuple[str, str], ...] = ()
 
+    def given(self, evaluator: Evaluator) -> Given:
+        """The rows that the evaluator takes; those that are left out, by reason.
 
-MACHINES = {
-    "A100-SXM4-80GB": "A100_SXM_80GB",
-    "A100-80GB": "A100_SXM_80GB",
-    "A40-48GB": "A40",
-    "H100-SXM5-80GB": "H100_SXM_80GB",
-    "H100-80GB": "H100_SXM_80GB",
-    "B200-SXM-180GB": "B200_SXM_180GB",
-    "GB300 (NVL72)": "GB300_GPU",
-    "RTX PRO 6000 Blackwell Server": "RTX_PRO_6000",
-    "Intel Arc Pro B60": "Arc_Pro_B60",
-}
+        Raises FileNotFoundError without the table.
+        """
+        reasons = [(row, _refusal(row, evaluator)) for row in self.rows()]
+        return Given(
+            [row for row, reason in reasons if not reason],
+            dict(Counter(reason for _, reason in reasons if reason)),
+        )
+
+
+def _refusal(row: Row, evaluator: Evaluator) -> str:
+    """Why a row is left out; nothing if it is not."""
+    if LEFT_OUT in row:
+        return row[LEFT_OUT]
+    found = (
+        _outside(p, row[p.name], evaluator.name) for p in evaluator.spec.params if p.name in row
+    )
+    return next((reason for reason in found if reason), "")
+
+
+def _outside(param: Param, cell: str, evaluator: str) -> str:
+    """Why an evaluator does not take a cell; nothing if it does."""
+    if param.kind == "bool":
+        return "" if cell in ("true", "false") else f"`{param.name}` of {evaluator} is no `{cell}`"
+    if param.kind == "choice":
+        known = cell in param.labels
+        return (
+            "" if known else f"{evaluator} has no `{cell}` among its alternatives of {param.name}"
+        )
+    try:
+        value = float(cell) * float(param.scale.factor)
+    except ValueError:
+        return f"no number for {param.name} but `{cell}`"
+    fits = param.low <= value <= param.high and (param.kind != "int" or value == int(value))
+    return "" if fits else f"{evaluator} is not for {param.name} = {cell}"
+
+
+def turned(rows: Iterable[Row], make: Callable[[Row], Row]) -> list[Row]:
+    """Rows of a table as rows of an evaluator, each by `make`; where that finds something which the
+    library does not describe, or a cell without the number that it needs, a row that says so."""
+    found = []
+    for row in rows:
+        try:
+            made = make(row)
+            if not float(made["measured"]) > 0:
+                made = {LEFT_OUT: "nothing was measured"}
+        except Undescribed as error:
+            made = {LEFT_OUT: str(error)}
+        except ValueError as error:
+            made = {LEFT_OUT: f"a cell is not filled: {error}"}
+        found.append(made)
+    return found
 
 
 def folder() -> Path | None:
@@ -74,45 +137,45 @@ def read(name: str) -> list[Row]:
         return list(csv.DictReader(file))
 
 
+def _product(r: Row) -> Row:
+    shape = {d: r[d] for d in "mnk"}
+    return {
+        "case": r["row_id"],
+        "machine": component(r["gpu"]),
+        **shape,
+        "measured": r["meas_time_us"],
+    }
+
+
 def products(dtype: str) -> list[Row]:
     """Products of aic_gemm of one type, `bfloat16` or `fp8`."""
-    return [
-        {
-            "case": r["row_id"],
-            "machine": MACHINES[r["gpu"]],
-            "m": r["m"],
-            "n": r["n"],
-            "k": r["k"],
-            "measured": r["meas_time_us"],
-        }
-        for r in read("aic_gemm")
-        if r["dtype"] == dtype and not (dtype == "fp8" and "Arc" in r["gpu"])
-    ]
+    return turned((r for r in read("aic_gemm") if r["dtype"] == dtype), _product)
 
 
 def linear() -> list[Row]:
     """Products of vidur_linear_ops, all in 16 bits."""
-    return [
-        {
+
+    def make(r: Row) -> Row:
+        return {
             "case": r["row_id"],
-            "machine": MACHINES[r["gpu"]],
+            "machine": component(r["gpu"]),
             "m": r["gemm_m"],
             "n": r["gemm_n"],
             "k": r["gemm_k"],
-            "measured": str(float(r["meas_time_ms_median"]) * 1000),
+            "measured": _us(r["meas_time_ms_median"]),
         }
-        for r in read("vidur_linear_ops")
-        if r["gemm_m"]
-    ]
+
+    return turned((r for r in read("vidur_linear_ops") if r["gemm_m"]), make)
 
 
 def attention(phase: str) -> list[Row]:
     """Attention of aic_attention over a `prefill` or in a `decode`, all in 16 bits."""
     length = "positions" if phase == "prefill" else "keys"
-    return [
-        {
+
+    def make(r: Row) -> Row:
+        return {
             "case": r["row_id"],
-            "machine": MACHINES[r["gpu"]],
+            "machine": component(r["gpu"]),
             "sequences": r["batch"],
             length: r["kv_len"],
             "heads": r["n_heads"],
@@ -120,17 +183,18 @@ def attention(phase: str) -> list[Row]:
             "head_width": r["head_dim"],
             "measured": r["meas_time_us"],
         }
-        for r in read("aic_attention")
-        if r["phase"].startswith(phase) and r["attn_dtype"] == r["kv_dtype"] == "bfloat16"
-    ]
+
+    sixteen = (r for r in read("aic_attention") if r["attn_dtype"] == r["kv_dtype"] == "bfloat16")
+    return turned((r for r in sixteen if r["phase"].startswith(phase)), make)
 
 
 def chunks() -> list[Row]:
     """Attention of vllm_attention_ops: chunks of prompts, single queries, and both together."""
-    return [
-        {
+
+    def make(r: Row) -> Row:
+        return {
             "case": r["row_id"],
-            "machine": {"RTX4090": "RTX_4090", "RTXPRO6000": "RTX_PRO_6000"}[r["gpu"]],
+            "machine": component(r["gpu"]),
             "heads": r["n_heads_per_gpu"],
             "key_heads": r["n_kv_heads_per_gpu"],
             "positions": r["prefill_chunk_tokens"],
@@ -139,8 +203,8 @@ def chunks() -> list[Row]:
             "keys": r["decode_kv_tokens"],
             "measured": r["meas_time_us"],
         }
-        for r in read("vllm_attention_ops")
-    ]
+
+    return turned(read("vllm_attention_ops"), make)
 
 
 def write(path: Path, rows: list[Row], note: str = "", unit: str = "us") -> None:
@@ -153,33 +217,31 @@ def write(path: Path, rows: list[Row], note: str = "", unit: str = "us") -> None
         table.writerows(list(row.values()) for row in rows)
 
 
-OLD = {
-    "P100-PCIe-16GB": "P100_PCIe",
-    "T4": "T4",
-    "TitanX-Maxwell": "Titan_X_Maxwell",
-    "TitanX-Pascal": "Titan_X_Pascal",
-    "GTX1080Ti": "GTX_1080_Ti",
-    "VegaFE": "Vega_FE",
-}
 GATES = {"Vanilla": "1", "GRU": "3", "LSTM": "4"}
 
 
+def _us(milliseconds: str) -> str:
+    return str(float(milliseconds) * 1000)
+
+
 def _old(name: str, precision: str) -> list[Row]:
-    return [r for r in read(name) if r["device"] in OLD and r["precision"].startswith(precision)]
-
-
-def _ms(cell: str) -> str:
-    return str(float(cell) * 1000)
+    return [r for r in read(name) if r["precision"].startswith(precision)]
 
 
 def deepbench_products(precision: str) -> list[Row]:
-    """Products of deepbench_gemm in `fp32`, or in `fp16` on T4."""
-    return [
-        {"case": r["row_id"], "machine": OLD[r["device"]]}
-        | {d: r[d] for d in "mnk"}
-        | {"measured": _ms(r["meas_time_ms"])}
-        for r in _old("deepbench_gemm", precision)
-    ]
+    """Products of deepbench_gemm in `fp32`, or in `fp16` where there are matrix units."""
+
+    def make(r: Row) -> Row:
+        shape = {d: r[d] for d in "mnk"}
+        machine = component(r["device"])
+        return {
+            "case": r["row_id"],
+            "machine": machine,
+            **shape,
+            "measured": _us(r["meas_time_ms"]),
+        }
+
+    return turned(_old("deepbench_gemm", precision), make)
 
 
 def _windows(size: str, kernel: str, pad: str, stride: str) -> str:
@@ -188,10 +250,13 @@ def _windows(size: str, kernel: str, pad: str, stride: str) -> str:
 
 def deepbench_convolutions() -> list[Row]:
     """Convolutions forward of deepbench_conv in 32 bits, with equal steps both ways."""
-    return [
-        {
+
+    def make(r: Row) -> Row:
+        if r["stride_h"] != r["stride_w"]:
+            raise Undescribed("a convolution whose steps differ both ways")
+        return {
             "case": r["row_id"],
-            "machine": OLD[r["device"]],
+            "machine": component(r["device"]),
             "images": r["batch"],
             "channels": r["c_in"],
             "filters": r["k_out"],
@@ -200,33 +265,34 @@ def deepbench_convolutions() -> list[Row]:
             "kernel": r["filter_h"],
             "across": r["filter_w"],
             "stride": r["stride_h"],
-            "measured": _ms(r["meas_fwd_ms"]),
+            "measured": _us(r["meas_fwd_ms"]),
         }
-        for r in _old("deepbench_conv", "fp32")
-        if r["stride_h"] == r["stride_w"] != "" and r["meas_fwd_ms"]
-    ]
+
+    return turned((r for r in _old("deepbench_conv", "fp32") if r["meas_fwd_ms"]), make)
 
 
 def deepbench_steps() -> list[Row]:
     """Recurrent layers forward of deepbench_rnn in 32 bits."""
-    return [
-        {
+
+    def make(r: Row) -> Row:
+        if r["rnn_type"] not in GATES:
+            raise Undescribed(f"no cell is called `{r['rnn_type']}`")
+        return {
             "case": r["row_id"],
-            "machine": OLD[r["device"]],
+            "machine": component(r["device"]),
             "sequences": r["batch"],
             "steps": r["timesteps"],
             "hidden": r["hidden"],
             "gates": GATES[r["rnn_type"]],
-            "measured": _ms(r["meas_fwd_ms"]),
+            "measured": _us(r["meas_fwd_ms"]),
         }
-        for r in _old("deepbench_rnn", "fp32")
-        if r["meas_fwd_ms"]
-    ]
+
+    return turned((r for r in _old("deepbench_rnn", "fp32") if r["meas_fwd_ms"]), make)
 
 
 def above(least: float, rows: list[Row]) -> list[Row]:
-    """The rows whose measured value is above `least`, in its own unit."""
-    return [r for r in rows if float(r["measured"]) > least]
+    """The rows whose measured value is above `least`, in its own unit, and those left out."""
+    return [r for r in rows if LEFT_OUT in r or float(r["measured"]) > least]
 
 
 def _kernels(

@@ -1,26 +1,46 @@
 """Published tables of collectives, as the study of collectives reads them."""
 
-from measured import Row, Set, read
+from machines import Undescribed, component
+from measured import LEFT_OUT, Row, Set, read, turned
 
 MEGABYTE = 1e6
 
 # What one rank sends in one direction, the rate of its memory (GB/s), how ranks are joined, and
-# whether the switch adds; from the datasheets.
+# whether the switch adds; from the datasheets. Cards are behind bridges of their host.
 JOINED = {
-    "A100-SXM4-80GB": ("300", "2039", "switched", "false"),
-    "A100-SXM4 (NVSwitch, 8-GPU node)": ("300", "2039", "switched", "false"),
-    "DGX A100 8x80GB": ("300", "2039", "switched", "false"),
-    "H100-SXM5-80GB": ("450", "3350", "switched", "true"),
-    "DGX H100 8x": ("450", "3350", "switched", "true"),
-    "B200-SXM-180GB": ("900", "8000", "switched", "true"),
-    "GB300 (NVL72)": ("900", "8000", "switched", "true"),
-    "RTX PRO 6000 Blackwell Server": ("63", "1792", "bridged", "false"),
-    "P100-PCIe-16GB": ("15.75", "732", "bridged", "false"),
-    "TitanX-Maxwell": ("15.75", "336", "bridged", "false"),
-    "TitanX-Pascal": ("15.75", "480", "below_switch", "false"),
-    "GTX1080Ti": ("15.75", "484", "below_switch", "false"),
+    "A100_SXM_80GB": ("300", "2039", "switched", "false"),
+    "A100_SXM_40GB": ("300", "1555", "switched", "false"),
+    "H100_SXM_80GB": ("450", "3350", "switched", "true"),
+    "H200_SXM_141GB": ("450", "4800", "switched", "true"),
+    "H20": ("450", "4000", "switched", "true"),
+    "B200_SXM_180GB": ("900", "8000", "switched", "true"),
+    "B300_SXM_288GB": ("900", "8000", "switched", "true"),
+    "GB200_GPU": ("900", "8000", "switched", "true"),
+    "GB300_GPU": ("900", "8000", "switched", "true"),
+    "RTX_PRO_6000": ("63", "1792", "bridged", "false"),
+    "H100_PCIe_80GB": ("63", "2000", "bridged", "false"),
+    "A100_PCIe_80GB": ("31.5", "1935", "bridged", "false"),
+    "A100_PCIe_40GB": ("31.5", "1555", "bridged", "false"),
+    "A40": ("31.5", "696", "bridged", "false"),
+    "A30": ("31.5", "933", "bridged", "false"),
+    "A10": ("31.5", "600", "bridged", "false"),
+    "L4": ("31.5", "300", "bridged", "false"),
+    "L40": ("31.5", "864", "bridged", "false"),
+    "L40S": ("31.5", "864", "bridged", "false"),
+    "RTX_4090": ("31.5", "1008", "bridged", "false"),
+    "RTX_3090": ("31.5", "936", "bridged", "false"),
+    "P100_PCIe": ("15.75", "732", "bridged", "false"),
+    "V100_PCIe": ("15.75", "900", "bridged", "false"),
+    "M40": ("15.75", "288", "bridged", "false"),
+    "Titan_X_Maxwell": ("15.75", "336", "bridged", "false"),
+    "Titan_X_Pascal": ("15.75", "480", "below_switch", "false"),
+    "GTX_1080_Ti": ("15.75", "484", "below_switch", "false"),
 }
-PORTS = {"DGX A100 8x80GB": "25", "DGX H100 8x": "50"}
+# What a node's port to the network sends, for each rank.
+PORTS = {"A100_SXM_80GB": "25", "H100_SXM_80GB": "50", "H200_SXM_141GB": "50",
+         "B200_SXM_180GB": "50", "B300_SXM_288GB": "100"}  # fmt: skip
+# Cards on PCI Express by pairs, or with cables whose number nobody states: no tier of this study.
+PAIRS = ("bridge", "pairwise")
 OPERATIONS = {
     "all_gather": "all_gather",
     "reduce_scatter": "reduce_scatter",
@@ -30,9 +50,24 @@ OPERATIONS = {
 }
 
 
+def _operation(stated: str) -> str:
+    if stated not in OPERATIONS:
+        raise Undescribed(f"no operation is called `{stated}`")
+    return OPERATIONS[stated]
+
+
+def _joined(machine: str) -> tuple[str, str, str, str]:
+    if any(word in machine.lower() for word in PAIRS):
+        raise Undescribed(f"nothing joins cards by pairs, as in `{machine}`")
+    found = component(machine)
+    if found not in JOINED:
+        raise Undescribed(f"nothing is said of what joins `{machine}`")
+    return JOINED[found]
+
+
 def _row(case: str, machine: str, operation: str, ranks: str, size: str, taken: str) -> Row:
     """A row of `collective` over one tier of a machine; `taken` in microseconds."""
-    wire, memory, joint, adds = JOINED[machine]
+    wire, memory, joint, adds = _joined(machine)
     return {
         "case": case,
         "machine": machine,
@@ -49,100 +84,115 @@ def _row(case: str, machine: str, operation: str, ranks: str, size: str, taken: 
 
 
 def nccl(joint: str, *, least: float = 0) -> list[Row]:
-    """NCCL in aic_collectives on machines so joined, messages of more than `least` bytes."""
-    return [
-        _row(r["row_id"], r["gpu"], OPERATIONS[r["collective"]], r["n_gpus"], r["message_bytes"],
-             r["meas_time_us"])
-        for r in read("aic_collectives")
-        if r["library"].startswith("nccl")
-        and r["gpu"] in JOINED
-        and JOINED[r["gpu"]][2] == joint
-        and float(r["message_bytes"]) > least
-    ]  # fmt: skip
+    """NCCL in aic_collectives on machines so joined, messages of more than `least` bytes. Machines
+    of which nothing is said stand with those behind a switch."""
+
+    def make(r: Row) -> Row:
+        return _row(r["row_id"], r["gpu"], _operation(r["collective"]), r["n_gpus"],
+                    r["message_bytes"], r["meas_time_us"])  # fmt: skip
+
+    rows = turned((r for r in read("aic_collectives") if "ccl" in r["library"]), make)
+    return _so_joined(_more_than(least, rows), joint)
+
+
+def _more_than(least: float, rows: list[Row]) -> list[Row]:
+    return [r for r in rows if LEFT_OUT in r or float(r["size [B]"]) > least]
+
+
+def _so_joined(rows: list[Row], joint: str) -> list[Row]:
+    """Rows of one joint; what was left out is counted once, with those behind a switch."""
+    return [r for r in rows if r.get("joined", "switched") == joint]
 
 
 def own_kernels() -> list[Row]:
     """All-reduce by the direct kernels of serving libraries, switched nodes of aic_collectives."""
-    return [
-        _row(r["row_id"], r["gpu"], "direct", r["n_gpus"], r["message_bytes"], r["meas_time_us"])
-        for r in read("aic_collectives")
-        if r["library"].endswith("custom")
-        and r["gpu"] in JOINED
-        and JOINED[r["gpu"]][2] == "switched"
-    ]
+
+    def make(r: Row) -> Row:
+        return _row(r["row_id"], r["gpu"], "direct", r["n_gpus"], r["message_bytes"],
+                    r["meas_time_us"])  # fmt: skip
+
+    rows = turned((r for r in read("aic_collectives") if r["library"].endswith("custom")), make)
+    return _so_joined(rows, "switched")
 
 
 def vtrain_switched() -> list[Row]:
-    """All-reduce of vtrain_nccl_allreduce on A100."""
-    return [
-        _row(r["row_id"], r["gpu"], "all_reduce", r["n_gpus"], r["size_bytes"],
-             r["meas_time_us_out_of_place"])
-        for r in read("vtrain_nccl_allreduce")
-        if r["gpu"].startswith("A100")
-    ]  # fmt: skip
+    """All-reduce of vtrain_nccl_allreduce behind a switch."""
+
+    def make(r: Row) -> Row:
+        return _row(r["row_id"], r["gpu"], "all_reduce", r["n_gpus"], r["size_bytes"],
+                    r["meas_time_us_out_of_place"])  # fmt: skip
+
+    rows = (r for r in read("vtrain_nccl_allreduce") if not r["gpu"].startswith("V100"))
+    return turned(rows, make)
 
 
 def vtrain_cube() -> list[Row]:
     """All-reduce of vtrain_nccl_allreduce on V100, whose cables are a hybrid cube mesh."""
-    return [
-        {
+
+    def make(r: Row) -> Row:
+        return {
             "case": r["row_id"],
             "group": f"V100, {r['n_gpus']} ranks",
             "ranks": r["n_gpus"],
             "size [B]": r["size_bytes"],
             "measured": r["meas_time_us_out_of_place"],
         }
-        for r in read("vtrain_nccl_allreduce")
-        if r["gpu"].startswith("V100")
-    ]
+
+    rows = (r for r in read("vtrain_nccl_allreduce") if r["gpu"].startswith("V100"))
+    return turned(rows, make)
 
 
 def vidur() -> list[Row]:
-    """DGX of vidur_collectives from 8 MB on: one node, or one rank in each of two nodes."""
-    rows = []
-    for r in read("vidur_collectives"):
+    """Nodes of vidur_collectives from 8 MB on: one, or one rank in each of two."""
+
+    def make(r: Row) -> Row:
         ranks, nodes = int(r["n_gpus"]), int(r["n_nodes"])
-        apart = nodes == ranks
-        if r["node"] not in PORTS or float(r["size_bytes"]) < 8 * MEGABYTE:
-            continue
-        if nodes > 1 and not apart:
-            continue  # some ranks share a node: two tiers, which this evaluator does not have
-        row = _row(r["row_id"], r["node"], OPERATIONS[r["collective"]], r["n_gpus"],
+        row = _row(r["row_id"], r["node"], _operation(r["collective"]), r["n_gpus"],
                    r["size_bytes"], str(float(r["meas_time_ms_median"]) * 1000))  # fmt: skip
-        if apart:
-            port = PORTS[r["node"]]
-            row |= {"machine": f"{r['node']}, two nodes", "wire": port, "lane": port,
-                    "joined": "network", "adds": "false"}  # fmt: skip
-        rows.append(row)
-    return rows
+        if nodes == 1:
+            return row
+        if nodes != ranks:
+            raise Undescribed("ranks that share a node beside others: two tiers, not one")
+        machine = component(r["node"])
+        if machine not in PORTS:
+            raise Undescribed(f"nothing is said of the network of `{r['node']}`")
+        port = PORTS[machine]
+        return row | {"machine": f"{r['node']}, two nodes", "wire": port, "lane": port,
+                      "joined": "network", "adds": "false"}  # fmt: skip
+
+    large = (r for r in read("vidur_collectives") if float(r["size_bytes"]) >= 8 * MEGABYTE)
+    return turned(large, make)
 
 
 def deepbench() -> list[Row]:
     """All-reduce of deepbench_allreduce by NCCL up to 8 ranks, cards on PCIe 3."""
-    return [
-        _row(r["row_id"], r["device"], "all_reduce", r["n_devices"], r["size_bytes"],
-             str(float(r["meas_time_ms"]) * 1000))
-        for r in read("deepbench_allreduce")
-        if r["device"] in JOINED and "NCCL" in r["algorithm"] and int(r["n_devices"]) <= 8
-    ]  # fmt: skip
+
+    def make(r: Row) -> Row:
+        return _row(r["row_id"], r["device"], "all_reduce", r["n_devices"], r["size_bytes"],
+                    str(float(r["meas_time_ms"]) * 1000))  # fmt: skip
+
+    rows = (r for r in read("deepbench_allreduce") if "NCCL" in r["algorithm"])
+    return turned((r for r in rows if int(r["n_devices"]) <= 8), make)
 
 
 def experts() -> list[Row]:
     """Rates of deepep_alltoall between nodes: tokens in 8 bits with scales out, in 16 bits back."""
-    return [
-        {
+
+    def make(r: Row) -> Row:
+        return {
             "case": r["row_id"],
             "kernels": f"{r['kernel']} {r['variant']}".strip(),
             "ranks": r["ep"],
             "tokens": r["tokens_per_rank"],
-            "width [B]": str(int(r["hidden"]) * 33 // 32) if r["op"] == "dispatch"
+            "width [B]": str(int(r["hidden"]) * 33 // 32)
+            if r["op"] == "dispatch"
             else str(2 * int(r["hidden"])),
             "chosen": r["topk"],
             "measured": r["meas_bottleneck_gb_s"],
         }
-        for r in read("deepep_alltoall")
-        if r["gpu"] == "H800" and r["bottleneck"] == "RDMA"
-    ]  # fmt: skip
+
+    between = (r for r in read("deepep_alltoall") if r["bottleneck"] == "RDMA")
+    return turned((r for r in between if r["gpu"] == "H800"), make)
 
 
 _STUDY = "studies/collectives.hw"

@@ -1,6 +1,7 @@
 """Published tables of inference, for the studies of kernels, inference and serving."""
 
-from measured import MACHINES, Row, Set, read
+from machines import component
+from measured import Row, Set, read
 
 _PARTS = {
     "A100-SXM4-80GB": "A100",
@@ -25,7 +26,7 @@ def mixtures(dtype: str) -> list[Row]:
     return [
         {
             "case": r["row_id"],
-            "machine": MACHINES[r["gpu"]],
+            "machine": component(r["gpu"]),
             "tokens": r["num_tokens_global"],
             "d_model": r["d_model"],
             "d_ffn": r["d_ffn_expert"],

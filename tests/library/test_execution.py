@@ -145,9 +145,14 @@ def test_more_of_anything_never_slows(tmp_path: Path, seed: int) -> None:
 # --- measurements -------------------------------------------------------------------------------
 
 
-def errors(study: Module, name: str, rows: list[measured.Row]) -> tuple[float, float, float]:
+def errors(study: Module, name: str, one: measured.Set) -> tuple[float, float, float]:
     """Median and 90th percentile of the absolute error, and the yardstick's median, in %."""
     evaluator = getattr(study, name)
+    taken = one.given(evaluator)
+    rows = taken.rows
+    print("\n".join([f"{one.name}, {len(rows)} rows", *taken.said()]))
+    if not rows:
+        pytest.skip(f"no row for {one.name}")
     given = {c: [r[c] for r in rows] for c in rows[0] if c not in ("case", "measured")}
     sweep = evaluator.sweep(zipped=given)
     truth = np.array([float(r["measured"]) for r in rows])
@@ -159,26 +164,19 @@ def errors(study: Module, name: str, rows: list[measured.Row]) -> tuple[float, f
 @pytest.mark.parametrize(
     ("name", "table", "middle", "tail"),
     [
-        ("product", "gemm", 7.5, 23),
-        ("product_fp8", "fp8", 11.5, 45),
-        ("product", "linear", 5.5, 17),
-        ("prompt", "prefill", 5.5, 15.5),
-        ("query", "decode", 9.5, 42),
-        ("chunk", "vllm", 24, 68),
+        ("product", "aic_gemm, 16 bits", 7.5, 23),
+        ("product_fp8", "aic_gemm, 8 bits", 11.5, 45),
+        ("product", "vidur_linear_ops", 5.5, 17),
+        ("prompt", "aic_attention, prompts", 5.5, 15.5),
+        ("query", "aic_attention, one query", 9.5, 42),
+        ("chunk", "vllm_attention_ops", 24, 68),
     ],
 )
 def test_whole_tables(study: Module, name: str, table: str, middle: float, tail: float) -> None:
     """Errors on the rows that coefficients were fitted to, but for vllm's: they guard the form."""
-    rows = {
-        "gemm": lambda: measured.products("bfloat16"),
-        "fp8": lambda: measured.products("fp8"),
-        "linear": measured.linear,
-        "prefill": lambda: measured.attention("prefill"),
-        "decode": lambda: measured.attention("decode"),
-        "vllm": measured.chunks,
-    }[table]()
-    centre, p90, flat = errors(study, name, rows)
-    print(f"{table}, {len(rows)} rows: {centre:.1f} %, p90 {p90:.1f} %, constant {flat:.1f} %")
+    (one,) = (s for s in measured.SETS if s.name == table)
+    centre, p90, flat = errors(study, name, one)
+    print(f"{centre:.1f} %, p90 {p90:.1f} %, constant {flat:.1f} %")
     assert centre < middle
     assert p90 < tail
     assert centre < flat
@@ -196,15 +194,10 @@ def test_whole_tables(study: Module, name: str, table: str, middle: float, tail:
 )
 def test_machines_of_which_nothing_was_fitted(name: str, middle: float, tail: float) -> None:
     """DeepBench: convolutions miss more than the yardstick's median, and say so here."""
-    rows = {
-        "product": lambda: measured.deepbench_products("fp32"),
-        "product_half": lambda: measured.deepbench_products("fp16"),
-        "convolved": measured.deepbench_convolutions,
-        "recurring": measured.deepbench_steps,
-    }[name]()
+    (one,) = (s for s in measured.SETS if (s.file, s.evaluator) == ("studies/deepbench.hw", name))
     old = hwdsl.load(STUDY.with_name("deepbench.hw"), compiled=False)
-    centre, p90, flat = errors(old, name, rows)
-    print(f"{name}, {len(rows)} rows: {centre:.1f} %, p90 {p90:.1f} %, constant {flat:.1f} %")
+    centre, p90, flat = errors(old, name, one)
+    print(f"{centre:.1f} %, p90 {p90:.1f} %, constant {flat:.1f} %")
     assert centre < middle
     assert p90 < tail
     assert centre < flat or name == "convolved"

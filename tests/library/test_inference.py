@@ -157,8 +157,12 @@ def test_shipped_tables(file: str, table: str, middle: float, tail: float) -> No
 def test_whole_tables(name: str, middle: float, tail: float) -> None:
     """Errors in % on all public rows; latent attention and long prompts miss, and say so."""
     (one,) = [s for s in measured_inference.SETS if s.name == name]
-    rows = one.rows()
     module = hwdsl.load(STUDIES.parent / one.file, compiled=False)
+    taken = one.given(getattr(module, one.evaluator))
+    rows = taken.rows
+    print("\n".join(taken.said()))
+    if not rows:
+        pytest.skip(f"no row for {name}")
     given = {c: [r[c] for r in rows] for c in rows[0] if c not in ("case", "group", "measured")}
     sweep = getattr(module, one.evaluator).sweep(zipped=given)
     truth = np.array([float(r["measured"]) for r in rows])
