@@ -35,7 +35,7 @@ def to_base(param: Param, value: Any, base: Callable[[Any], float]) -> Floats:
     allowed = param.plain or isinstance(value, InUnit)
     numbers = _numbers(param, value) if allowed else None
     if numbers is not None:
-        column = np.ascontiguousarray(param.scale.to_base(numbers))
+        column = np.ascontiguousarray(held(param, param.scale.to_base(numbers)))
         if param.values:
             column, fits = _nearest(np.sort(param.values), column)
         else:
@@ -51,6 +51,19 @@ def to_base(param: Param, value: Any, base: Callable[[Any], float]) -> Floats:
         known = {cell: base(cell) for cell in dict.fromkeys(cells)}
         return np.array([known[cell] for cell in cells], np.float64)
     return np.array([base(cell) for cell in cells], np.float64)
+
+
+def held(param: Param, base: Any) -> Any:
+    """A number or an array in base units, what differs from an end of the range by rounding at it.
+
+    The end of a real in its unit is a rounded number: read again, it may lie beyond that end.
+    """
+    if param.kind != "real" or param.values:
+        return base
+    least = param.low - NEAR * abs(param.low)
+    most = param.high + NEAR * abs(param.high)
+    ends = np.clip(base, param.low, param.high)
+    return np.where((base >= least) & (base <= most), ends, base)
 
 
 def shown(param: Param, values: Floats) -> NDArray[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import many, to_base
+from .columns import held, many, to_base
 from .kernel import Floats, Kernel
 from .plan import Plan, Progress
 from .result import Result
@@ -55,8 +55,8 @@ class Evaluator:
                     base = value * up / down + offset
                 except OverflowError:  # a whole number beyond float64
                     base = self.base(self.spec.params[k], value)
-                if not low <= base <= high:
-                    raise self._bad(self.spec.params[k], f"{value} is out of range")
+                if not low <= base <= high:  # at an end but for rounding, or beyond
+                    base = self.base(self.spec.params[k], value)
             else:
                 base = self.base(self.spec.params[k], value)
             values[k] = base
@@ -208,6 +208,7 @@ class Evaluator:
             raise self._bad(param, f"{value!r} is not a number or a text{hint}")
         if param.values:
             return self._alternative(param, value, base)
+        base = float(held(param, base))
         if not param.low <= base <= param.high:
             raise self._bad(param, f"{value} is out of range")
         if param.kind == "int" and base % 1 != 0:

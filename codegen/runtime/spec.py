@@ -18,7 +18,7 @@ UNDEFINED = "undefined"
 """The rule that is broken where an output is not a number."""
 
 NEAR = 1e-12
-"""How far, in shares of it, a number may be from one of a choice's to be taken for it."""
+"""How far, in shares of it, a number may be from an alternative or an end to be taken for it."""
 
 
 @cache

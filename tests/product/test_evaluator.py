@@ -228,6 +228,27 @@ def test_ranges_that_are_none(stream: hwdsl.Evaluator, name: str, text: str, wor
         stream.sweep(**{name: text})
 
 
+@pytest.mark.parametrize("high", [0.3, 0.6, 1.2])
+def test_an_end_that_is_rounded_in_its_unit_is_the_end(tmp_path: Path, high: float) -> None:
+    """Sweeps and figures go to the ends of a range; what lies beyond by more is refused."""
+    path = tmp_path / "bill.hw"
+    path.write_text(
+        "edition 2026\nevaluator bill {\n    ## Price.\n"
+        f"    param price : energy_price = 0.1 USD/kWh in 0.03 USD/kWh .. {high} USD/kWh\n"
+        "    output rate in USD/h = 10 kW * price\n}\n"
+        "figure rates {\n    of = bill\n    x  = price\n    y  = rate\n}\n"
+    )
+    bill = hwdsl.load(path).bill
+    end = bill(price=f"{high} USD/kWh").rate
+    assert bill.sweep(price=f"0.03..{high} USD/kWh:10").rate[-1] == end
+    shown = bill.spec.params[0].scale.from_base(bill.spec.params[0].high)
+    assert bill(price=shown).rate == bill(price=f"{shown!r} USD/kWh").rate == end
+    assert main(["report", str(path), "-o", str(tmp_path / "page")]) == 0
+    for beyond in (high * (1 + 1e-9), [high, high * (1 + 1e-9)]):
+        with pytest.raises(ValueError, match="out of range"):
+            bill.sweep(price=beyond)
+
+
 class Quantity:
     """As much of a quantity of pint as is used."""
 
