@@ -14,7 +14,7 @@ use std.economics: ownership
 use std.link: link
 use std.memory: memory, resident
 use std.node: accelerator, node, power_supply
-use std.package: package
+use std.package: package, wafer_carrier
 use std.facility: air
 use std.rack: rack
 use vendor.clusters: LUMI_G, El_Capitan, DGX_A100_pod
@@ -22,7 +22,19 @@ use vendor.d2d: AIB2, NV_HBI
 use vendor.links: NDR400
 use vendor.memories: GDDR6, HBM3, RRAM
 use vendor.nodes
-use vendor.processes: N7
+use vendor.processes: N7, rdl
+use vendor.switches: NVSwitch3
+wafer_carrier layers {
+    process       = rdl
+    spread        = 1.2
+    max_area      = 1716 mm^2
+    bump_pitch    = 40 um
+    bonding_yield = 0.98
+}
+package fan_out {
+    carrier = layers
+    die chip { process = N7, area = 100 mm^2, test_time = 0 s }
+}
 rack two { holds = DGX_H100, nodes = 2, height = 42 U, cooling = air, price = 0 USD/unit }
 cluster pod {
     rack         = two
@@ -60,6 +72,11 @@ ASKED = {
     "owned.full_rate in year^-1": "owned.interest",
     "owned.utilisation": "owned.utilisation",
     "bare.tdp in W": "bare.tdp",
+    "bare.cost in USD/unit": "bare.test_time",
+    "(fan_out with { test_time = 0 s }).cost in USD/unit": "bond_price",
+    "fan_out.test_cost in USD/unit": "fan_out.test_time",
+    "two.power in kW": "two.other_power",
+    "(NVSwitch3).price in USD/unit": "NVSwitch3.price",
     "bare.block_power in W": "part.power",
     "bare.shoreline in mm": "edge_of_it.shoreline",
     "bare.signal_bumps": "edge_of_it.wires",
@@ -75,6 +92,8 @@ KNOWN = {
     "LUMI_G.most_mtbf in h": 150_000 / 4 / 2978,
     "held.least_writes_per_cell": 0.1 * 5 * 365.25 * 86400 / 64,
     "bare.least_shoreline in mm": 0,
+    "two.least_power in kW": 20.4,
+    "two.least_height in U": 16,
     "DGX_A100_pod.building_rate in USD/h": None,
 }
 
