@@ -6,7 +6,8 @@ Input: a loaded module and what a `table` declaration says (or the command line)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +76,7 @@ class Validation:
     predicted: Floats
     baseline: Floats | None
     groups: tuple[str, ...]
+    unread: str
     broken: Mapping[str, int]
     compiled: bool
     interpreter_differs: int
@@ -180,6 +182,7 @@ def validate(module: Module, request: Request) -> Validation:
         sweep.column(request.output),
         sweep.column(request.baseline) if request.baseline else None,
         groups(table, request.group) if request.group else (),
+        unread(evaluator, table, {request.measured, request.label or "", request.group or ""}),
         sweep.violations,
         evaluator.compiled,
         _differences(sweep, {o.name: other.column(o.name) for o in evaluator.spec.outputs}),
@@ -210,12 +213,39 @@ def inputs(evaluator: Evaluator, table: Measured, but: Collection[str]) -> dict[
             continue
         column = table.columns[param.name]
         if not all(column.cells):
-            raise ValueError(f"{table.path}: a cell of {param.name} is empty")
+            row = column.cells.index("") + 1
+            raise ValueError(f"row {row} of {table.path}: the cell of {param.name} is empty")
         given[param.name] = _with_unit(column)
+        _each(table, given[param.name], partial(evaluator.base, param))
     if not given:
         names = ", ".join(p.name for p in evaluator.spec.params)
         raise ValueError(f"no column of {table.path} is a param of {evaluator.name}: {names}")
     return given
+
+
+def unread(evaluator: Evaluator, table: Measured, read: Collection[str]) -> str:
+    """What a misspelt header would leave: columns that are no params, and params without one.
+
+    Not those in `read`. Empty unless there are both.
+    """
+    params = [p.name for p in evaluator.spec.params if p.name not in read]
+    columns = [c for c in table.columns if c not in read and c not in params]
+    missing = [p for p in params if p not in table.columns]
+    if not (columns and missing):
+        return ""
+    return f"columns not read: {', '.join(columns)}; params at their defaults: {', '.join(missing)}"
+
+
+def _each(table: Measured, cells: Sequence[str], read: Callable[[str], float]) -> list[float]:
+    """Every cell read, each text once; ValueError names the row of the first that does not fit."""
+    known: dict[str, float] = {}
+    for row, cell in enumerate(cells, 1):
+        if cell not in known:
+            try:
+                known[cell] = read(cell)
+            except ValueError as error:
+                raise ValueError(f"row {row} of {table.path}: {error}") from None
+    return [known[cell] for cell in cells]
 
 
 def _with_unit(column: Column) -> list[str]:
@@ -225,11 +255,15 @@ def _with_unit(column: Column) -> list[str]:
 def numbers(evaluator: Evaluator, table: Measured, column: str, output: str) -> Floats:
     """A measured column in base units; cells without a unit are in that of the output."""
     info = next(o for o in evaluator.elaboration.outputs if o.name == output.partition(".")[0])
-    try:
-        cells = _with_unit(table.column(column))
-        return np.array([values.quantity(c, info.unit, evaluator.units) for c in cells])
-    except ValueError as error:
-        raise ValueError(f"column {column} of {table.path}: {error}") from None
+    cells = _with_unit(table.column(column))
+
+    def read(cell: str) -> float:
+        try:
+            return values.quantity(cell, info.unit, evaluator.units)
+        except ValueError as error:
+            raise ValueError(f"column {column}: {error}") from None
+
+    return np.array(_each(table, cells, read))
 
 
 def _in_unit(output: Output, base: Floats) -> Floats:

@@ -69,7 +69,8 @@ def run(options: argparse.Namespace) -> int:
             only=options.coefficients, relative=not options.absolute,
         )  # fmt: skip
         found = fit.fit(problem)
-        text = _text(found, options.group)
+        named = [c for c in (options.group, options.hold_out) if c]
+        text = _text(found, options.group, named)
         if options.hold_out:
             beside = fit.baselines(module, problem, options.baseline)
             text += "\n\n" + _held_out(problem, beside, options.hold_out)
@@ -99,9 +100,13 @@ def _targets(words: Sequence[str]) -> list[Target]:
     return found
 
 
-def _text(found: Fit, group: str | None) -> str:
-    """The coefficients, what is ill-posed, and the errors before and after."""
+def _text(found: Fit, group: str | None, columns: Sequence[str]) -> str:
+    """The coefficients, what is ill-posed, and the errors before and after.
+
+    `columns` are those that name groups.
+    """
     from hwdsl.fit import CONFIDENCE, shown
+    from hwdsl.validate import unread
 
     problem = found.problem
     outputs = ", ".join(t.output for t in problem.targets)
@@ -124,6 +129,9 @@ def _text(found: Fit, group: str | None) -> str:
     if problem.unused:
         lines.append(f"kept, since no row depends on them: {', '.join(problem.unused)}")
     lines += [f"warning: {note}" for note in found.notes]
+    read = {*(t.column for t in problem.targets), *(c.name for c in problem.coefficients)}
+    left = unread(problem.evaluator, problem.table, {*read, *problem.unused, *columns})
+    lines += [left] if left else []
     return "\n".join([*lines, "", _errors(found, group)])
 
 

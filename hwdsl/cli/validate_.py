@@ -138,6 +138,8 @@ def _text(validation: Validation, *, rows: bool) -> str:
     parts += [_laid_out(by_group(validation)), _agreement(validation)]
     count = len(validation.labels)
     broken = sorted(validation.broken.items())
+    if validation.unread:
+        parts.append(validation.unread)
     return "\n".join(["\n\n".join(parts), *(f"{n} of {count} rows break {r}" for r, n in broken)])
 
 

@@ -347,6 +347,7 @@ def test_the_baseline_is_fitted_to_the_same_folds(
         (["link.hw:link", "one.csv", "--hold-out", "machine"], 1, "holds one group only"),
         (["link.hw:link", "zero.csv"], 1, "a measured 0 has no relative error"),
         (["link.hw:bare", "bare.csv"], 1, "bare reads no `calibrated` coefficient"),
+        (["link.hw:link", "odd.csv"], 1, "row 2 of odd.csv: column latency: `3 GB` is data"),
     ],
 )
 def test_what_cannot_be_fitted_is_said(
@@ -355,9 +356,20 @@ def test_what_cannot_be_fitted_is_said(
     head = "machine,size [MB],latency [us]\n"
     Path("zero.csv").write_text(f"{head}a,1,0\na,2,3\n")
     Path("one.csv").write_text(f"{head}a,1,30\na,2,50\na,3,70\n")
+    Path("odd.csv").write_text("machine,size [MB],latency\na,1,30 us\na,2,3 GB\n")
     Path("bare.csv").write_text("x,y\n1,2\n2,3\n")
     assert main(["fit", *words]) == code
     assert said in capsys.readouterr().err
+
+
+def test_a_misspelt_header_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["fit", "link.hw:link", "seen.csv", "--group", "machine"]
+    assert main(words) == 0
+    assert "not read" not in capsys.readouterr().out
+    Path("seen.csv").write_text(Path("seen.csv").read_text().replace("rate [", "rates ["))
+    assert main(words) == 0
+    said = "columns not read: rates; params at their defaults: rate"
+    assert said in capsys.readouterr().out.splitlines()
 
 
 def test_without_scipy_the_remedy_is_named(

@@ -116,6 +116,32 @@ def test_a_measured_zero_has_no_relative_error(
     assert "a measured 0 has no relative error" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("oslo,2 TB/s,1,3", "row 6 of seen.csv: move.size:"),
+        ("oslo,2,99,3", "row 6 of seen.csv: move.rate: 99 TB/s is out of range"),
+        ("oslo,2,,3", "row 6 of seen.csv: the cell of rate is empty"),
+        ("oslo,2,1,long", "row 6 of seen.csv: column taken: `long ms` is not a number"),
+    ],
+)
+def test_a_cell_that_does_not_fit_is_named_with_its_row(
+    where: Path, row: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("seen.csv").write_text(Path("seen.csv").read_text() + row + "\n")
+    assert main(["validate", "move.hw"]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_a_misspelt_header_is_said(where: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", "move.hw"]) == 0
+    assert "not read" not in capsys.readouterr().out
+    Path("seen.csv").write_text(Path("seen.csv").read_text().replace(",rate", ",rates"))
+    assert main(["validate", "move.hw"]) == 0
+    said = "columns not read: rates; params at their defaults: rate"
+    assert said in capsys.readouterr().out.splitlines()
+
+
 def drawn(axes: Any) -> dict[str, Any]:
     return {line.get_label().partition(":")[0]: line for line in axes.get_lines()}
 
