@@ -1,30 +1,49 @@
 """Published tables of inference, for the studies of kernels, inference and serving."""
 
-from machines import component
-from measured import Row, Set, read
+from machines import Undescribed, component
+from measured import Row, Set, read, turned
 
+# What the studies of serving call the parts.
 _PARTS = {
-    "A100-SXM4-80GB": "A100",
-    "H100-SXM5-80GB": "H100",
-    "H200-SXM-141GB": "H200",
-    "B200-180GB": "B200",
-    "B200-SXM-180GB": "B200",
-    "GB200-NVL72-192GB": "GB200",
+    "A100_SXM_80GB": "A100",
+    "A100_SXM_40GB": "A100_40GB",
+    "H100_SXM_80GB": "H100",
+    "H20": "H20",
+    "H200_SXM_141GB": "H200",
+    "B200_SXM_180GB": "B200",
+    "B300_SXM_288GB": "B300",
+    "GB200_GPU": "GB200",
+    "GB300_GPU": "GB300",
+    "A40": "A40",
+    "L4": "L4",
+    "L40": "L40",
     "L40S": "L40S",
-    "RTX PRO 6000 Blackwell Server": "RTX_PRO_6000",
+    "RTX_4090": "RTX_4090",
+    "RTX_PRO_6000": "RTX_PRO_6000",
 }
-_FORMATS = {"FP16": "bf16", "BF16": "bf16", "FP8": "fp8", "NVFP4": "fp4"}
+_FORMATS = {"FP16": "bf16", "BF16": "bf16", "FP8": "fp8", "NVFP4": "fp4", "FP4": "fp4"}
 
 
 def _part(name: str) -> str:
-    """The part that a name begins with."""
-    return next(part for stated, part in _PARTS.items() if name.startswith(stated))
+    """The part that a table calls so. Raises Undescribed for one that the studies do not have."""
+    found = component(name.replace(" power-capped", ""))
+    if found not in _PARTS:
+        raise Undescribed(f"the studies of serving have no `{found}`")
+    return _PARTS[found]
+
+
+def _format(name: str) -> str:
+    """The format that a table calls so. Raises Undescribed for one that the studies do not have."""
+    if name.upper() not in _FORMATS:
+        raise Undescribed(f"no format is called `{name}`")
+    return _FORMATS[name.upper()]
 
 
 def mixtures(dtype: str) -> list[Row]:
     """Layers of experts of aic_moe of one type, `bfloat16` or `fp8`."""
-    return [
-        {
+
+    def make(r: Row) -> Row:
+        return {
             "case": r["row_id"],
             "machine": component(r["gpu"]),
             "tokens": r["num_tokens_global"],
@@ -37,9 +56,8 @@ def mixtures(dtype: str) -> list[Row]:
             "even": "true" if r["token_distribution"] == "balanced" else "false",
             "measured": r["meas_time_us"],
         }
-        for r in read("aic_moe")
-        if r["moe_dtype"] == dtype
-    ]
+
+    return turned((r for r in read("aic_moe") if r["moe_dtype"] == dtype), make)
 
 
 def _product(r: Row, machine: str, shape: tuple[str, str, str], time: str) -> Row:
@@ -48,32 +66,34 @@ def _product(r: Row, machine: str, shape: tuple[str, str, str], time: str) -> Ro
 
 
 def compared() -> list[Row]:
-    """Products of llmcompass_ops on A100 above 500 us: a launch of 20 us is in every time."""
-    return [
-        _product(r, "A100_SXM_80GB", (r["m"], r["n"], r["k"]), r["meas_time_us"])
-        for r in read("llmcompass_ops")
-        if r["op"] == "matmul" and r["gpu"].startswith("A100") and float(r["meas_time_us"]) > 500
-    ]
+    """Products of llmcompass_ops above 500 us: a launch of 20 us is in every time."""
+
+    def make(r: Row) -> Row:
+        shape = (r["m"], r["n"], r["k"])
+        return _product(r, component(r["gpu"]), shape, r["meas_time_us"])
+
+    products = (r for r in read("llmcompass_ops") if r["op"] == "matmul")
+    return turned((r for r in products if float(r["meas_time_us"]) > 500), make)
 
 
 def layered() -> list[Row]:
     """Products of vllm_layer_ops in 16 bits."""
-    machines = {"RTX4090": "RTX_4090", "RTXPRO6000": "RTX_PRO_6000"}
-    return [
-        _product(r, machines[r["gpu"]], (r["gemm_m"], r["gemm_n"], r["gemm_k"]), r["meas_time_us"])
-        for r in read("vllm_layer_ops")
-        if r["gemm_m"]
-    ]
+
+    def make(r: Row) -> Row:
+        shape = (r["gemm_m"], r["gemm_n"], r["gemm_k"])
+        return _product(r, component(r["gpu"]), shape, r["meas_time_us"])
+
+    return turned((r for r in read("vllm_layer_ops") if r["gemm_m"]), make)
 
 
 def deepgemm() -> list[Row]:
     """Single products of deepgemm_h800, their input narrow before; H800 computes as H100 does."""
-    return [
-        {"narrows": "false"}
-        | _product(r, "H100_SXM_80GB", (r["m_per_group"], r["n"], r["k"]), r["derived_time_us"])
-        for r in read("deepgemm_h800")
-        if r["kind"] == "dense"
-    ]
+
+    def make(r: Row) -> Row:
+        shape = (r["m_per_group"], r["n"], r["k"])
+        return {"narrows": "false"} | _product(r, component(r["gpu"]), shape, r["derived_time_us"])
+
+    return turned((r for r in read("deepgemm_h800") if r["kind"] == "dense"), make)
 
 
 def _shape(r: Row) -> Row:
@@ -90,7 +110,7 @@ def _shape(r: Row) -> Row:
 def _request(r: Row, mlp: str, engine: str, answer: str) -> Row:
     """Params of a batch; `mlp` says in words what the feed-forward net is."""
     mixed = "MoE" in mlp
-    format = _FORMATS[r["precision"].upper()]
+    format = _format(r["precision"])
     return _shape(r) | {
         "gated": "false" if "ungated" in mlp else "true",
         "experts": "8" if mixed else "0",
@@ -110,13 +130,15 @@ def _request(r: Row, mlp: str, engine: str, answer: str) -> Row:
 
 def generations() -> list[Row]:
     """Latency of ft_gpt_inference; Megatron's rows keep no keys and values and are left out."""
-    return [
-        {"case": r["row_id"], "group": f"{r['model']} x{r['n_gpus']}"}
-        | _request(r, "ungated", "compiled", r["output_tokens"])
-        | {"measured": r["meas_e2e_latency_ms"]}
-        for r in read("ft_gpt_inference")
-        if r["framework"] == "FasterTransformer"
-    ]
+
+    def make(r: Row) -> Row:
+        if r["framework"] != "FasterTransformer":
+            raise Undescribed(f"{r['framework']} keeps no keys and values")
+        group = {"case": r["row_id"], "group": f"{r['model']} x{r['n_gpus']}"}
+        request = _request(r, "ungated", "compiled", r["output_tokens"])
+        return group | request | {"measured": r["meas_e2e_latency_ms"]}
+
+    return turned(read("ft_gpt_inference"), make)
 
 
 def splitwise(column: str) -> list[Row]:
@@ -124,13 +146,15 @@ def splitwise(column: str) -> list[Row]:
 
     Those do not fit into the memory, as the notes of the table say.
     """
-    return [
-        {"case": r["row_id"], "group": r["split_group"]}
-        | _request(r, r["mlp"], "scripted", r["output_tokens"])
-        | {"measured": r[f"meas_{column}_median"]}
-        for r in read("splitwise_inference")
-        if (r["tp"], r["batch"]) != ("2", "64")
-    ]
+
+    def make(r: Row) -> Row:
+        if (r["tp"], r["batch"]) == ("2", "64"):
+            raise Undescribed("64 sequences on two GPUs do not fit into the memory")
+        group = {"case": r["row_id"], "group": r["split_group"]}
+        request = _request(r, r["mlp"], "scripted", r["output_tokens"])
+        return group | request | {"measured": r[f"meas_{column}_median"]}
+
+    return turned(read("splitwise_inference"), make)
 
 
 def batches(kind: str) -> list[Row]:
@@ -139,19 +163,19 @@ def batches(kind: str) -> list[Row]:
         "throughput": "meas_output_tokens_per_s_total",
         "latency": "meas_first_token_latency_ms",
     }[kind]
-    return [
-        {"case": r["row_id"], "group": r["split_group"]}
-        | _request(r, r["mlp"], "graphs", r["output_tokens"] or "1")
-        | {"measured": r[column]}
-        for r in read("trtllm_static_batch")
-        if r["kind"] == kind
-    ]
+
+    def make(r: Row) -> Row:
+        group = {"case": r["row_id"], "group": r["split_group"]}
+        request = _request(r, r["mlp"], "graphs", r["output_tokens"] or "1")
+        return group | request | {"measured": r[column]}
+
+    return turned((r for r in read("trtllm_static_batch") if r["kind"] == kind), make)
 
 
 def _served(r: Row) -> Row:
-    format = _FORMATS[r["precision"]]
+    format = _format(r["precision"])
     return {
-        "part": _PARTS[r["gpu"]],
+        "part": _part(r["gpu"]),
         "format": format,
         "prompt": r["isl_tokens"],
         "answer": r["osl_tokens"],
@@ -160,7 +184,7 @@ def _served(r: Row) -> Row:
 
 
 def _grouped(r: Row) -> Row:
-    narrow = _FORMATS[r["precision"]] != "bf16"
+    narrow = _format(r["precision"]) != "bf16"
     return _shape(r) | {
         "head_width": r["head_dim"],
         "kept": "fp8" if narrow else "bf16",
@@ -169,19 +193,23 @@ def _grouped(r: Row) -> Row:
     }
 
 
+def _net(r: Row) -> str:
+    return "latent" if r["kv_lora_rank"] else "mixed" if r["n_experts"] else "dense"
+
+
 def throughputs(net: str) -> list[Row]:
     """Rows of trtllm_max_throughput of `dense` or `mixed` models, or with `latent` attention.
 
     Left out are models whose layers differ: experts in every second, or windows of attention.
     """
-    rows = []
-    for r in read("trtllm_max_throughput"):
+
+    def make(r: Row) -> Row:
         if r["sliding_window"] or "every second" in r["arch_note"]:
-            continue
-        kind = "latent" if r["kv_lora_rank"] else "mixed" if r["n_experts"] else "dense"
-        if kind != net:
-            continue
-        row = {"case": r["row_id"], "group": f"{r['model']} {_PARTS[r['gpu']]}"} | _served(r)
+            raise Undescribed(f"the layers of {r['model']} differ")
+        group = f"{r['model']} {_part(r['gpu'])}"
+        row = {"case": r["row_id"], "group": group} | _served(r)
+        if net == "latent" and (r["n_layers"], r["d_model"]) != ("61", "7168"):
+            raise Undescribed(f"{r['model']} is not DeepSeek-V3's")
         if net != "latent":
             row |= _grouped(r)
         if net == "mixed":
@@ -189,8 +217,9 @@ def throughputs(net: str) -> list[Row]:
             row["d_ffn"] = r["d_ffn_expert"]
         if net != "dense":
             row["spread"] = r["attention_dp"] or "1"
-        rows.append(row | {"measured": r["meas_output_tokens_per_s_total"]})
-    return rows
+        return row | {"measured": r["meas_output_tokens_per_s_total"]}
+
+    return turned((r for r in read("trtllm_max_throughput") if _net(r) == net), make)
 
 
 def _model(r: Row) -> Row:
@@ -199,47 +228,48 @@ def _model(r: Row) -> Row:
 
 def online(column: str) -> list[Row]:
     """Times of trtllm_online_serving under a rate of requests: `ttft_mean` or `itl_mean`."""
-    return [
-        {"case": r["row_id"], "group": f"{r['model']} {_PARTS[r['gpu']]}"}
-        | {"part": _PARTS[r["gpu"]], "format": "bf16", "kept": "bf16"}
-        | {"prompt": r["isl_tokens_mean"], "answer": r["osl_tokens_mean"]}
-        | {"requests": r["n_requests"], "arrivals": r["offered_qps"]}
-        | _model(r)
-        | {"measured": r[f"meas_{column}_ms"]}
-        for r in read("trtllm_online_serving")
-        if r["offered_qps"]
-    ]
+
+    def make(r: Row) -> Row:
+        part = _part(r["gpu"])
+        row = {"case": r["row_id"], "group": f"{r['model']} {part}"}
+        row |= {"part": part, "format": "bf16", "kept": "bf16"}
+        row |= {"prompt": r["isl_tokens_mean"], "answer": r["osl_tokens_mean"]}
+        row |= {"requests": r["n_requests"], "arrivals": r["offered_qps"]}
+        return row | _model(r) | {"measured": r[f"meas_{column}_ms"]}
+
+    return turned((r for r in read("trtllm_online_serving") if r["offered_qps"]), make)
 
 
 def closed(column: str, net: str) -> list[Row]:
     """Times of aic_e2e_inference, `ttft` or `tpot`, of `dense` or `mixed` models, without flags.
 
     vLLM and SGLang keep keys and values in 16 bits unless told otherwise, TensorRT-LLM in 8 where
-    weights are in 8 or less.
+    weights are in 8 or less. What is of neither net stands with the dense models and is left out.
     """
-    rows = []
-    for r in read("aic_e2e_inference"):
-        mixed = bool(r["n_experts"])
-        latent, window = r["kv_lora_rank"], r["sliding_window"]
-        if (
-            r["quality_flags"]
-            or r["mode"] != "agg"
-            or latent
-            or window
-            or mixed != (net == "mixed")
-        ):
-            continue
+
+    def make(r: Row) -> Row:
+        reasons = {
+            "its source doubts it": r["quality_flags"],
+            "prompts and answers are computed apart": r["mode"] != "agg",
+            "latent attention": r["kv_lora_rank"],
+            "windows of attention": r["sliding_window"],
+        }
+        for reason, holds in reasons.items():
+            if holds:
+                raise Undescribed(reason)
         effective = r["precision_effective"][:3]
         format = effective if effective in ("fp8", "fp4") else "bf16"
         row = {"case": r["row_id"], "group": f"{r['model']} {r['system']} {r['backend']}"}
         row |= {"part": _part(r["gpu"]), "format": format, "users": r["concurrency"]}
         row |= {"kept": "fp8" if format != "bf16" and r["backend"] == "trtllm" else "bf16"}
         row |= {"prompt": r["isl_tokens"], "answer": r["osl_tokens"]} | _model(r)
-        if mixed:
+        if net == "mixed":
             row |= {"experts": r["n_experts"], "active": r["experts_topk"]}
             row |= {"d_ffn": r["d_ffn_expert"], "spread": str(max(1, int(r["attention_dp"] or 1)))}
-        rows.append(row | {"measured": r[f"meas_{column}_ms"]})
-    return rows
+        return row | {"measured": r[f"meas_{column}_ms"]}
+
+    mixed = net == "mixed"
+    return turned((r for r in read("aic_e2e_inference") if bool(r["n_experts"]) == mixed), make)
 
 
 _KERNELS = "studies/kernels.hw"
