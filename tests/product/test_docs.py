@@ -100,7 +100,7 @@ def test_readme_shows_what_the_main_job_prints(
         assert line in printed.splitlines()
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| `")]
-    assert len(rows) == 2
+    assert len(rows) == 3
     for title, count, *shares in rows:
         table = printed[printed.index(f"{title.split('`')[1]}: ") :]
         line = table[table.index(f"all    {count}") :].splitlines()[0]
