@@ -108,12 +108,15 @@ def turned(rows: Iterable[Row], make: Callable[[Row], Row]) -> list[Row]:
     for row in rows:
         try:
             made = make(row)
-            if not float(made["measured"]) > 0:
+            empty = [name for name, cell in made.items() if not cell]
+            if empty:
+                made = {LEFT_OUT: f"a cell is not filled: {' '.join(empty)}"}
+            elif not float(made["measured"]) > 0:
                 made = {LEFT_OUT: "nothing was measured"}
         except Undescribed as error:
             made = {LEFT_OUT: str(error)}
         except ValueError as error:
-            made = {LEFT_OUT: f"a cell is not filled: {error}"}
+            made = {LEFT_OUT: f"a cell is not filled, or no number: {error}"}
         found.append(made)
     return found
 

@@ -160,8 +160,7 @@ def vidur() -> list[Row]:
         return row | {"machine": f"{r['node']}, two nodes", "wire": port, "lane": port,
                       "joined": "network", "adds": "false"}  # fmt: skip
 
-    large = (r for r in read("vidur_collectives") if float(r["size_bytes"]) >= 8 * MEGABYTE)
-    return turned(large, make)
+    return _more_than(8 * MEGABYTE - 1, turned(read("vidur_collectives"), make))
 
 
 def deepbench() -> list[Row]:
@@ -171,8 +170,8 @@ def deepbench() -> list[Row]:
         return _row(r["row_id"], r["device"], "all_reduce", r["n_devices"], r["size_bytes"],
                     str(float(r["meas_time_ms"]) * 1000))  # fmt: skip
 
-    rows = (r for r in read("deepbench_allreduce") if "NCCL" in r["algorithm"])
-    return turned((r for r in rows if int(r["n_devices"]) <= 8), make)
+    rows = turned((r for r in read("deepbench_allreduce") if "NCCL" in r["algorithm"]), make)
+    return [r for r in rows if LEFT_OUT in r or int(r["ranks"]) <= 8]
 
 
 def experts() -> list[Row]:

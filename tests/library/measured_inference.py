@@ -1,7 +1,7 @@
 """Published tables of inference, for the studies of kernels, inference and serving."""
 
 from machines import Undescribed, component
-from measured import Row, Set, read, turned
+from measured import Row, Set, above, read, turned
 
 # What the studies of serving call the parts.
 _PARTS = {
@@ -73,7 +73,7 @@ def compared() -> list[Row]:
         return _product(r, component(r["gpu"]), shape, r["meas_time_us"])
 
     products = (r for r in read("llmcompass_ops") if r["op"] == "matmul")
-    return turned((r for r in products if float(r["meas_time_us"]) > 500), make)
+    return above(500, turned(products, make))
 
 
 def layered() -> list[Row]:
@@ -123,7 +123,7 @@ def _request(r: Row, mlp: str, engine: str, answer: str) -> Row:
         "tensor": r["tp"],
         "pipeline": r.get("pp") or "1",
         "batch": r["batch"],
-        "prompt": r.get("input_tokens") or r["prompt_tokens"],
+        "prompt": r.get("input_tokens") or r.get("prompt_tokens", ""),
         "answer": answer,
     }
 
