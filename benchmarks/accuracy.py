@@ -60,10 +60,15 @@ def written(one, rows, folder, apart=()):
 
 
 def validated(one, rows, folder, modules):
-    """A set beside its evaluator."""
+    """A set beside its evaluator, and the rows that this has an answer to: what does not fit has
+    none. No validation without any."""
     request = Request(one.name, one.evaluator, written(one, rows, folder), "measured", one.output,
                       one.baseline, "case", one.group)  # fmt: skip
-    return validate(modules[one.file], request)
+    found = validate(modules[one.file], request)
+    answered = [row for row, o in zip(rows, found.predicted, strict=True) if np.isfinite(o)]
+    if len(answered) == len(rows):
+        return found, rows
+    return (validated(one, answered, folder, modules)[0] if answered else None), answered
 
 
 def folds(one, rows, folder, modules):
@@ -123,12 +128,17 @@ def main():
             if not taken.rows:
                 missing.append(f"{one.name}: no row")
                 continue
-            found = validated(one, taken.rows, folder, modules)
+            found, answered = validated(one, taken.rows, folder, modules)
+            if len(answered) < len(taken.rows):
+                left.append([one.name, len(taken.rows) - len(answered), "no number is the answer"])
+            if found is None:
+                missing.append(f"{one.name}: no row with an answer")
+                continue
             rows += lines(one, found)
             drawn.append((one.name, found))
             if options.hold_out and one.coefficients:
-                if len({row[one.group] for row in taken.rows}) > 1:
-                    held += folds(one, taken.rows, folder, modules)
+                if len({row[one.group] for row in answered}) > 1:
+                    held += folds(one, answered, folder, modules)
                 else:
                     missing.append(f"{one.name}: one group, so none to leave out")
     table("Errors of the library on published measurements", HEAD, rows)
