@@ -161,6 +161,10 @@ def test_a_guess_is_said_to_be_one(tmp_path: Path) -> None:
         ("conccl", "means", "pair.measured"),
         ("conccl", "scenario", "pair.measured"),
         ("fsdp", "fsdp_training", "step.contention"),
+        ("language_training", "dense_training", "step.contention"),
+        ("language_training", "mixture_training", "step.contention"),
+        ("language_training", "latent_training", "step.contention"),
+        ("maxtext", "tpu_training", "step.contention"),
     ],
 )
 def test_a_study_says_that_contention_is_not_measured(
