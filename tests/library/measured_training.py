@@ -305,10 +305,11 @@ def vtrain(kind: str) -> list[Row]:
 CAPPED = "H100-SXM 96GB HBM2e 2.4TB/s (Meta Grand Teton, 500W cap)"
 
 
-def fsdp() -> list[Row]:
-    """Weights shared out over ranks: torchtitan, fms-fsdp, YaFSDP. Where no network is stated, 200
-    Gb/s a GPU; fms-fsdp exchanges gradients in 16 bits; kernels are plain where nothing is said of
-    compilation; what `selective` computes again is the library's choice."""
+def fsdp(memory: bool = False) -> list[Row]:
+    """Weights shared out over ranks: torchtitan, fms-fsdp, YaFSDP; rates, or peaks of
+    memory in GB. Where no network is stated, 200 Gb/s a GPU; fms-fsdp exchanges gradients in 16
+    bits; kernels are plain where nothing is said of compilation; what `selective` computes again is
+    the library's choice."""
 
     def make(r: Row) -> Row:
         tensor, context, gpus = int(r["tp"]), int(r["cp"]), int(r["n_gpus"])
@@ -345,10 +346,11 @@ def fsdp() -> list[Row]:
             "gradient_word": "2" if source == "fms" else "4",
             "kernels": "compiled" if r["compile"] == "True" else "plain",
             "tensor_by": "fused" if r["async_tp"] == "True" else "serial",
-            "measured": rate,
+            "measured": f"{float(r['meas_mem_gib']) * 1.024**3:.6g}" if memory else rate,
         }
 
-    return turned(read("fsdp_training"), make)
+    rows = read("fsdp_training")
+    return turned((r for r in rows if r["meas_mem_gib"] or not memory), make)
 
 
 def maxtext_on_gpus() -> list[Row]:
@@ -380,8 +382,9 @@ def maxtext_on_gpus() -> list[Row]:
     return turned((r for r in rows if not r["accelerator"].startswith("TPU")), make)
 
 
-def bloom_times() -> list[Row]:
-    """Steps of BigScience's search; one row whose ranks are not as many as its GPUs is left out."""
+def bloom(column: str) -> list[Row]:
+    """`iteration_time_s` or `mem_gb` of BigScience's search, where stated; one row whose ranks are
+    not as many as its GPUs is left out."""
 
     def make(r: Row) -> Row:
         _only(r["gpu"], "A100_SXM_80GB")
@@ -398,11 +401,11 @@ def bloom_times() -> list[Row]:
             "data": r["dp"],
             "micro_batch": r["micro_batch"],
             "global_batch": r["global_batch_seqs"],
-            "measured": r["meas_iteration_time_s"],
+            "measured": r[f"meas_{column}"],
         }
 
     rows = read("bigscience_bloom_training")
-    return turned((r for r in rows if r["meas_iteration_time_s"]), make)
+    return turned((r for r in rows if r[f"meas_{column}"]), make)
 
 
 def bert(positions: str) -> list[Row]:
@@ -464,6 +467,12 @@ SETS = [
         "the host's time outside the layers", ("issue_outside",)),
     Set("steps of vTrain on many nodes", "studies/megatron.hw", "gpt_training",
         lambda: vtrain("multi"), "s", "iteration", "constant_fraction", "group"),
-    Set("steps of BLOOM's search", "studies/bloom.hw", "bloom", bloom_times, "s", "iteration",
-        "at_constant", "group", "what a GPU gets of the network", ("jean_zay_port",)),
+    Set("steps of BLOOM's search", "studies/bloom.hw", "bloom",
+        lambda: bloom("iteration_time_s"), "s", "iteration", "at_constant", "group",
+        "what a GPU gets of the network", ("jean_zay_port",)),
+    Set("memory of BLOOM's search", "studies/bloom.hw", "bloom", lambda: bloom("mem_gb"), "GB",
+        "memory", "constant", "group", "what the runtime holds, the allocator's slack",
+        ("runtime_held", "allocator_slack")),
+    Set("memory with weights shared out", "studies/fsdp.hw", "fsdp_training",
+        lambda: fsdp(memory=True), "GB", "memory", None, "model"),
 ]  # fmt: skip
