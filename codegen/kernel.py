@@ -79,9 +79,16 @@ class TieredKernel:
 
     interpreter: InterpreterKernel
     compile: Callable[[], Kernel]
-    spent: float = 0.0
-    compiled: Kernel | None = None
-    lock: Lock = field(factory=Lock)
+    spent: float = field(default=0.0, init=False)
+    compiled: Kernel | None = field(default=None, init=False)
+    rounds: int = field(init=False)
+    price: float = field(init=False)
+    lock: Lock = field(factory=Lock, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        ops = self.interpreter.graph.ops
+        self.rounds = operations(ops, rounds=True)
+        self.price = MODULE + OPERATION * operations(ops, rounds=False)
 
     @property
     def params(self) -> int:
@@ -116,10 +123,9 @@ class TieredKernel:
     def _for(self, points: int) -> Kernel:
         if self.compiled is not None:
             return self.compiled
-        ops = self.interpreter.graph.ops
         with self.lock:  # threads of a sweep come here at once
-            self.spent += operations(ops, rounds=True) * (STEP + LANE * points)
-            if self.spent >= MODULE + OPERATION * operations(ops, rounds=False):
+            self.spent += self.rounds * (STEP + LANE * points)
+            if self.spent >= self.price:
                 self.compiled = self.compiled or self.compile()
             return self.compiled or self.interpreter
 
