@@ -12,11 +12,13 @@ evaluator they are for. `SETS` of every module `measured*.py` in this folder is 
 import csv
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
 from attrs import frozen
 from machines import Undescribed, component
+from numpy.typing import NDArray
 
 from hwdsl.codegen.runtime.spec import Param
 from hwdsl.evaluator import Evaluator
@@ -72,6 +74,16 @@ class Set:
             [row for row, reason in reasons if not reason],
             dict(Counter(reason for _, reason in reasons if reason)),
         )
+
+    def errors(
+        self, evaluator: Evaluator, rows: Sequence[Row]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Relative errors of the output and of the baseline at rows that the evaluator takes."""
+        params = {p.name for p in evaluator.spec.params}
+        swept = evaluator.sweep(zipped={c: [r[c] for r in rows] for c in rows[0] if c in params})
+        truth = np.array([float(r["measured"]) for r in rows])
+        flat = None if self.baseline is None else swept.column(self.baseline) / truth - 1
+        return swept.column(self.output) / truth - 1, flat
 
 
 def _refusal(row: Row, evaluator: Evaluator) -> str:

@@ -153,10 +153,9 @@ def errors(study: Module, name: str, one: measured.Set) -> tuple[float, float, f
     print("\n".join([f"{one.name}, {len(rows)} rows", *taken.said()]))
     if not rows:
         pytest.skip(f"no row for {one.name}")
-    given = {c: [r[c] for r in rows] for c in rows[0] if c not in ("case", "measured")}
-    sweep = evaluator.sweep(zipped=given)
-    truth = np.array([float(r["measured"]) for r in rows])
-    ours, flat = (np.abs(sweep.column(c) / truth - 1) for c in ("time", "constant"))
+    ours, flat = one.errors(evaluator, rows)
+    assert flat is not None
+    ours, flat = np.abs(ours), np.abs(flat)
     return 100 * median(ours), 100 * quantiles(ours, n=10)[8], 100 * median(flat)
 
 

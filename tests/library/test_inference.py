@@ -140,9 +140,7 @@ def test_memory_of_batches() -> None:
     rows = [r for r in one.given(evaluator).rows if not r["group"].startswith("GPT-350M")]
     if not rows:
         pytest.skip("no row for ft_gpt_inference, memory")
-    given = {c: [r[c] for r in rows] for c in rows[0] if c not in ("case", "group", "measured")}
-    truth = np.array([float(r["measured"]) for r in rows])
-    errors = 100 * np.abs(evaluator.sweep(zipped=given).column(one.output) / truth - 1)
+    errors = 100 * np.abs(one.errors(evaluator, rows)[0])
     assert median(errors) < 5
     assert np.quantile(errors, 0.9) < 10
 
@@ -172,17 +170,15 @@ def test_memory_of_batches() -> None:
 def test_whole_tables(name: str, middle: float, tail: float) -> None:
     """Errors in % on all public rows; latent attention and long prompts miss, and say so."""
     (one,) = [s for s in measured_inference.SETS if s.name == name]
-    module = hwdsl.load(STUDIES.parent / one.file, compiled=False)
-    taken = one.given(getattr(module, one.evaluator))
+    evaluator = getattr(hwdsl.load(STUDIES.parent / one.file, compiled=False), one.evaluator)
+    taken = one.given(evaluator)
     rows = taken.rows
     print("\n".join(taken.said()))
     if not rows:
         pytest.skip(f"no row for {name}")
-    given = {c: [r[c] for r in rows] for c in rows[0] if c not in ("case", "group", "measured")}
-    sweep = getattr(module, one.evaluator).sweep(zipped=given)
-    truth = np.array([float(r["measured"]) for r in rows])
-    assert one.baseline is not None
-    ours, flat = (100 * np.abs(sweep.column(c) / truth - 1) for c in (one.output, one.baseline))
+    ours, flat = one.errors(evaluator, rows)
+    assert flat is not None
+    ours, flat = 100 * np.abs(ours), 100 * np.abs(flat)
     print(f"{name}, {len(rows)} rows: {median(ours):.1f} %, p90 {np.quantile(ours, 0.9):.1f} %")
     assert median(ours) < middle
     assert np.quantile(ours, 0.9) < tail

@@ -133,10 +133,7 @@ def errors(one: measured.Set) -> tuple[float, float, float]:
     print("\n".join([f"{one.name}, {len(rows)} rows", *taken.said()]))
     if not rows:
         pytest.skip(f"no row for {one.name}")
-    params = {p.name for p in evaluator.spec.params}
-    given = {c: [r[c] for r in rows] for c in rows[0] if c in params}
-    truth = np.array([float(r["measured"]) for r in rows])
-    found = evaluator.sweep(zipped=given).column(one.output) / truth - 1
+    found, _ = one.errors(evaluator, rows)
     middle, tail = np.percentile(np.abs(found), [50, 90])
     return 100 * middle, 100 * tail, 100 * float(np.median(found))
 
