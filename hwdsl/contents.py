@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hwdsl.diagnostics import Diagnostics
+from hwdsl.markdown import table
 from hwdsl.semantics.modules import library_root
 from hwdsl.source import Source
 from hwdsl.syntax import ast, parse
@@ -123,13 +124,9 @@ def _short(text: str) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table that is Markdown and can be read as text."""
-    cells = [head, *([c.replace("|", "\\|") for c in row] for row in rows)]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(head) - 1)]
-    lines = [
-        "| "
-        + " | ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[-1]])
-        + " |"
-        for row in cells
+    """A table that can be read as text too: columns line up, but for the last."""
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head) - 1)]
+    padded = [
+        [*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[-1]] for row in (head, *rows)
     ]
-    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]]) + "\n"
+    return table(padded[0], padded[1:]) + "\n"

@@ -13,6 +13,7 @@ import numpy as np
 from hwdsl.codegen.runtime import Output, Param
 from hwdsl.displays import Display, displays
 from hwdsl.evaluator import Module
+from hwdsl.markdown import table
 from hwdsl.scores import Table, by_group, by_row, together
 from hwdsl.syntax import ast
 from hwdsl.validate import Validation, requests, validate
@@ -40,9 +41,9 @@ def markdown(module: Module) -> str:
             rows = [
                 [*row, "yes" if good else "no"] for row, good in zip(rows, feasible, strict=True)
             ]
-            parts.append(_section(display.name, display.doc, _rows([*head, "feasible"], rows)))
+            parts.append(_section(display.name, display.doc, table([*head, "feasible"], rows)))
     for found in _validations(module):
-        tables = f"{_rows(*by_row(found))}\n\n{_rows(*by_group(found))}"
+        tables = f"{table(*by_row(found))}\n\n{table(*by_group(found))}"
         parts.append(_section(found.request.title, "", tables))
     return "\n\n".join(parts)
 
@@ -151,12 +152,6 @@ def _html(head: Sequence[str], rows: Sequence[Sequence[str]], feasible: Sequence
 
 def _section(name: str, doc: str, text: str) -> str:
     return "\n\n".join(part for part in (f"## {name}", doc, text) if part)
-
-
-def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(c.replace('|', chr(92) + '|') for c in r)} |" for r in lines)
 
 
 def _cell(value: object) -> str:

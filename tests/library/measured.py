@@ -162,6 +162,18 @@ def _product(r: Row) -> Row:
     }
 
 
+def shape(r: Row) -> Row:
+    """The sizes of a language model, as the tables have them and evaluators ask for them."""
+    return {
+        "n_layers": r["n_layers"],
+        "d_model": r["d_model"],
+        "n_heads": r["n_heads"],
+        "kv_heads": r["n_kv_heads"],
+        "d_ffn": r["d_ffn"],
+        "vocab": r["vocab"],
+    }
+
+
 def products(dtype: str) -> list[Row]:
     """Products of aic_gemm of one type, `bfloat16` or `fp8`."""
     return turned((r for r in read("aic_gemm") if r["dtype"] == dtype), _product)

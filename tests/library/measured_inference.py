@@ -1,7 +1,7 @@
 """Published tables of inference, for the studies of kernels, inference and serving."""
 
 from machines import Undescribed, component
-from measured import Row, Set, above, read, turned
+from measured import Row, Set, above, read, shape, turned
 
 # What the studies of serving call the parts.
 _PARTS = {
@@ -96,22 +96,11 @@ def deepgemm() -> list[Row]:
     return turned((r for r in read("deepgemm_h800") if r["kind"] == "dense"), make)
 
 
-def _shape(r: Row) -> Row:
-    return {
-        "n_layers": r["n_layers"],
-        "d_model": r["d_model"],
-        "n_heads": r["n_heads"],
-        "kv_heads": r["n_kv_heads"],
-        "d_ffn": r["d_ffn"],
-        "vocab": r["vocab"],
-    }
-
-
 def _request(r: Row, mlp: str, engine: str, answer: str) -> Row:
     """Params of a batch; `mlp` says in words what the feed-forward net is."""
     mixed = "MoE" in mlp
     format = _format(r["precision"])
-    return _shape(r) | {
+    return shape(r) | {
         "gated": "false" if "ungated" in mlp else "true",
         "experts": "8" if mixed else "0",
         "active": "2" if mixed else "0",
@@ -186,7 +175,7 @@ def _served(r: Row) -> Row:
 
 def _grouped(r: Row) -> Row:
     narrow = _format(r["precision"]) != "bf16"
-    return _shape(r) | {
+    return shape(r) | {
         "head_width": r["head_dim"],
         "kept": "fp8" if narrow else "bf16",
         "tensor": r["tp"] or "1",
@@ -224,7 +213,7 @@ def throughputs(net: str) -> list[Row]:
 
 
 def _model(r: Row) -> Row:
-    return _shape(r) | {"head_width": r["head_dim"], "tensor": r["tp"]}
+    return shape(r) | {"head_width": r["head_dim"], "tensor": r["tp"]}
 
 
 def online(column: str) -> list[Row]:

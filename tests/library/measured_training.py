@@ -1,7 +1,7 @@
 """Published tables of training, as the studies of training read them."""
 
 from machines import Undescribed, component
-from measured import Row, Set, read, turned
+from measured import Row, Set, read, shape, turned
 
 STUDY = "studies/language_training.hw"
 # What the studies of training call the parts.
@@ -321,12 +321,7 @@ def fsdp(memory: bool = False) -> list[Row]:
         return {
             "case": " ".join([r["row_id"], source, r["model"], f"x{gpus}", r["sharding"]]),
             "model": r["split_group"],
-            "n_layers": r["n_layers"],
-            "d_model": r["d_model"],
-            "n_heads": r["n_heads"],
-            "kv_heads": r["n_kv_heads"],
-            "d_ffn": r["d_ffn"],
-            "vocab": r["vocab"],
+            **shape(r),
             "seq_len": r["seq_len"],
             "part": "H100_96GB" if r["gpu"] == CAPPED else _part(r["gpu"]),
             "format": "fp8" if "float8" in r["precision"] else "bf16",
@@ -362,12 +357,7 @@ def maxtext_on_gpus() -> list[Row]:
         return {
             "case": f"{r['row_id']} {r['model']} {r['slice']}",
             "model": r["split_group"],
-            "n_layers": r["n_layers"],
-            "d_model": r["d_model"],
-            "n_heads": r["n_heads"],
-            "kv_heads": r["n_kv_heads"],
-            "d_ffn": r["d_ffn"],
-            "vocab": r["vocab"],
+            **shape(r),
             "seq_len": r["seq_len"],
             "part": "H100",
             "fsdp": r["n_chips"],
