@@ -76,6 +76,21 @@ def mpt() -> list[Row]:
     return turned(read("mpt_training"), make)
 
 
+def _experts(r: Row, part: str) -> Row:
+    """How experts run, by the recipes of each release (Megatron-Bridge v0.1.0rc4 to v0.6.0)."""
+    release = r["release"].partition(" ")[0]
+    racks = ("GB200", "GB300", *(["B300"] if r["model"].startswith("Qwen3_30B") else []))
+    late = release >= "26.06" and r["precision"] == "MXFP8" and part in racks
+    hopper = part == "H100" and (
+        release < "26.02" if r["model"].startswith("DeepSeek") else "25.11" <= release < "26.04"
+    )
+    spread = part == "B200" and release >= "26.04.01" and _cell(r, "ep", "1") == "32"
+    return {
+        "expert_by": "prioritised" if late or hopper or spread else "serial",
+        "one_expert": YES[late],
+    }
+
+
 def _nemo(r: Row) -> Row:
     part = _part(r["gpu"])
     cut = {name: _cell(r, name, "1") for name in ("tp", "pp", "cp", "vp", "ep")}
@@ -111,12 +126,22 @@ def _nemo(r: Row) -> Row:
         "global_batch": r["global_batch_seqs"],
         "interleave": cut["vp"],
         "shared": "zero_3" if int(_cell(r, "fsdp", "0")) else "zero_1",
+        **_experts(r, part),
         "measured": r["meas_tokens_per_s_per_gpu"],
     }
 
 
 WITHOUT = {
-    "dense": ("release", "experts", "active", "expert_width", "dense_layers", "expert"),
+    "dense": (
+        "release",
+        "experts",
+        "active",
+        "expert_width",
+        "dense_layers",
+        "expert",
+        "expert_by",
+        "one_expert",
+    ),
     "mixture": ("model", "gated", "tied"),
     "latent": ("model", "gated", "tied", "kv_heads", "head_width"),
 }
@@ -146,6 +171,65 @@ def nemo(kind: str) -> list[Row]:
         return {k: v for k, v in _nemo(r).items() if k not in WITHOUT[kind]}
 
     return turned((r for r in read("nemo_training") if _nemo_net(r) == kind), make)
+
+
+def long_sequences() -> list[Row]:
+    """Llama 3 8B over sequences of up to a million positions, where the cut is stated; copies fill
+    the accelerators. Its operations count attention as if every position saw all: half of that
+    would be a rate above that of any attention there."""
+
+    def make(r: Row) -> Row:
+        if not r["tp"]:
+            raise Undescribed("the table does not state the cut")
+        part = _part(r["gpu"])
+        tensor, stages, context = int(r["tp"]), int(r["pp"]), int(r["cp"])
+        length = 1024 * int(r["seq_len_k"])
+        row = r | {"seq_len": str(length), "mlp": "gated"}
+        return {
+            "case": f"{r['row_id']} {r['model']} {part} {r['seq_len_k']}k x{r['n_gpus']}",
+            "model": r["split_group"],
+            **shape(r),
+            "seq_len": str(length),
+            "part": part,
+            "format": FORMATS.get(r["precision"], "fp8"),
+            "port": PORTS[part],
+            "tensor": str(tensor),
+            "pipeline": str(stages),
+            "context": str(context),
+            "replicas": str(int(r["n_gpus"]) // (tensor * stages * context)),
+            "global_batch": r["global_batch_seqs"],
+            "measured": f"{float(r['meas_model_tflops_per_gpu']) * 1e12 / _counted(row):.6g}",
+        }
+
+    return turned(read("nemo_long_context"), make)
+
+
+def launcher() -> list[Row]:
+    """GPT of 5 and 175 billion weights by NVIDIA's launcher of 2022, before fused attention."""
+
+    def make(r: Row) -> Row:
+        _only(r["gpu"], "A100_SXM_80GB")
+        tensor, stages, batch = (int(r[k]) for k in ("tp_cfg", "pp_cfg", "global_batch_seqs_cfg"))
+        step = batch * int(r["seq_len"]) / float(r["meas_tokens_per_s"])
+        return {
+            "case": f"{r['row_id']} {r['model']} x{r['n_gpus']}",
+            "group": r["split_group"],
+            "n_layers": r["n_layers"],
+            "d_model": r["d_model"],
+            "n_heads": r["n_heads"],
+            "vocab": r["vocab"],
+            "seq_len": r["seq_len"],
+            "tensor": str(tensor),
+            "pipeline": str(stages),
+            "data": str(int(r["n_gpus"]) // (tensor * stages)),
+            "micro_batch": r["micro_batch_cfg"],
+            "global_batch": str(batch),
+            "recompute": "none" if r["recompute_cfg"].startswith("none") else "full",
+            "sequence_parallel": YES[r["sequence_parallel_cfg"] == "True"],
+            "measured": f"{step:.6g}",
+        }
+
+    return turned(read("nemo_launcher_scaling"), make)
 
 
 def megatron_core() -> list[Row]:
@@ -231,13 +315,15 @@ CHIPS = {"TPU_v4": "v4", "TPU_v5e": "v5e", "TPU_v5p": "v5p"}
 
 
 def _counted(r: Row) -> float:
-    """MaxText's operations for a token: it takes attention as if every position saw all."""
-    layers, width, heads, inside, words, length = (
-        int(r[k]) for k in ("n_layers", "d_model", "n_heads", "d_ffn", "vocab", "seq_len")
+    """A token's operations as MaxText and NeMo count them: as if every position saw all."""
+    layers, width, heads, kept, inside, words, length = (
+        int(r[k])
+        for k in ("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ffn", "vocab", "seq_len")
     )
     inner = heads * int(r["head_dim"])
     matrices = 2 if "ungated" in r["mlp"] else 3
-    weights = layers * (matrices * width * inside + 4 * width * inner) + width * words
+    attention = 2 * width * inner * (1 + kept / heads)
+    weights = layers * (matrices * width * inside + attention) + width * words
     return float(6 * weights + 12 * layers * length * inner)
 
 
@@ -337,6 +423,8 @@ def fsdp(memory: bool = False) -> list[Row]:
             else "none"
             if again.startswith(("no", "0"))
             else "selective",
+            "alternate": YES[source in ("torchtitan", "trainy")],
+            "one_loss": YES["2025" in r["source"]],
             "port": f"{port:g}",
             "gradient_word": "2" if source == "fms" else "4",
             "kernels": "compiled" if r["compile"] == "True" else "plain",
@@ -363,8 +451,10 @@ def maxtext_on_gpus() -> list[Row]:
             "fsdp": r["n_chips"],
             "groups": str(int(r["n_chips"]) // 8),
             "local_batch": r["per_chip_batch"],
+            "alternate": "false",
+            "one_loss": "true",
             "port": "12.5",
-            "kernels": "tuned",
+            "kernels": "compiled",
             "measured": f"{rate:.6g}",
         }
 
@@ -412,6 +502,7 @@ def bert(positions: str) -> list[Row]:
             "batch": str(batch),
             "positions": positions,
             "predicted": "20" if positions == "128" else "80",
+            "binned": YES[positions == "512"],
             "accumulate": str(int(r["global_batch_seqs"]) // (batch * gpus)),
             "gpus": str(gpus),
             "measured": r["meas_throughput_per_s"],
@@ -457,6 +548,10 @@ SETS = [
         "the host's time outside the layers", ("issue_outside",)),
     Set("steps of vTrain on many nodes", "studies/megatron.hw", "gpt_training",
         lambda: vtrain("multi"), "s", "iteration", "constant_fraction", "group"),
+    Set("training over long sequences, NeMo", STUDY, "dense_training", long_sequences, "token/s",
+        "rate", group="model"),
+    Set("steps of NVIDIA's launcher", "studies/megatron.hw", "gpt_training", launcher, "s",
+        "iteration", "constant_fraction", "group"),
     Set("steps of BLOOM's search", "studies/bloom.hw", "bloom",
         lambda: bloom("iteration_time_s"), "s", "iteration", "at_constant", "group",
         "what a GPU gets of the network", ("jean_zay_port",)),
