@@ -45,7 +45,7 @@ def test_a_split_that_leaves_nothing_is_infeasible(study: Module) -> None:
 
 def test_a_split_by_hand_by_hand(study: Module) -> None:
     """A product that fills the units, beside an all-gather that gets 32 of them."""
-    found = study.scenario(ratio=0.5, by="units_bound", given=32, friction=0)
+    found = study.scenario(ratio=0.5, by="units_bound", given=32, kernels=0)
     # The collective hides in the product, which lacks 32 units throughout.
     assert found["by_hand_gain"] == pytest.approx(1.5 * 272 / 304, rel=1e-9)
 

@@ -158,6 +158,8 @@ def test_a_guess_is_said_to_be_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("study", "name", "rule"),
     [
+        ("beside", "beside", "pair.measured"),
+        ("beside", "beside_fp8", "pair.measured"),
         ("conccl", "means", "pair.measured"),
         ("conccl", "scenario", "pair.measured"),
         ("fsdp", "fsdp_training", "step.contention"),
@@ -175,3 +177,119 @@ def test_a_study_says_that_contention_is_not_measured(
     said = capsys.readouterr()
     assert rule in said.out + said.err
     assert "not measured" in said.out + said.err
+
+
+NEEDS = """edition 2026
+use std.collective: ranks_on, all_reduce_over
+use std.overlap
+use std.workload: matmul, activation
+use vendor.clusters: Llama3_24k
+use vendor.nvidia: H100_SXM_80GB
+
+evaluator needs {
+    param rows : int  = 8192   in 1 .. 100_000
+    param size : data = 256 MB in 1 B .. 1 TB
+
+    let product = working([matmul(m = rows, n = 8192, k = 8192)], H100_SXM_80GB)
+    let passing = working([activation(elements = rows * 8192)], H100_SXM_80GB)
+    let sum     = moving(size, all_reduce_over(size, ranks_on(8, 1, Llama3_24k)), H100_SXM_80GB)
+
+    output alone         in ms = product.alone
+    output units               = product.units
+    output memory              = product.memory
+    output passing_units       = passing.units
+    output passing_memory      = passing.memory
+    output sum_units           = sum.units
+    output sum_memory          = sum.memory
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def needs(tmp_path_factory: pytest.TempPathFactory) -> Evaluator:
+    path = tmp_path_factory.mktemp("needs") / "needs.hw"
+    path.write_text(NEEDS, encoding="utf-8")
+    return hwdsl.load(path).needs
+
+
+def test_what_operators_need_follows_from_what_they_do(needs: Evaluator) -> None:
+    large, small = needs(rows=8192), needs(rows=1)
+    assert large.units > 0.9
+    assert large.memory < 0.2
+    assert small.memory > 0.9  # one row reads the matrix once
+    assert 0.7 < small.units < 0.8  # and the memory's rate needs no more units
+    assert large.passing_memory > 0.7
+    assert large.passing_units < large.units
+
+
+def test_needs_are_shares(needs: Evaluator) -> None:
+    draw = random.Random(6)
+    for _ in range(100):
+        found = needs(rows=int(10 ** draw.uniform(0, 5)), size=10 ** draw.uniform(0, 6))
+        for share in (found.units, found.memory, found.passing_units, found.passing_memory):
+            assert 0 <= share <= 1
+        assert found.sum_units == pytest.approx(24 / 132)
+        assert 0 <= found.sum_memory <= 1
+
+
+def test_a_last_wave_needs_few_units(needs: Evaluator) -> None:
+    """A last wave that leaves units idle needs no more than the others keep busy: 33 x 64 tiles are
+    16 waves of 132."""
+    full, over = needs(rows=33 * 256), needs(rows=33 * 256 + 1)
+    assert over.alone > full.alone
+    assert over.units < full.units
+
+
+STEP = """edition 2026
+use std.overlap: strategy
+use std.parallel: plan
+use std.pretraining: language_step
+use vendor.clusters: Llama3_24k
+use workloads.transformers: Llama3_8B
+
+evaluator whole_step {
+    choice exchanged : strategy in [serial, prioritised, offloaded] = serial
+    choice tensor_by : strategy in [serial, fused]                  = serial
+    param  copies    : int                                          = 16 in 2 .. 500
+
+    let cut  = plan(tensor = 4, replicas = copies, batch = 8 * copies)
+    let step = language_step(
+        model = Llama3_8B, sequence = 4096, plan = cut, machine = Llama3_24k,
+        exchanged = exchanged, tensor_by = tensor_by,
+    )
+
+    output time       in s = step.iteration
+    output exposed    in s = step.exposed
+    output tensor     in s = step.exposed_tensor
+    output exchange   in s = step.exposed_exchange
+    output handing    in s = step.exposed_handing
+    output all        in s = step.communication
+    output work       in s = step.computation
+    output efficiency      = step.overlap_efficiency
+    allow step.contention "laws hold for any coefficients"
+    allow step.fits "only times are asked for"
+}
+"""
+
+
+def test_a_whole_step_counts_all_it_hides(tmp_path: Path) -> None:
+    path = tmp_path / "whole_step.hw"
+    path.write_text(STEP, encoding="utf-8")
+    step = hwdsl.load(path).whole_step
+    for copies in (2, 16, 200):
+        none = step(copies=copies)
+        assert none.efficiency == pytest.approx(0, abs=1e-9)
+        assert none.exposed == pytest.approx(none.all)
+        assert none.time == pytest.approx(none.work + none.all)
+        apart = [
+            step(copies=copies, exchanged="prioritised"),
+            step(copies=copies, tensor_by="fused"),
+        ]
+        both = step(copies=copies, exchanged="prioritised", tensor_by="fused")
+        assert all(0 < found.efficiency < both.efficiency for found in apart)
+        assert both.efficiency <= 1
+        for found in (none, both, *apart):
+            causes = found.tensor + found.exchange + found.handing
+            assert found.exposed == pytest.approx(causes)
+            assert found.all == pytest.approx(none.all)
+            assert found.work == pytest.approx(none.work)

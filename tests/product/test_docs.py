@@ -26,8 +26,11 @@ PAGES = [
     "docs/cost.md",
     "docs/own_machine.md",
     "docs/workloads.md",
+    "docs/overlap.md",
     *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "docs" / "studies").glob("*.md")),
 ]
+# Pages whose commands run and print what they show.
+RUN = ["README.md", "docs/tutorial.md", "docs/own_machine.md", "docs/overlap.md"]
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
@@ -60,7 +63,7 @@ def test_descriptions_are_right_and_formatted(page: str, tmp_path: Path) -> None
             assert format_module(tree) == text
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md", "docs/own_machine.md"])
+@pytest.mark.parametrize("page", RUN)
 def test_commands_and_code_run(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
