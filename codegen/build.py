@@ -35,9 +35,12 @@ from hwdsl.codegen.runtime import CompiledKernel
 from hwdsl.codegen.text import canonical
 
 FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O3", "-march=native", *C_FLAGS,
-         "-fno-tree-pre", "-fno-thread-jumps")  # fmt: skip
-"""The last two leave selects as they are written: gcc merges those that share a condition into
-branches with many ends, or into selects between truths, and makes no vector code of such a loop."""
+         "-fno-tree-pre", "-fno-thread-jumps",
+         "-fno-predictive-commoning", "--param=max-combine-insns=2")  # fmt: skip
+"""Without the first two that are switched off, selects stay as they are written: gcc merges those
+that share a condition into branches with many ends, or into selects between truths, and makes no
+vector code of such a loop. The last two are work that grows faster than a function's length and
+gains nothing."""
 MODULE_FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O1", "-w")
 SOURCES = ("emit.py", "printer.py", "region.py", "branches.py", "shape.py", "memo.py", "build.py",
            "ir.py")  # fmt: skip

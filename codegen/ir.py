@@ -138,11 +138,16 @@ class Body:
 
 @frozen
 class Param:
-    """A free input. A `uniform` one is the same for all points of a kernel call."""
+    """A free input, from `low` to `high`: whoever calls a kernel sees to that.
+
+    A `uniform` one is the same for all points of a call. One that has an end is never NaN.
+    """
 
     name: str
     type: str = REAL
     uniform: bool = False
+    low: float = -math.inf
+    high: float = math.inf
 
 
 @frozen
@@ -225,11 +230,19 @@ class Builder:
             self._constants[key] = found
         return found
 
-    def param(self, name: str, type: str = REAL, *, uniform: bool = False) -> Ref:
+    def param(
+        self,
+        name: str,
+        type: str = REAL,
+        *,
+        uniform: bool = False,
+        low: float = -math.inf,
+        high: float = math.inf,
+    ) -> Ref:
         """A new free input; names are unique."""
         if any(p.name == name for p in self.params):
             raise ValueError(f"two params named {name}")
-        self.params.append(Param(name, type, uniform))
+        self.params.append(Param(name, type, uniform, low, high))
         return self._place(self.root, Op("param", (), type, index=len(self.params) - 1))
 
     def table(self, values: Iterable[float]) -> int:

@@ -17,7 +17,7 @@ from hwdsl.codegen.printer import HEAVY, literal, statements, weight
 from hwdsl.codegen.shape import LoopShape, Shape
 
 WHOLE = 1500
-PIECE = 400
+PIECE = 200
 
 
 @define(eq=False)

@@ -3,8 +3,8 @@
 One item per line; numbers in hexadecimal, names as JSON strings at the end of the line. A loop's
 body is indented between `{` and `}`:
 
-    graph 1
-    param real uniform "batch"
+    graph 2
+    param real 0x1p+0 inf uniform "batch"
     table 0x1p+0 0x1p+1
     0 param real #0
     1 const int 0x1p+0
@@ -30,7 +30,7 @@ from hwdsl.codegen.verify import GraphError
 
 __all__ = ["canonical", "dump", "load"]
 
-_HEAD = "graph 1"
+_HEAD = "graph 2"
 
 
 def canonical(graph: Graph) -> bytes:
@@ -43,7 +43,8 @@ def dump(graph: Graph) -> str:
     lines = [_HEAD]
     for p in graph.params:
         uniform = " uniform" if p.uniform else ""
-        lines.append(f"param {p.type}{uniform} {json.dumps(p.name)}")
+        ends = f"{_number(p.low)} {_number(p.high)}"
+        lines.append(f"param {p.type} {ends}{uniform} {json.dumps(p.name)}")
     lines += [" ".join(["table", *map(_number, row)]) for row in graph.tables]
     lines += _operations(graph.ops, "")
     lines += [f"output {i} {json.dumps(name)}" for name, i in graph.outputs]
@@ -183,12 +184,13 @@ class _Reader:
         return word
 
     def param(self) -> Param:
-        """A line `param type [uniform] "name"`."""
+        """A line `param type low high [uniform] "name"`."""
         head, quote, name = self.line().partition('"')
         words = head.split()
-        if len(words) not in (2, 3) or words[2:] not in ([], ["uniform"]):
-            raise self.error("expected `param TYPE [uniform] NAME`")
-        return Param(self.name(quote + name), self.type(words[1]), len(words) == 3)
+        if len(words) not in (4, 5) or words[4:] not in ([], ["uniform"]):
+            raise self.error("expected `param TYPE LOW HIGH [uniform] NAME`")
+        low, high = map(self.number, words[2:4])
+        return Param(self.name(quote + name), self.type(words[1]), len(words) == 5, low, high)
 
     def named(self, what: str) -> tuple[tuple[str, int], ...]:
         """Lines `output 3 "name"`, or `rule`."""

@@ -41,6 +41,8 @@ def verify(graph: Graph) -> None:
     _names("rules", (n for n, _ in graph.rules))
     for param in graph.params:
         _expect(param.type in _RANK, f"param {param.name}", f"no type {param.type!r}")
+        ordered = param.low <= param.high
+        _expect(ordered, f"param {param.name}", f"no range {param.low} to {param.high}")
     params = {i: p.type for i, p in enumerate(graph.params)}
     _List(graph, "", "param", params).check(graph.ops)
     for what, named in (("output", graph.outputs), ("rule", graph.rules)):

@@ -28,7 +28,8 @@ class Rebuilder:
         # Table numbers stay what they are; interning each again would be quadratic.
         self.builder.tables.extend(self.graph.tables)
         self.params.extend(
-            self.builder.param(p.name, p.type, uniform=p.uniform) for p in self.graph.params
+            self.builder.param(p.name, p.type, uniform=p.uniform, low=p.low, high=p.high)
+            for p in self.graph.params
         )
 
     def copy(self) -> Graph:

@@ -169,6 +169,9 @@ class _Run:
             slot = self.slots[name]
             info = self.evaluator.spec.params[slot]
             held = np.clip(drawn[name], info.low, info.high)
+            if np.isnan(held).any():
+                whose = f"{self.evaluator.spec.name}.{name}"
+                raise ValueError(f"{whose}: its distribution is NaN for some of the draws")
             clipped[name] = int((held != drawn[name]).sum())
             axes[slot] = (held, 1, count)
         part = Plan(self.evaluator, tuple(axes), count, (("point", count),)).run(threads=1)

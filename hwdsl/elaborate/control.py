@@ -84,10 +84,9 @@ def _possible(m: Machine, region: Region, index: int) -> frozenset[float] | None
     op = region.ops[index]
     if op.code == "const":
         return frozenset([op.value])
-    if op.code == "param" and op.index in m.ranges:
-        low, high = m.ranges[op.index]
-        low, high = m.ranges[op.index]
-        return frozenset(float(i) for i in range(int(low), int(high) + 1))
+    if op.code == "param":
+        param = m.builder.params[op.index]
+        return frozenset(float(i) for i in range(int(param.low), int(param.high) + 1))
     if op.code == "table":
         return frozenset(m.builder.tables[op.index])
     if op.code not in ("select", "gather"):

@@ -271,8 +271,7 @@ def draws(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostics) -> Graph | 
     for node in info.decl.members:
         if not isinstance(node, ast.Param) or node.distribution is None:
             continue
-        even = m.builder.param(node.name.name, REAL)
-        m.ranges[even.op.index] = (0.0, 1.0)
+        even = m.builder.param(node.name.name, REAL, low=0.0, high=1.0)
         try:
             drawn = m.number(node.distribution, env.extend({ast.CHANCE: even}))
             refs.append((node.name.name, drawn))

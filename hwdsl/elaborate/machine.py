@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from attrs import define, evolve, field, frozen
 
 from hwdsl.codegen.ir import BOOL, INT, REAL, Builder, LoopRegion, Ref, Region
+from hwdsl.codegen.ranges import ANY, Range, range_of, starting
 from hwdsl.diagnostics import Severity
 from hwdsl.elaborate.values import (
     Block,
@@ -40,6 +41,8 @@ MAX_ITEMS = 100_000
 MOST_INT = 2.0**53
 MAX_STEPS = 1_500_000
 MAX_RECORDS = 20_000
+DEEPEST = 20
+"""How many operations above one are looked at for its bounds."""
 _STACK = 256 * 1024 * 1024
 _RECURSION = 100_000
 
@@ -72,7 +75,6 @@ class Machine:
     records: int = 0
     origins: dict[int, Origin] = field(factory=dict)
     literals: dict[ast.Node, Ref] = field(factory=dict)
-    ranges: dict[int, tuple[float, float]] = field(factory=dict)
     symbols: dict[object, Value | Cell] = field(factory=dict)
     calls: dict[object, Cell] = field(factory=dict)
     blocks: dict[ast.Node, Block] = field(factory=dict)
@@ -332,23 +334,22 @@ class Machine:
 
     # --- what is known of unknown numbers -------------------------------------------------------
 
-    def interval(self, ref: Ref, depth: int = 0) -> tuple[float, float]:
-        """Bounds of an unknown number, from the declared ranges of params."""
+    def interval(self, ref: Ref) -> tuple[float, float]:
+        """Bounds of an unknown number that is not NaN, from the declared ranges of params."""
+        found = self._range(ref, 0)
+        return found.low, found.high
+
+    def _range(self, ref: Ref, depth: int) -> Range:
         op = ref.op
-        if op.code == "const":
-            return op.value, op.value
         if op.code == "param":
-            return self.ranges.get(op.index, (-math.inf, math.inf))
-        if op.code == "input" and op.index == 0 and id(ref.region) in self.variables:
-            return self.variables[id(ref.region)][1:]
-        if op.code == "table":
-            row = self.builder.tables[op.index]
-            return min(row), max(row)
-        if depth < 20 and op.code in _INTERVALS:
-            args = [self.interval(Ref(ref.region, a), depth + 1) for a in op.args]
-            if not any(math.isnan(end) for a in args for end in a):
-                return _INTERVALS[op.code](args)
-        return -math.inf, math.inf
+            return starting(self.builder.params[op.index])
+        if op.code == "input":
+            known = self.variables.get(id(ref.region)) if op.index == 0 else None
+            return ANY if known is None else Range(*known[1:])
+        if depth == DEEPEST:
+            return ANY
+        args = [self._range(Ref(ref.region, a), depth + 1) for a in op.args]
+        return range_of(op, args, self.builder.tables)
 
     def depends_on(self, refs: Sequence[Ref]) -> list[str]:
         """The names of the params that numbers depend on."""
@@ -412,49 +413,6 @@ def _distinct(effects: Sequence[Effect]) -> list[Effect]:
         key = (e.rule, e.path, holds, id(e.text.template), id(e.result))
         found.setdefault(key, e)
     return list(found.values())
-
-
-Interval = tuple[float, float]
-
-
-def _corners(a: Interval, b: Interval) -> Interval:
-    products = [x * y if x and y else 0.0 for x in a for y in b]
-    return min(products), max(products)
-
-
-def _hull(args: Sequence[Interval]) -> Interval:
-    return min(a[0] for a in args), max(a[1] for a in args)
-
-
-def _whole(f: Callable[[float], int]) -> Callable[[Sequence[Interval]], Interval]:
-    def apply(args: Sequence[Interval]) -> Interval:
-        low, high = args[0]
-        return (
-            float(f(low)) if math.isfinite(low) else low,
-            float(f(high)) if math.isfinite(high) else high,
-        )
-
-    return apply
-
-
-_INTERVALS: Mapping[str, Callable[[Sequence[Interval]], Interval]] = {
-    "neg": lambda a: (-a[0][1], -a[0][0]),
-    "add": lambda a: (a[0][0] + a[1][0], a[0][1] + a[1][1]),
-    "sub": lambda a: (a[0][0] - a[1][1], a[0][1] - a[1][0]),
-    "mul": lambda a: _corners(a[0], a[1]),
-    "min": lambda a: (min(a[0][0], a[1][0]), min(a[0][1], a[1][1])),
-    "max": lambda a: (max(a[0][0], a[1][0]), max(a[0][1], a[1][1])),
-    "select": lambda a: _hull(a[1:]),
-    "gather": lambda a: _hull(a[1:]),
-    "div": lambda a: (
-        _corners(a[0], (1 / a[1][1], 1 / a[1][0])) if a[1][0] > 0 else (-math.inf, math.inf)
-    ),
-    "floordiv": lambda a: _whole(math.floor)([_INTERVALS["div"](a)]),
-    "ceildiv": lambda a: _whole(math.ceil)([_INTERVALS["div"](a)]),
-    "floor": _whole(math.floor),
-    "ceil": _whole(math.ceil),
-    "round": _whole(round),
-}
 
 
 _running = threading.Lock()

@@ -290,16 +290,13 @@ def as_input(m: Machine, free: Free) -> Value:
     """The param as an input of the graph."""
     info = free.info
     if info.type in (REAL, INT):
-        ref = m.builder.param(info.name, info.type)
-        m.ranges[ref.op.index] = (
-            -float("inf") if info.low is None else info.low,
-            float("inf") if info.high is None else info.high,
-        )
-        return ref
+        low = -float("inf") if info.low is None else info.low
+        high = float("inf") if info.high is None else info.high
+        return m.builder.param(info.name, info.type, low=low, high=high)
     if info.type == BOOL:
-        return m.builder.param(info.name, BOOL, uniform=True)
-    ref = m.builder.param(info.name, INT, uniform=True)
-    m.ranges[ref.op.index] = (0.0, len(free.alternatives) - 1.0)
+        return m.builder.param(info.name, BOOL, uniform=True, low=0.0, high=1.0)
+    last = len(free.alternatives) - 1.0
+    ref = m.builder.param(info.name, INT, uniform=True, low=0.0, high=last)
     first = free.alternatives[0]
     if isinstance(first, EnumValue) and _all_cases(free.alternatives):
         return EnumValue(first.enum, ref)

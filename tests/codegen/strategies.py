@@ -29,6 +29,12 @@ doubles = st.one_of(special, st.floats(), st.floats(-10, 10), st.floats(0.5, 2))
 reals = st.one_of(st.floats(-8, 8), st.floats(0.125, 4), special)
 ints = st.integers(-9, 20).map(float)
 
+ranges = st.sampled_from(
+    [(-math.inf, math.inf), (-math.inf, math.inf), (0.0, 4.0), (1.0, 2.0), (-3.0, -1.0), (2.0, 2.0),
+     (0.0, math.inf), (-math.inf, 5.0)]
+)  # fmt: skip
+"""What params may be; without an end they may be NaN as well."""
+
 _INT_ONLY = ("floordiv", "ceildiv")
 _BOOL_ONLY = ("and", "or", "not")
 _FREE = sorted((UNARY | BINARY | NARY) - set(_INT_ONLY) - set(_BOOL_ONLY))
@@ -120,10 +126,11 @@ def graphs(draw, *, max_ops=14, loops=True):
     """A graph with one to four params, some outputs and some rules."""
     maker = _Maker(draw, loops)
     types = draw(st.lists(st.sampled_from([REAL, REAL, INT, BOOL]), min_size=1, max_size=4))
-    pool = [
-        maker.builder.param(f"p{i}", t, uniform=draw(st.integers(0, 5)) == 0)
-        for i, t in enumerate(types)
-    ]
+    pool = []
+    for i, t in enumerate(types):
+        low, high = (0.0, 1.0) if t == BOOL else draw(ranges)
+        uniform = draw(st.integers(0, 5)) == 0
+        pool.append(maker.builder.param(f"p{i}", t, uniform=uniform, low=low, high=high))
     for _ in range(draw(st.integers(1, max_ops))):
         maker.step(pool, 0)
     outputs = [(f"o{i}", maker.pick(pool)) for i in range(draw(st.integers(1, 4)))]
@@ -134,13 +141,14 @@ def graphs(draw, *, max_ops=14, loops=True):
 
 @st.composite
 def columns_for(draw, graph, count=4):
-    """A column per param: a number where it is uniform, else usually an array of `count`."""
+    """A column per param, within its range: a number where it is uniform, else usually an array
+    of `count`."""
     kinds = {REAL: reals, INT: ints, BOOL: st.sampled_from([0.0, 1.0])}
     columns = []
     for p in graph.params:
-        if p.uniform or draw(st.integers(0, 5)) == 0:
-            columns.append(draw(kinds[p.type]))
-        else:
-            column = draw(st.lists(kinds[p.type], min_size=count, max_size=count))
-            columns.append(np.array(column, np.float64))
+        size = 1 if p.uniform or draw(st.integers(0, 5)) == 0 else count
+        column = np.array(draw(st.lists(kinds[p.type], min_size=size, max_size=size)), np.float64)
+        if math.isfinite(p.low) or math.isfinite(p.high):
+            column = np.clip(np.where(np.isnan(column), p.low, column), p.low, p.high)
+        columns.append(float(column[0]) if size == 1 else column)
     return columns

@@ -86,9 +86,10 @@ def test_canonical_is_the_same_in_another_run(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("graph 1", "graph 2", "line 1: the first line"),
+        ("graph 2", "graph 1", "line 1: the first line"),
         ("param real", "param text", "line 2: 'text' is no type"),
-        ("param real uniform", "param real twice", "line 2: expected `param"),
+        ("-inf inf uniform", "-inf inf twice", "line 2: expected `param"),
+        ("-inf inf", "-inf all", "line 2: .all. is no number"),
         ('"x"', '"x', "is no name"),
         ('"x"', r'"\n"', "is no name"),
         ("table 0x1", "table zz1", "is no number"),

@@ -88,6 +88,16 @@ def test_wrong_calls_say_what_is_wrong(module: hwdsl.Module) -> None:
         module.hour.sample(10)["cost"]
 
 
+def test_draws_that_are_no_number_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "odd.hw"
+    path.write_text(
+        "edition 2026\nfn half(u: real, low: real) -> real = sqrt(u - low)\nevaluator odd {\n"
+        "    param a : real = 1 in 0 .. 2 ~ half(0.5)\n    output b = a\n}\n"
+    )
+    with pytest.raises(ValueError, match=r"odd\.a: its distribution is NaN for some"):
+        hwdsl.load(path, compiled=False).odd.sample(100)
+
+
 @pytest.mark.parametrize(
     ("param", "name"),
     [

@@ -1,0 +1,144 @@
+"""Ranges hold what is computed; what they decide changes no bit."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from strategies import SPECIAL, columns_for, equal, graphs
+from test_passes_keep_values import codes, same_results
+
+from hwdsl.codegen import numerics
+from hwdsl.codegen.interpret import interpret
+from hwdsl.codegen.ir import BINARY, BOOL, BOOLEAN, INT, NARY, UNARY, Builder, Op
+from hwdsl.codegen.passes import fold_and_share, narrow, optimise
+from hwdsl.codegen.ranges import Range, range_of
+from hwdsl.codegen.verify import verify
+
+LAW = settings(deadline=None, max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+
+ends = st.one_of(
+    st.sampled_from([v for v in SPECIAL if v == v]), st.floats(-10, 10), st.floats(allow_nan=False)
+)
+CODES = sorted(UNARY | BINARY | NARY | {"select", "gather"})
+
+
+@st.composite
+def held(draw, bools=False):
+    """A range and a value in it."""
+    if bools:
+        low, value, high = sorted(
+            draw(st.lists(st.sampled_from([0.0, 1.0]), min_size=3, max_size=3))
+        )
+        return Range(low, high), value
+    low, value, high = sorted(draw(st.tuples(ends, ends, ends)))
+    nan = draw(st.booleans())
+    return Range(low, high, nan), math.nan if nan and draw(st.booleans()) else value
+
+
+@LAW
+@given(st.sampled_from(CODES), st.data())
+def test_what_is_computed_lies_in_its_range(code, data):
+    count = numerics.ARITY.get(code) or data.draw(st.integers(1 + (code == "gather"), 4))
+    bools = code in ("and", "or", "not")
+    pairs = [data.draw(held(bools)) for _ in range(count)]
+    args = [value for _, value in pairs]
+    if code == "gather":
+        result = (
+            args[1 + int(min(max(args[0], 0.0), count - 2.0))] if args[0] == args[0] else args[1]
+        )
+    else:
+        result = numerics.scalar(code, args)
+    op = Op(code, tuple(range(count)), BOOL if code in BOOLEAN else "real")
+    found = range_of(op, [r for r, _ in pairs])
+    assert found.low <= found.high
+    assert found.nan if math.isnan(result) else found.has(result)
+
+
+@pytest.mark.parametrize(
+    ("code", "args", "low", "high", "nan"),
+    [
+        ("sub", [Range(1.0, math.inf), Range(1.0, math.inf)], -math.inf, math.inf, True),
+        ("mul", [Range(0.0, 1.0), Range(2.0, 3.0)], 0.0, 3.0, False),
+        ("mul", [Range(1e200, 1e300), Range(1e10, 1e20)], 1e210, math.inf, False),
+        ("div", [Range(1.0, 2.0), Range(4.0, 8.0)], 0.125, 0.5, False),
+        ("sqrt", [Range(-4.0, 4.0)], 0.0, 2.0, True),
+        ("abs", [Range(-4.0, 1.0)], 0.0, 4.0, False),
+        ("ceil", [Range(0.2, 2.1)], 1.0, 3.0, False),
+        ("select", [Range(1.0, 1.0), Range(2.0, 3.0), Range(7.0, 9.0)], 2.0, 3.0, False),
+    ],
+)
+def test_ranges_are_as_narrow_as_they_can_be(code, args, low, high, nan):
+    assert range_of(Op(code, tuple(range(len(args)))), args) == Range(low, high, nan)
+
+
+def bounded(low=1.0, high=2.0):
+    b = Builder()
+    return b, b.param("x", low=low, high=high)
+
+
+def test_a_comparison_that_ranges_decide_takes_its_selection_with_it():
+    b, x = bounded()
+    far = b.op("select", b.op("eq", x, b.const(math.inf)), b.const(7.0), b.op("exp", x))
+    graph = optimise(b.finish([("y", far)]))
+    assert list(codes(graph.ops)) == ["param", "exp"]
+
+
+def test_an_overflow_is_not_decided():
+    b, x = bounded(1e100, 1e300)
+    graph = optimise(b.finish([("y", b.op("eq", b.op("mul", x, x), b.const(math.inf)))]))
+    assert "eq" in list(codes(graph.ops))
+    assert [interpret(graph, [v]).outputs["y"] for v in (1e100, 1e300)] == [0.0, 1.0]
+
+
+def test_without_a_declared_end_a_param_may_be_nan():
+    b, x = bounded(-math.inf, math.inf)
+    graph = optimise(b.finish([("y", b.op("eq", b.op("sub", x, x), b.const(0.0)))]))
+    assert "eq" in list(codes(graph.ops))
+
+
+@pytest.mark.parametrize(
+    ("code", "values", "kept"),
+    [
+        ("min", [5.0, None], 1), ("min", [2.0, None], 1), ("max", [1.0, None], 1),
+        ("max", [None, 0.5], 1), ("nmin", [5.0, None, 9.0], 1), ("nmax", [0.0, None, 1.5], 2),
+    ],
+)  # fmt: skip
+def test_what_can_be_neither_least_nor_greatest_goes(code, values, kept):
+    b, x = bounded()
+    graph = b.finish([("y", b.op(code, *(x if v is None else b.const(v) for v in values)))])
+    made = optimise(graph)
+    assert max([len(op.args) for op in made.ops if op.args] or [1]) == kept
+    same_results(graph, made, [np.linspace(1, 2, 7)])
+
+
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_a_sum_with_zero_goes_where_the_other_is_not_zero(zero):
+    b, x = bounded()
+    graph = b.finish([("y", b.op("add", b.const(zero), b.op("sub", x, b.const(zero))))])
+    assert list(codes(optimise(graph).ops)) == ["param"]
+    b, x = bounded(0.0, 2.0)
+    graph = b.finish([("y", b.op("add", b.const(0.0), x))])
+    assert equal(interpret(optimise(graph), [-0.0]).outputs["y"], 0.0)
+
+
+def test_a_loop_is_narrowed_inside():
+    b, x = bounded()
+    loop = b.open_loop(["real"], [x])
+    slow = b.op("lt", b.op("mul", x, loop.variable), b.const(100.0))
+    added = b.op("select", slow, x, b.op("exp", loop.states[0]))
+    last = b.op("min", b.const(9.0, INT), b.op("ceil", x))
+    made = loop.close(b.const(0, INT), last, 9, [x], [b.op("add", loop.states[0], added)])
+    graph = b.finish([("y", made[0])])
+    narrowed = fold_and_share(narrow(graph))
+    assert {"select", "exp", "lt", "min"}.isdisjoint(codes(narrowed.ops))
+    same_results(graph, narrowed, [np.linspace(1, 2, 7)])
+
+
+@LAW
+@given(graphs(), st.data())
+def test_values_stay_within_the_ranges(graph, data):
+    made = narrow(graph)
+    verify(made)
+    same_results(graph, made, data.draw(columns_for(graph)))
