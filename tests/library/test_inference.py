@@ -44,9 +44,11 @@ def test_more_sequences_take_longer_and_give_more(request_of: Evaluator) -> None
 
 
 def test_stages_hold_less_and_never_hurry_a_token(request_of: Evaluator) -> None:
-    """One sequence goes through all stages; two take two stages no longer than one takes one."""
+    """One sequence goes through all stages; two take two stages no longer than one takes one. What
+    the engine holds before any model and takes ahead is on each."""
     one, two = request_of(tensor=4), request_of(tensor=4, pipeline=2)
-    assert two.held == pytest.approx(one.held / 2, rel=0.01)
+    own = 2.74 + 28 * 512 * 8192 / 4 * 2e-9
+    assert two.held - own == pytest.approx((one.held - own) / 2, rel=0.01)
     assert two.between >= one.between
     both = request_of(tensor=4, pipeline=2, batch=2)
     assert both.between == pytest.approx(two.between, rel=1e-3)
@@ -105,7 +107,7 @@ def test_queues_and_copies(tmp_path: Path) -> None:
     light, heavy = served(), served(arrivals=1000)
     assert light.feasible
     assert 0 < light.queued <= light.waited
-    assert served(requests=1_000_000).queued == pytest.approx(light.waited)
+    assert served(requests=1_000_000).queued == pytest.approx(light.waited, rel=1e-4)
     assert light.waited < heavy.queued < heavy.waited
     assert served(pipeline=2).most > light.most
     assert served(spread=2).most > light.most
@@ -154,21 +156,22 @@ def test_memory_of_batches() -> None:
         ("aic_moe, 16 bits", 11.5, 31),
         ("aic_moe, 8 bits", 14.5, 45),
         ("ft_gpt_inference", 6, 23),
-        ("splitwise_inference, one token", 7.5, 15.5),
-        ("splitwise_inference, prompts", 18, 52),
+        ("splitwise_inference, one token", 7.5, 14.5),
+        ("splitwise_inference, prompts", 9.5, 23),
         ("trtllm_static_batch", 7.5, 53),
         ("trtllm_static_batch, first token", 16.5, 48),
-        ("trtllm_max_throughput, dense", 9, 23),
-        ("trtllm_max_throughput, experts", 11.5, 25),
+        ("trtllm_max_throughput, dense", 8, 21),
+        ("trtllm_max_throughput, experts", 11, 23),
         ("trtllm_max_throughput, latent", 28, 98),
-        ("trtllm_online_serving, first token", 22, 38),
-        ("aic_e2e_inference, dense, between tokens", 10.5, 38),
-        ("aic_e2e_inference, dense, first token", 55, 260),
-        ("aic_e2e_inference, experts, between tokens", 23, 68),
+        ("trtllm_online_serving, first token", 13, 25),
+        ("aic_e2e_inference, dense, between tokens", 7.5, 20),
+        ("aic_e2e_inference, dense, first token", 16, 53),
+        ("aic_e2e_inference, experts, between tokens", 9.5, 24),
+        ("aic_e2e_inference, experts, first token", 34, 56),
     ],
 )
 def test_whole_tables(name: str, middle: float, tail: float) -> None:
-    """Errors in % on all public rows; latent attention and long prompts miss, and say so."""
+    """Errors in % on all public rows; latent attention misses, and says so."""
     (one,) = [s for s in measured_inference.SETS if s.name == name]
     evaluator = getattr(hwdsl.load(STUDIES.parent / one.file, compiled=False), one.evaluator)
     taken = one.given(evaluator)
