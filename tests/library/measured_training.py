@@ -393,7 +393,8 @@ CAPPED = "H100-SXM 96GB HBM2e 2.4TB/s (Meta Grand Teton, 500W cap)"
 
 def fsdp(memory: bool = False) -> list[Row]:
     """Weights shared out over ranks: torchtitan, fms-fsdp, YaFSDP; rates, or peaks of
-    memory in GB. Where no network is stated, 200 Gb/s a GPU; fms-fsdp exchanges gradients in 16
+    memory in GB. YaFSDP's network is not stated: of the 200, 100 and 50 Gb/s a GPU that eight, four
+    and two adapters of HDR would give, 100 is nearest to its 7B; fms-fsdp exchanges gradients in 16
     bits; kernels are plain where nothing is said of compilation; what `selective` computes again is
     the library's choice."""
 
@@ -402,7 +403,7 @@ def fsdp(memory: bool = False) -> list[Row]:
         again = r["activation_ckpt"].lower()
         copies = gpus // (tensor * context * int(r["pp"]))
         rate = r["meas_tokens_per_s_per_gpu"] or r["derived_tokens_per_s_per_gpu"]
-        port = float(r["internode_gbit_s_per_gpu"] or 200) / 8
+        port = float(r["internode_gbit_s_per_gpu"] or 100) / 8
         source = r["split_group"].partition("|")[0]
         return {
             "case": " ".join([r["row_id"], source, r["model"], f"x{gpus}", r["sharding"]]),
