@@ -1,4 +1,4 @@
-"""Published tables of training, as the studies of training read them."""
+"""Published tables of training language models of any kind, as their studies read them."""
 
 from machines import Undescribed, component
 from measured import Row, Set, read, shape, turned
@@ -30,7 +30,7 @@ def _part(name: str) -> str:
     return PARTS[found]
 
 
-def _only(name: str, *parts: str) -> None:
+def only(name: str, *parts: str) -> None:
     """Raises Undescribed for a machine that a study is not of."""
     found = component(name)
     if found not in parts:
@@ -38,7 +38,23 @@ def _only(name: str, *parts: str) -> None:
 
 
 def _cell(row: Row, name: str, default: str) -> str:
-    return row[name] if row[name] not in ("", "n/a") else default
+    return row[name] if row.get(name) not in (None, "", "n/a") else default
+
+
+def _net(r: Row, part: str, gated: bool, tied: bool) -> Row:
+    """What `dense_training` asks of a model and of a part with its port."""
+    plain = f"{int(r['d_model']) / int(r['n_heads']):g}"
+    sizes = shape(r | {"n_kv_heads": _cell(r, "n_kv_heads", r["n_heads"])})
+    return {
+        "model": r["split_group"],
+        **sizes,
+        "head_width": _cell(r, "head_dim", plain),
+        "gated": YES[gated],
+        "tied": YES[tied],
+        "seq_len": r["seq_len"],
+        "part": part,
+        "port": PORTS[part],
+    }
 
 
 def mpt() -> list[Row]:
@@ -49,20 +65,8 @@ def mpt() -> list[Row]:
         rate = float(r["meas_throughput_tokens_per_s"]) / gpus
         return {
             "case": f"{r['row_id']} {r['model']} {part} x{gpus}",
-            "model": r["split_group"],
-            "n_layers": r["n_layers"],
-            "d_model": r["d_model"],
-            "n_heads": r["n_heads"],
-            "kv_heads": r["n_kv_heads"],
-            "head_width": f"{int(r['d_model']) / int(r['n_heads']):g}",
-            "d_ffn": r["d_ffn"],
-            "gated": "false",
-            "tied": "true",
-            "vocab": r["vocab"],
-            "seq_len": r["seq_len"],
-            "part": part,
+            **_net(r, part, gated=False, tied=True),
             "format": "fp8" if "fp8" in r["precision"].lower() else "bf16",
-            "port": PORTS[part],
             "replicas": r["n_gpus"],
             "micro_batch": r["micro_batch_per_gpu"],
             "global_batch": r["global_batch_seqs"],
@@ -95,28 +99,16 @@ def _nemo(r: Row) -> Row:
     part = _part(r["gpu"])
     cut = {name: _cell(r, name, "1") for name in ("tp", "pp", "cp", "vp", "ep")}
     copies = int(r["n_gpus"]) // (int(cut["tp"]) * int(cut["pp"]) * int(cut["cp"]))
-    plain = int(r["d_model"]) / int(r["n_heads"])
     return {
         "case": f"{r['row_id']} {r['model']} {part} {r['precision'].split(' ')[0]} {r['release']}",
-        "model": r["split_group"],
         "release": r["release"].partition(" ")[0],
-        "n_layers": r["n_layers"],
-        "d_model": r["d_model"],
-        "n_heads": r["n_heads"],
-        "kv_heads": _cell(r, "n_kv_heads", r["n_heads"]),
-        "head_width": f"{float(_cell(r, 'head_dim', str(plain))):g}",
+        **_net(r, part, "ungated" not in r["mlp_act"], r["tied_embeddings"] == "True"),
         "d_ffn": _cell(r, "d_ffn", "1"),
-        "gated": YES["ungated" not in r["mlp_act"]],
-        "tied": YES[r["tied_embeddings"] == "True"],
-        "vocab": r["vocab"],
         "experts": _cell(r, "n_experts", "0"),
         "active": _cell(r, "experts_topk", "0"),
         "expert_width": _cell(r, "d_ffn_expert", "0"),
         "dense_layers": _cell(r, "first_k_dense", "0"),
-        "seq_len": r["seq_len"],
-        "part": part,
         "format": FORMATS.get(r["precision"], "fp8"),
-        "port": PORTS[part],
         "tensor": cut["tp"],
         "pipeline": cut["pp"],
         "context": cut["cp"],
@@ -187,12 +179,8 @@ def long_sequences() -> list[Row]:
         row = r | {"seq_len": str(length), "mlp": "gated"}
         return {
             "case": f"{r['row_id']} {r['model']} {part} {r['seq_len_k']}k x{r['n_gpus']}",
-            "model": r["split_group"],
-            **shape(r),
-            "seq_len": str(length),
-            "part": part,
+            **_net(row, part, gated=True, tied=False),
             "format": FORMATS.get(r["precision"], "fp8"),
-            "port": PORTS[part],
             "tensor": str(tensor),
             "pipeline": str(stages),
             "context": str(context),
@@ -204,60 +192,22 @@ def long_sequences() -> list[Row]:
     return turned(read("nemo_long_context"), make)
 
 
-def launcher() -> list[Row]:
-    """GPT of 5 and 175 billion weights by NVIDIA's launcher of 2022, before fused attention."""
-
-    def make(r: Row) -> Row:
-        _only(r["gpu"], "A100_SXM_80GB")
-        tensor, stages, batch = (int(r[k]) for k in ("tp_cfg", "pp_cfg", "global_batch_seqs_cfg"))
-        step = batch * int(r["seq_len"]) / float(r["meas_tokens_per_s"])
-        return {
-            "case": f"{r['row_id']} {r['model']} x{r['n_gpus']}",
-            "group": r["split_group"],
-            "n_layers": r["n_layers"],
-            "d_model": r["d_model"],
-            "n_heads": r["n_heads"],
-            "vocab": r["vocab"],
-            "seq_len": r["seq_len"],
-            "tensor": str(tensor),
-            "pipeline": str(stages),
-            "data": str(int(r["n_gpus"]) // (tensor * stages)),
-            "micro_batch": r["micro_batch_cfg"],
-            "global_batch": str(batch),
-            "recompute": "none" if r["recompute_cfg"].startswith("none") else "full",
-            "sequence_parallel": YES[r["sequence_parallel_cfg"] == "True"],
-            "measured": f"{step:.6g}",
-        }
-
-    return turned(read("nemo_launcher_scaling"), make)
-
-
 def megatron_core() -> list[Row]:
     """Megatron Core on H100. Not stated: the cut of the strong scaling, which is that of the same
     model's row; sequences at a time: 1 in a pipeline, else all; chunks: a layer each, if the
     microbatches divide; nothing is computed again."""
 
     def make(r: Row) -> Row:
-        _only(r["gpu"], "H100_SXM_80GB")
+        only(r["gpu"], "H100_SXM_80GB")
         tensor, stages = int(r["tp_derived"] or 8), int(r["pp_derived"] or 6)
         gpus, batch, layers = (int(r[k]) for k in ("n_gpus", "global_batch_seqs", "n_layers"))
         copies = gpus // tensor // stages
-        each, heads = batch // copies, int(r["n_heads"])
+        each = batch // copies
         chunks = layers // stages if stages > 1 and each % stages == 0 else 1
         rate = batch * 4096 / float(r["derived_iteration_time_s"]) / gpus
         return {
             "case": f"{r['row_id']} {r['model']} x{gpus}",
-            "model": r["split_group"],
-            "n_layers": r["n_layers"],
-            "d_model": r["d_model"],
-            "n_heads": r["n_heads"],
-            "kv_heads": r["n_heads"],
-            "head_width": f"{int(r['d_model']) / heads:g}",
-            "d_ffn": r["d_ffn"],
-            "gated": "false",
-            "tied": "true",
-            "vocab": r["vocab"],
-            "seq_len": r["seq_len"],
+            **_net(r, "H100", gated=False, tied=True),
             "tensor": str(tensor),
             "pipeline": str(stages),
             "replicas": str(copies),
@@ -285,17 +235,8 @@ def mlperf() -> list[Row]:
         llama = r["benchmark"] == "llama31_405b"
         return {
             "case": f"{r['row_id']} {r['benchmark']} x{gpus} {r['round'].split(' ')[-1]}",
+            **_net(r, _part(r["accelerator"]), gated=llama, tied=not llama),
             "model": r["benchmark"],
-            "n_layers": r["n_layers"],
-            "d_model": r["d_model"],
-            "n_heads": r["n_heads"],
-            "kv_heads": r["n_kv_heads"] or r["n_heads"],
-            "d_ffn": r["d_ffn"],
-            "gated": YES[llama],
-            "tied": YES[not llama],
-            "vocab": r["vocab"],
-            "seq_len": r["seq_len"],
-            "part": _part(r["accelerator"]),
             "format": "fp8",
             "tensor": str(tensor),
             "pipeline": str(stages),
@@ -363,31 +304,6 @@ def maxtext() -> list[Row]:
     return turned((r for r in rows if r["accelerator"].startswith("TPU")), make)
 
 
-def vtrain(kind: str) -> list[Row]:
-    """Steps of vTrain's authors on one node (`single`) or many (`multi`)."""
-
-    def make(r: Row) -> Row:
-        _only(r["gpu"], "A100_SXM_80GB")
-        return {
-            "case": r["row_id"],
-            "group": r["split_group"],
-            "n_layers": r["n_layers"],
-            "d_model": r["d_model"],
-            "n_heads": r["n_heads"],
-            "vocab": r["vocab_assumed"],
-            "seq_len": r["seq_len"],
-            "tensor": r["tp"],
-            "pipeline": r["pp"],
-            "data": r["dp"],
-            "micro_batch": r["micro_batch"],
-            "global_batch": r["global_batch_seqs"],
-            "node_network": "100",
-            "measured": f"{float(r['meas_iteration_time_ms']) / 1000:.6g}",
-        }
-
-    return turned((r for r in read("vtrain_megatron_deepspeed") if r["kind"] == kind), make)
-
-
 CAPPED = "H100-SXM 96GB HBM2e 2.4TB/s (Meta Grand Teton, 500W cap)"
 
 
@@ -441,7 +357,7 @@ def maxtext_on_gpus() -> list[Row]:
     """MaxText on nodes with eight H100 and four ports of 200 Gb/s, for the study of FSDP."""
 
     def make(r: Row) -> Row:
-        _only(r["accelerator"], "H100_SXM_80GB")
+        only(r["accelerator"], "H100_SXM_80GB")
         rate = float(r["meas_model_tflops_per_chip"]) * 1e12 / _counted(r)
         return {
             "case": f"{r['row_id']} {r['model']} {r['slice']}",
@@ -461,56 +377,6 @@ def maxtext_on_gpus() -> list[Row]:
 
     rows = read("maxtext_training")
     return turned((r for r in rows if not r["accelerator"].startswith("TPU")), make)
-
-
-def bloom(column: str) -> list[Row]:
-    """`iteration_time_s` or `mem_gb` of BigScience's search, where stated; one row whose ranks are
-    not as many as its GPUs is left out."""
-
-    def make(r: Row) -> Row:
-        _only(r["gpu"], "A100_SXM_80GB")
-        if "published DP" in r["note"]:
-            raise Undescribed("its ranks are not as many as its GPUs")
-        return {
-            "case": f"{r['row_id']} {r['note'].split(';')[0]}",
-            "group": r["split_group"],
-            "n_layers": r["n_layers"],
-            "d_model": r["d_model"],
-            "n_heads": r["n_heads"],
-            "tensor": r["tp"],
-            "pipeline": r["pp"],
-            "data": r["dp"],
-            "micro_batch": r["micro_batch"],
-            "global_batch": r["global_batch_seqs"],
-            "measured": r[f"meas_{column}"],
-        }
-
-    rows = read("bigscience_bloom_training")
-    return turned((r for r in rows if r[f"meas_{column}"]), make)
-
-
-def bert(positions: str) -> list[Row]:
-    """BERT-Large on A100 by NVIDIA's examples. A table prints 126 sequences for 128, another a
-    count of batches that does not add up: what the sequences of a step give is taken."""
-
-    def make(r: Row) -> Row:
-        batch = 128 if r["micro_batch"] == "126" else int(r["micro_batch"])
-        gpus = int(r["n_gpus"])
-        return {
-            "case": f"{r['row_id']} {r['precision']} {batch} x {positions} on {gpus}",
-            "machine": component(r["gpu"]),
-            "half": YES["FP16" in r["precision"]],
-            "batch": str(batch),
-            "positions": positions,
-            "predicted": "20" if positions == "128" else "80",
-            "binned": YES[positions == "512"],
-            "accumulate": str(int(r["global_batch_seqs"]) // (batch * gpus)),
-            "gpus": str(gpus),
-            "measured": r["meas_throughput_per_s"],
-        }
-
-    rows = (r for r in read("dle_bert_transformerxl") if r["task"] == "pre-train")
-    return turned((r for r in rows if r["seq_len"] == positions), make)
 
 
 MPT = (
@@ -540,25 +406,8 @@ SETS = [
         "rate", group="model"),
     Set("training with MaxText on H100", "studies/fsdp.hw", "fsdp_training", maxtext_on_gpus,
         "token/s", "rate", group="model"),
-    Set("training of BERT, 128 positions", "studies/bert.hw", "pretraining", lambda: bert("128"),
-        "sample/s", "throughput", group="half"),
-    Set("training of BERT, 512 positions at most", "studies/bert.hw", "pretraining",
-        lambda: bert("512"), "sample/s", "throughput", group="half"),
-    Set("steps of vTrain on one node", "studies/megatron.hw", "gpt_training",
-        lambda: vtrain("single"), "s", "iteration", "constant_fraction", "group",
-        "the host's time outside the layers", ("issue_outside",)),
-    Set("steps of vTrain on many nodes", "studies/megatron.hw", "gpt_training",
-        lambda: vtrain("multi"), "s", "iteration", "constant_fraction", "group"),
     Set("training over long sequences, NeMo", STUDY, "dense_training", long_sequences, "token/s",
         "rate", group="model"),
-    Set("steps of NVIDIA's launcher", "studies/megatron.hw", "gpt_training", launcher, "s",
-        "iteration", "constant_fraction", "group"),
-    Set("steps of BLOOM's search", "studies/bloom.hw", "bloom",
-        lambda: bloom("iteration_time_s"), "s", "iteration", "at_constant", "group",
-        "what a GPU gets of the network", ("jean_zay_port",)),
-    Set("memory of BLOOM's search", "studies/bloom.hw", "bloom", lambda: bloom("mem_gb"), "GB",
-        "memory", "constant", "group", "what the runtime holds, the allocator's slack",
-        ("runtime_held", "allocator_slack")),
     Set("memory with weights shared out", "studies/fsdp.hw", "fsdp_training",
         lambda: fsdp(memory=True), "GB", "memory", None, "model"),
 ]  # fmt: skip
