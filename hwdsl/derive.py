@@ -14,6 +14,7 @@ from pathlib import Path
 
 from attrs import define, evolve, field, frozen
 
+from hwdsl.apart import differences
 from hwdsl.codegen.ir import Ref
 from hwdsl.elaborate.evaluator import Instance, open_evaluator
 from hwdsl.elaborate.expressions import HANDLERS
@@ -329,6 +330,7 @@ class _Walk:
             return [], frozenset()  # `ratio - 1` is no sum of parts
         factors: dict[int, Factor] = {}
         steps: dict[int, Derivation] = {}
+        parts: dict[int, Formula] = {}
         products = [factor.written for factor, _ in found]
         for factor, part in found:
             if factor.written and products.count(factor.written) > 1:
@@ -337,6 +339,7 @@ class _Walk:
             step = self.step(part)
             assert step is not None  # it is a number
             steps[id(step)] = step
+            parts[id(step)] = part
             factors[id(step)] = factor.plus(factors.get(id(step)))
         terms = [
             Term(
@@ -345,9 +348,24 @@ class _Walk:
                 step,
                 factors[i].written,
             )
-            for i, step in steps.items()
+            for i, step in self.told_apart(steps, parts).items()
         ]
         return terms, frozenset(part.expr for _, part in found)
+
+    def told_apart(
+        self, steps: Mapping[int, Derivation], parts: Mapping[int, Formula]
+    ) -> dict[int, Derivation]:
+        """The steps; the names of those that are written alike say what differs."""
+        found = dict(steps)
+        alike: dict[ast.Expr, list[int]] = {}
+        for i in steps:
+            alike.setdefault(parts[i].expr, []).append(i)
+        for places in (p for p in alike.values() if len(p) > 1):
+            texts = differences(self.m, [parts[i] for i in places])
+            for i, text in zip(places, texts, strict=True):
+                if text:
+                    found[i] = evolve(steps[i], name=f"{steps[i].name} [{text}]")
+        return found
 
     def linear(self, formula: Formula, factor: Factor) -> Iterator[tuple[Factor, Formula]]:
         """The terms of `factor` times the formula."""

@@ -56,6 +56,7 @@ class Diagnostics:
 
     items: list[Diagnostic] = field(factory=list)
     undecided: list[Diagnostic] = field(factory=list)
+    _noted: set[Diagnostic] = field(factory=set, init=False, repr=False, eq=False)
 
     @property
     def failed(self) -> bool:
@@ -69,7 +70,8 @@ class Diagnostics:
 
     def leave(self, note: Diagnostic) -> None:
         """Note a rule that was not decided, once."""
-        if note not in self.undecided:
+        if note not in self._noted:
+            self._noted.add(note)
             self.undecided.append(note)
 
     def error(
@@ -129,3 +131,23 @@ def closest(name: str, known: Iterable[str], alike: float = 0.6) -> str | None:
 
     close = get_close_matches(name, sorted(set(known)), n=1, cutoff=alike)
     return close[0] if close else None
+
+
+LISTED = 8
+"""So many names are listed where all that there are would be too many."""
+
+
+def fields_help(name: str, known: Iterable[str]) -> str | None:
+    """Return a help text with the names there are: those like another, then as they are given."""
+    from difflib import get_close_matches
+
+    every = list(dict.fromkeys(known))
+    alike = get_close_matches(name, sorted(every), n=LISTED)
+    names = [f"`{k}`" for k in (*alike, *(k for k in every if k not in alike))]
+    if not names:
+        return None
+    first = f"did you mean {names.pop(0)}? " if alike else ""
+    listed = ", ".join(names[:LISTED])
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    also = "there are also" if alike else "there are"
+    return f"{first}{also} {listed}{more}" if names else first.strip()

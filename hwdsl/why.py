@@ -8,11 +8,11 @@ Nothing here knows what is added up: time, money, memory and energy break down a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from attrs import field, frozen
 
-from hwdsl.elaborate.quantities import quantity_text, suited_unit
+from hwdsl.elaborate.quantities import prefixed, quantity_text, suited_unit
 from hwdsl.semantics.symbols import ModuleScope
 from hwdsl.units import Dim, Unit
 
@@ -27,6 +27,9 @@ LARGEST_COUNT = 1e6
 
 SMALL = 0.01
 """Numbers below this have a smaller unit than the step they are part of."""
+
+LARGEST = 1e6
+"""Numbers from this on have a larger unit than others of their dimension."""
 
 Key = tuple[str, str, float]
 """What tells steps apart: path or name, place and value."""
@@ -83,7 +86,7 @@ class Derivation:
         Terms below `least` of the whole are summed up in one line, and a step that was shown
         before is not unfolded again.
         """
-        lines = list(_Tree(least).lines(self, depth))
+        lines = list(_Tree(least, _habits(self)).lines(self, depth))
         first = min(max(len(left) for left, _, _ in lines), 72)
         second = max(len(share) for _, share, _ in lines)
         return "\n".join(
@@ -206,16 +209,50 @@ def _share(value: float, whole: float) -> float:
 Line = tuple[str, str, str]
 
 
+def _habits(whole: Derivation) -> dict[Dim, Unit]:
+    """Units that a text writes and no prefix makes, such as USD/h: others of the dimension have
+    them too. The first that is met counts."""
+    found: dict[Dim, Unit] = {}
+    seen: set[int] = set()
+    todo = [whole]
+    while todo:
+        step = todo.pop()
+        if id(step) in seen:
+            continue
+        seen.add(id(step))
+        unit = step.unit
+        if unit is not None and not (step.dim.is_one or unit.offset or prefixed(unit)):
+            found.setdefault(step.dim, unit)
+        todo += [*reversed(step.inputs), *(t.step for t in reversed(step.terms))]
+    return found
+
+
 @frozen(eq=False)
 class _Tree:
-    """Lays out steps as lines of three columns: the step, its share of the whole, its formula."""
+    """Lays out steps as lines of three columns: the step, its share of the whole, its formula.
+
+    `habits` are units for steps that have none of their own.
+    """
 
     least: float
+    habits: Mapping[Dim, Unit]
     seen: set[Key] = field(factory=set)
 
     def lines(self, step: Derivation, depth: int) -> Iterator[Line]:
         """All lines, for a whole that is the step."""
-        yield from self._step(step, f"{step.name} = {step.shown()}", depth, "", 1.0, None)
+        yield from self._step(step, f"{step.name} = {self._shown(step)}", depth, "", 1.0, None)
+
+    def _shown(self, step: Derivation) -> str:
+        """The value of a step in its unit, or else in the one that the text is used to."""
+        return step.shown(self._habit(step.value, step.dim))
+
+    def _habit(self, value: float, dim: Dim) -> Unit | None:
+        """The unit that the text is used to, for a number that is short in it."""
+        unit = self.habits.get(dim)
+        if unit is None:
+            return None
+        least = 1.0 if dim == Dim.base(dim.powers[0][0]) else SMALL
+        return unit if least <= abs(unit.from_base(value)) < LARGEST else None
 
     def _step(
         self,
@@ -248,7 +285,7 @@ class _Tree:
         yield from self._terms(step, depth - 1, indent, share, step.unit or like, owner)
         told = step.inputs if len(step.inputs) == SIBLINGS + 1 else step.inputs[:SIBLINGS]
         for item in told:
-            name = f"{_short(item, owner)} = {item.shown()}"
+            name = f"{_short(item, owner)} = {self._shown(item)}"
             yield from self._step(item, name, depth - 1, indent, 1.0, None, owner=owner)
         if len(told) < len(step.inputs):
             yield f"{indent}… {len(step.inputs) - len(told)} more", "", ""
@@ -267,9 +304,10 @@ class _Tree:
         keep = [t for t in terms if not abs(parts[id(t)]) < self.least][:SIBLINGS]
         if len(terms) - len(keep) == 1:
             keep = terms
-        unit = _common(terms, step, like)
+        largest = max((abs(t.value) for t in terms), default=0.0)
+        unit = self._habit(largest, step.dim) or _common(terms, step, like)
         for term in keep:
-            left = f"{_short(term.step, owner)} = {term.step.shown()}"
+            left = f"{_short(term.step, owner)} = {self._shown(term.step)}"
             if len(terms) > 1 or not term.written:
                 name = term.written or _short(term.step, owner)
                 left = f"{name} = {_multiple(term, step, unit)}"

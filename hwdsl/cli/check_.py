@@ -69,7 +69,7 @@ def _verdict(diagnostics: "Diagnostics") -> str:
     verdict = ", ".join(found) or "no errors, no warnings"
     left = len(diagnostics.undecided)
     if left:
-        verdict += f"; {_count(left, 'rule')} not decided for want of numbers"
+        verdict += f"; {_count(left, 'rule')} undecided (--undecided)"
     return verdict
 
 

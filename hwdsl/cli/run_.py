@@ -94,6 +94,10 @@ def _verdict(evaluator: Evaluator, result: Result, given: Mapping[str, str]) -> 
     lines = ["feasible" if result.feasible else "infeasible"]
     if result.feasible and result.violations:
         lines = ["feasible, with warnings"]
+    left = len(evaluator.undecided)
+    if left:
+        rules = "1 rule" if left == 1 else f"{left} rules"
+        lines[0] += f"; {rules} undecided (hwdsl check --undecided)"
     for name, message, help in evaluator.complaints(given):
         lines.append(f"  {name}: {message}")
         if help:
@@ -107,10 +111,6 @@ def _verdict(evaluator: Evaluator, result: Result, given: Mapping[str, str]) -> 
         lines.append(
             f"  note: {', '.join(endless)} {'is' if len(endless) == 1 else 'are'} infinite"
         )
-    left = len(evaluator.undecided)
-    if left:
-        rules = "1 rule is" if left == 1 else f"{left} rules are"
-        lines.append(f"  note: {rules} not decided for want of numbers (check --undecided)")
     return "\n".join(lines)
 
 

@@ -9,8 +9,9 @@ from attrs import evolve
 
 from hwdsl.diagnostics import Diagnostic, Diagnostics
 from hwdsl.elaborate.claims import Verdict, confidence, verify_claim
-from hwdsl.elaborate.evaluator import draws, elaborate_evaluator, settle
+from hwdsl.elaborate.evaluator import draws, elaborate_evaluator
 from hwdsl.elaborate.expressions import new_machine, symbol_value
+from hwdsl.elaborate.findings import settle, told_once
 from hwdsl.elaborate.infos import Elaboration, OutputInfo, ParamInfo, RuleInfo
 from hwdsl.elaborate.machine import Machine, Origin, run_deep
 from hwdsl.elaborate.model import ModelComponent, ModelField, model_of
@@ -91,7 +92,7 @@ def _check_main(m: Machine, diagnostics: Diagnostics) -> None:
                 attempt(partial(m.has_value, partial(_read, m, symbol, name)))
         elif isinstance(symbol, ValueInfo):
             attempt(partial(m.has_value, partial(symbol_value, m, symbol)))
-    for effect in walk.found:
+    for effect in told_once(m, walk.found):
         settle(m, effect, diagnostics)
 
 

@@ -9,8 +9,9 @@ from attrs import define, field
 
 from hwdsl.codegen.ir import REAL, Graph, Ref
 from hwdsl.codegen.reach import params_read
-from hwdsl.diagnostics import Diagnostic, Diagnostics, Label, Severity
+from hwdsl.diagnostics import Diagnostics, Severity
 from hwdsl.elaborate import messages, params
+from hwdsl.elaborate.findings import settle, told_once, undecided
 from hwdsl.elaborate.infos import Elaboration, OutputInfo, ParamInfo, RuleInfo
 from hwdsl.elaborate.machine import Machine, as_ref, run_deep
 from hwdsl.elaborate.model import ModelComponent, model_of
@@ -220,7 +221,7 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
             m.read(instance.names[name])
         except Failure as failure:
             report(failure)
-    effects = [*rules_of(m, instance, report), *m.effects]
+    effects = told_once(m, [*rules_of(m, instance, report), *m.effects])
     outputs: list[OutputInfo] = []
     refs: list[tuple[str, Ref]] = []
     for node in info.decl.members:
@@ -360,34 +361,6 @@ def decide(
     return [
         (_rule_info(m, n, g), m.all_of([e.holds for e in g], g[0].span)) for n, g in groups.items()
     ]
-
-
-def settle(m: Machine, effect: Effect, diagnostics: Diagnostics) -> bool:
-    """Report a rule that is known to be broken, or cannot be decided; False if params decide it."""
-    if effect.unknown:
-        diagnostics.leave(undecided(effect))
-    elif effect.holds.known == 0.0:
-        diagnostics.add(broken(m, effect))
-    return bool(effect.unknown) or effect.holds.known is not None
-
-
-def broken(m: Machine, effect: Effect) -> Diagnostic:
-    """The diagnostic of a rule known to be broken."""
-    text = messages.render(m, effect.text, messages.known_only)
-    help = None if effect.help is None else messages.render(m, effect.help, messages.known_only)
-    return Diagnostic(effect.rule, effect.severity, text, _labels(effect), help)
-
-
-def undecided(effect: Effect) -> Diagnostic:
-    """The note on a rule that reads a value which nobody knows."""
-    text = f"not decided: {effect.unknown}"
-    return Diagnostic(effect.rule, Severity.NOTE, text, _labels(effect))
-
-
-def _labels(effect: Effect) -> tuple[Label, ...]:
-    """Where a rule is asked of a component, and where it is written."""
-    rule = Label(effect.span, f"rule of `{effect.owner}`" if effect.owner else "")
-    return (rule,) if effect.place is None else (Label(effect.place, effect.owner), rule)
 
 
 def _rule_info(m: Machine, name: str, group: Sequence[Effect]) -> RuleInfo:

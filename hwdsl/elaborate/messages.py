@@ -36,20 +36,25 @@ Numbers = Callable[[Sequence[Ref]], list[float]]
 
 def render(m: Machine, text: MessageText, numbers: Numbers) -> str:
     """The message; `numbers` gives the values of numbers of the graph."""
-    parts: list[str] = []
+    return "".join(parts(m, text, numbers))
+
+
+def parts(m: Machine, text: MessageText, numbers: Numbers) -> list[str]:
+    """The pieces of a message: its texts and, in their places, its values."""
+    found: list[str] = []
     for part in text.template.parts:
         if isinstance(part, str):
-            parts.append(part)
+            found.append(part)
             continue
         if not m.has_value(partial(m.evaluate, part.value, text.env)):
-            parts.append("unknown")
+            found.append("unknown")
             continue
         value = m.evaluate(part.value, text.env)
         unit = m.checked.units.get(part.unit) if part.unit is not None else None
         unit = unit or unit_hint(m, part.value, text.env)
         type_ = m.checked.types.get(part.value)
-        parts.append(_shown(m, value, type_, unit, text.env, numbers))
-    return "".join(parts)
+        found.append(_shown(m, value, type_, unit, text.env, numbers))
+    return found
 
 
 def at_point(m: Machine, point: Sequence[float]) -> Numbers:

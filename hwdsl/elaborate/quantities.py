@@ -100,6 +100,11 @@ def _scaled(unit: Unit, power: int, size: float, units: list[Unit]) -> Unit:
     return min(family, key=lambda u: u.factor, default=unit)
 
 
+def prefixed(unit: Unit) -> bool:
+    """Whether a unit is a thousandfold of the base unit, which `suited_unit` finds itself."""
+    return _thousands(unit.factor)
+
+
 def _thousands(factor: Fraction) -> bool:
     top, bottom = factor.numerator, factor.denominator
     while top % 1000 == 0:

@@ -152,6 +152,7 @@ class Effect:
     called where it is written, at `place`. `text` makes the message. Of a claim, `result` is the
     evaluator's result that was read, and the rule that it is feasible or that it was asked.
     `unknown` says of which value nobody knows, so that the rule is not decided; it then `holds`.
+    `elsewhere` names other places of the same component.
     """
 
     rule: str
@@ -165,6 +166,7 @@ class Effect:
     owner: str = ""
     result: ResultValue | None = None
     unknown: str = ""
+    elsewhere: str = ""
 
 
 @frozen(eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from hwdsl.diagnostics import did_you_mean, with_article
+from hwdsl.diagnostics import fields_help, with_article
 from hwdsl.semantics.expressions import HANDLERS, condition, infer, output_unit, require
 from hwdsl.semantics.relations import POISON, describe, is_poison, kind_of
 from hwdsl.semantics.scopes import duplicate
@@ -233,12 +233,12 @@ def _step(state: State, env: Env, record: RecordType, ident: ast.Ident) -> Type 
     if target is None and state.is_broken(record.kind):
         return None
     if target is None:
-        known = member_names(record)
+        known = [n for n in member_names(record) if n == "count" or _may_be_set(record, n)]
         state.error(
             "unknown-field",
             f"`{record.kind.name}` has no field `{ident.name}`",
             ident.span,
-            help=did_you_mean(ident.name, known) or _declared_help(record),
+            help=fields_help(ident.name, known),
         )
         return None
     role = role_of(record, ident.name)
@@ -254,12 +254,8 @@ def _step(state: State, env: Env, record: RecordType, ident: ast.Ident) -> Type 
     return None if is_poison(target) else target
 
 
-def _declared_help(record: RecordType) -> str | None:
-    names = [m for k in record.kind.lineage() for m in k.members]
-    if not names or record.kind.decl is None:
-        return None
-    shown = ", ".join(f"`{n}`" for n in names[:8])
-    return f"`{record.kind.name}` has {shown}{', …' if len(names) > 8 else ''}"
+def _may_be_set(record: RecordType, name: str) -> bool:
+    return role_of(record, name) in ("field", "part")
 
 
 def _declaration(record: RecordType, name: str) -> list[tuple[Span, str]]:

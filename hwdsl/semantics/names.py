@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hwdsl.diagnostics import did_you_mean
+from hwdsl.diagnostics import closest, did_you_mean, fields_help
 from hwdsl.semantics.expressions import HANDLERS, infer, iterated, literal_exponent
 from hwdsl.semantics.relations import (
     POISON,
@@ -327,9 +327,9 @@ def _no_field(state: State, env: Env, node: ast.Attr, base: Type, known: list[st
     kind = kind_of(base)
     if kind is not None and state.is_broken(kind):
         return POISON
-    help = did_you_mean(name, known)
-    if help is None and isinstance(base, RecordType) and base.shape is None:
-        help = f"only what kind `{base.kind.name}` declares is known here"
+    help = fields_help(name, known)
+    if isinstance(base, RecordType) and base.shape is None and closest(name, known) is None:
+        help = f"only what kind `{base.kind.name}` declares is known here; {help}"
     what = f"`{base}`" if not isinstance(base, ResultType) else f"this {base.what}"
     return state.error("unknown-field", f"{what} has no field `{name}`", node.name.span, help=help)
 

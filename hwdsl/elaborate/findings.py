@@ -1,0 +1,90 @@
+"""What is said of rules that are broken or not decided: once, in however many places a component
+stands.
+
+A component that a package, a node and a cluster hold breaks its own rules in all three. What is
+said then is the same but for its name: it is said of the place with the shortest path, which names
+the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import evolve
+
+from hwdsl.diagnostics import Diagnostic, Diagnostics, Label, Severity
+from hwdsl.elaborate import messages
+from hwdsl.elaborate.machine import Machine
+from hwdsl.elaborate.values import Effect, Layer, Record
+
+NAMED = 2
+"""So many of the other places are named."""
+
+Key = tuple[object, ...]
+
+
+def settle(m: Machine, effect: Effect, diagnostics: Diagnostics) -> bool:
+    """Report a rule that is known to be broken, or cannot be decided; False if params decide it."""
+    if effect.unknown:
+        diagnostics.leave(undecided(effect))
+    elif effect.holds.known == 0.0:
+        diagnostics.add(_broken(m, effect))
+    return bool(effect.unknown) or effect.holds.known is not None
+
+
+def told_once(m: Machine, effects: Sequence[Effect]) -> list[Effect]:
+    """The rules, those to be told of once for each component that breaks them by its own text."""
+    groups: dict[Key, list[Effect]] = {}
+    for effect in effects:
+        groups.setdefault(_said(m, effect) or (id(effect),), []).append(effect)
+    return [_together(group) for group in groups.values()]
+
+
+def undecided(effect: Effect) -> Diagnostic:
+    """The note on a rule that reads a value which nobody knows."""
+    text = f"not decided: {effect.unknown}"
+    return Diagnostic(effect.rule, Severity.NOTE, text, _labels(effect))
+
+
+def _said(m: Machine, effect: Effect) -> Key | None:
+    """What is equal for two rules of which the same is to be told; None if nothing is."""
+    records = effect.text.env.records
+    of = records[0] if records else None
+    if not isinstance(of, Record) or not (effect.unknown or effect.holds.known == 0.0):
+        return None
+    parts = () if effect.unknown else messages.parts(m, effect.text, messages.known_only)
+    text = tuple("" if part == of.name else part for part in parts)
+    layers = tuple(id(layer) for layer in of.layers if _says_something(layer))
+    return (effect.rule, effect.severity, effect.span, text, layers)
+
+
+def _says_something(layer: Layer) -> bool:
+    block = layer.block
+    return bool(block.entries or block.parts or block.rules or block.allows or block.lets)
+
+
+def _together(group: Sequence[Effect]) -> Effect:
+    """One rule for all: that of the shortest path, which says where else it is broken."""
+    first = min(group, key=lambda e: e.owner.count("."))
+    others = [name for name in dict.fromkeys(e.owner for e in group) if name != first.owner]
+    if not others:
+        return first
+    named = ", ".join(f"`{name}`" for name in others[:NAMED])
+    more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+    return evolve(first, elsewhere=f"{named}{more}")
+
+
+def _broken(m: Machine, effect: Effect) -> Diagnostic:
+    """The diagnostic of a rule known to be broken."""
+    text = messages.render(m, effect.text, messages.known_only)
+    help = None if effect.help is None else messages.render(m, effect.help, messages.known_only)
+    return Diagnostic(effect.rule, effect.severity, text, _labels(effect), help)
+
+
+def _labels(effect: Effect) -> tuple[Label, ...]:
+    """Where a rule is asked of a component, and where it is written."""
+    rule = Label(effect.span, f"rule of `{effect.owner}`" if effect.owner else "")
+    if effect.place is None:
+        return (rule,)
+    also = f", which is also {effect.elsewhere}" if effect.elsewhere else ""
+    return (Label(effect.place, effect.owner + also), rule)
