@@ -27,10 +27,17 @@ PAGES = [
     "docs/own_machine.md",
     "docs/workloads.md",
     "docs/overlap.md",
+    "docs/training_run.md",
     *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "docs" / "studies").glob("*.md")),
 ]
 # Pages whose commands run and print what they show.
-RUN = ["README.md", "docs/tutorial.md", "docs/own_machine.md", "docs/overlap.md"]
+RUN = [
+    "README.md",
+    "docs/tutorial.md",
+    "docs/own_machine.md",
+    "docs/overlap.md",
+    "docs/training_run.md",
+]
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
