@@ -305,6 +305,69 @@ def closed(column: str, net: str) -> list[Row]:
     return turned((r for r in read("aic_e2e_inference") if bool(r["n_experts"]) == mixed), make)
 
 
+# What the study of BERT calls the parts that lack units for some format.
+_OF_ALL = {"T4": "T4_of_all", "V100_SXM_16GB": "V100_of_all", "V100_PCIe": "V100_of_all"}
+_WORDS = {"FP16": "fp16", "TF32": "tf32", "FP32": "tf32", "INT8": "int8"}
+
+
+def encoders() -> list[Row]:
+    """FasterTransformer's rows of ft_bert_inference; what takes padding out has half the positions.
+
+    The table does not say which A100 of 40 GB it is: that on the board is taken.
+    """
+
+    def make(r: Row) -> Row:
+        words = r["implementation"].split("-")
+        if "FT" not in words:
+            raise Undescribed("a framework's own kernels")
+        board = r["gpu"].startswith("A100-40GB")
+        machine = "A100_SXM_40GB" if board else component(r["gpu"])
+        if r["precision"] == "FP32" and machine not in _OF_ALL:
+            raise Undescribed("words of 32 bits where there are units for TF32")
+        padded = int(r["seq_len"])
+        return {
+            "case": r["row_id"],
+            "group": f"{machine} {r['precision']}",
+            "machine": _OF_ALL.get(machine, machine),
+            "model": "BERT_Large" if r["d_model"] == "1024" else "BERT_Base",
+            "format": _WORDS[r["precision"][:4]],
+            "batch": r["batch"],
+            "positions": str(padded // 2 if "EFF" in words else padded),
+            "measured": r["meas_latency_ms"],
+        }
+
+    return turned(read("ft_bert_inference"), make)
+
+
+def replayed(column: str) -> list[Row]:
+    """Means of `ttft_s` or `tpot_ms` of vllm_requests, a row for each machine and model.
+
+    Requests come in the order of their arrival at one rate; a single one depends on the scheduler.
+    """
+    runs: dict[str, list[Row]] = {}
+    for r in read("vllm_requests"):
+        runs.setdefault(f"{r['split_group']} tp{r['tp']} dp{r['dp']}", []).append(r)
+
+    def mean(rows: list[Row], name: str) -> float:
+        return sum(float(r[name]) for r in rows) / len(rows)
+
+    def make(r: Row) -> Row:
+        rows = runs[r["run"]]
+        if r["arch"] != "dense" or r["dp"] != "1":
+            raise Undescribed("experts, of which the table does not say how many, or copies")
+        span = max(float(one["arrival_s"]) for one in rows)
+        row = {"case": r["run"], "group": _part(r["gpu"]), "part": _part(r["gpu"])}
+        row |= {"format": "bf16", "kept": "bf16", "seats": r["max_num_seqs"]}
+        row |= {"prompt": str(round(mean(rows, "input_tokens")))}
+        row |= {"answer": str(round(mean(rows, "output_tokens")))}
+        row |= {"requests": str(len(rows)), "arrivals": str(len(rows) / span)}
+        row |= {"budget": r["max_num_batched_tokens"]} | _model(r)
+        scale = 1000 if column.endswith("_s") else 1
+        return row | {"measured": str(scale * mean(rows, f"meas_{column}"))}
+
+    return turned((rows[0] | {"run": run} for run, rows in runs.items()), make)
+
+
 _KERNELS = "studies/kernels.hw"
 _BATCHES = "studies/inference.hw"
 _SERVED = "studies/serving.hw"
@@ -315,6 +378,11 @@ SETS = (
     Set("deepgemm_h800", _KERNELS, "product_fp8", deepgemm, "us"),
     Set("aic_moe, 16 bits", _KERNELS, "experts", lambda: mixtures("bfloat16"), "us"),
     Set("aic_moe, 8 bits", _KERNELS, "experts_fp8", lambda: mixtures("fp8"), "us"),
+    Set("ft_bert_inference", "studies/bert.hw", "encoding", encoders, "ms", group="group"),
+    Set("vllm_requests, between tokens", _SERVED, "serving", lambda: replayed("tpot_ms"), "ms",
+        "gap", "flat_gap_loaded", "group"),
+    Set("vllm_requests, first token", _SERVED, "serving", lambda: replayed("ttft_s"), "ms",
+        "first", "flat_first", "group"),
     Set("ft_gpt_inference", _BATCHES, "request", lambda: generations("e2e_latency_ms"), "ms",
         "whole", "flat_whole", "group", "GPT of 350M, 1.3B and 20B: issue, late sums",
         ("issue_compiled", "sum_late")),
