@@ -20,7 +20,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-import platformdirs
 from attrs import frozen
 
 MANIFEST = "manifest.json"
@@ -45,7 +44,11 @@ class Entry:
 def folder(cache_dir: Path | str | None = None) -> Path:
     """The cache folder: as given, else `HWDSL_CACHE_DIR`, else the platform's place for it."""
     chosen = cache_dir or os.environ.get("HWDSL_CACHE_DIR")
-    return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("hwdsl"))
+    if chosen:
+        return Path(chosen)
+    import platformdirs  # a folder that is named needs none of it
+
+    return Path(platformdirs.user_cache_dir("hwdsl"))
 
 
 def key(parts: Mapping[str, bytes | str]) -> str:
