@@ -6,7 +6,9 @@ from measured import LEFT_OUT, Row, Set, read, turned
 MEGABYTE = 1e6
 
 # What one rank sends in one direction, the rate of its memory (GB/s), how ranks are joined, and
-# whether the switch adds; from the datasheets. Cards are behind bridges of their host.
+# whether the switch adds; from the datasheets. Cards are behind bridges of their host; those
+# without access to each other's memory, and those of 2017 and before behind two roots, go through
+# its memory.
 JOINED = {
     "A100_SXM_80GB": ("300", "2039", "switched", "false"),
     "A100_SXM_40GB": ("300", "1555", "switched", "false"),
@@ -17,7 +19,7 @@ JOINED = {
     "B300_SXM_288GB": ("900", "8000", "switched", "true"),
     "GB200_GPU": ("900", "8000", "switched", "true"),
     "GB300_GPU": ("900", "8000", "switched", "true"),
-    "RTX_PRO_6000": ("63", "1792", "bridged", "false"),
+    "RTX_PRO_6000": ("63", "1597", "bridged", "false"),
     "H100_PCIe_80GB": ("63", "2000", "bridged", "false"),
     "A100_PCIe_80GB": ("31.5", "1935", "bridged", "false"),
     "A100_PCIe_40GB": ("31.5", "1555", "bridged", "false"),
@@ -27,14 +29,44 @@ JOINED = {
     "L4": ("31.5", "300", "bridged", "false"),
     "L40": ("31.5", "864", "bridged", "false"),
     "L40S": ("31.5", "864", "bridged", "false"),
-    "RTX_4090": ("31.5", "1008", "bridged", "false"),
-    "RTX_3090": ("31.5", "936", "bridged", "false"),
-    "P100_PCIe": ("15.75", "732", "bridged", "false"),
-    "V100_PCIe": ("15.75", "900", "bridged", "false"),
-    "M40": ("15.75", "288", "bridged", "false"),
-    "Titan_X_Maxwell": ("15.75", "336", "bridged", "false"),
+    "RTX_4090": ("31.5", "1008", "relayed", "false"),
+    "RTX_3090": ("31.5", "936", "relayed", "false"),
+    "P100_PCIe": ("15.75", "732", "relayed", "false"),
+    "V100_PCIe": ("15.75", "900", "relayed", "false"),
+    "M40": ("15.75", "288", "relayed", "false"),
+    "Titan_X_Maxwell": ("15.75", "336", "relayed", "false"),
     "Titan_X_Pascal": ("15.75", "480", "below_switch", "false"),
     "GTX_1080_Ti": ("15.75", "484", "below_switch", "false"),
+}
+# Their clocks (MHz) and dies that compute as one; from the datasheets.
+CLOCKS = {
+    "A100_SXM_80GB": ("1410", "1"),
+    "A100_SXM_40GB": ("1410", "1"),
+    "H100_SXM_80GB": ("1830", "1"),
+    "H200_SXM_141GB": ("1830", "1"),
+    "H20": ("1850", "1"),
+    "B200_SXM_180GB": ("1860", "2"),
+    "B300_SXM_288GB": ("1907", "2"),
+    "GB200_GPU": ("2062", "2"),
+    "GB300_GPU": ("1907", "2"),
+    "RTX_PRO_6000": ("2617", "1"),
+    "H100_PCIe_80GB": ("1620", "1"),
+    "A100_PCIe_80GB": ("1410", "1"),
+    "A100_PCIe_40GB": ("1410", "1"),
+    "A40": ("1740", "1"),
+    "A30": ("1440", "1"),
+    "A10": ("1695", "1"),
+    "L4": ("2040", "1"),
+    "L40": ("2490", "1"),
+    "L40S": ("2520", "1"),
+    "RTX_4090": ("2520", "1"),
+    "RTX_3090": ("1695", "1"),
+    "P100_PCIe": ("1303", "1"),
+    "V100_PCIe": ("1370", "1"),
+    "M40": ("1114", "1"),
+    "Titan_X_Maxwell": ("1075", "1"),
+    "Titan_X_Pascal": ("1531", "1"),
+    "GTX_1080_Ti": ("1582", "1"),
 }
 # What a node's port to the network sends, for each rank.
 PORTS = {"A100_SXM_80GB": "25", "H100_SXM_80GB": "50", "H200_SXM_141GB": "50",
@@ -56,18 +88,18 @@ def _operation(stated: str) -> str:
     return OPERATIONS[stated]
 
 
-def _joined(machine: str) -> tuple[str, str, str, str]:
+def _joined(machine: str) -> tuple[str, str, str, str, str, str]:
     if any(word in machine.lower() for word in PAIRS):
         raise Undescribed(f"nothing joins cards by pairs, as in `{machine}`")
     found = component(machine)
     if found not in JOINED:
         raise Undescribed(f"nothing is said of what joins `{machine}`")
-    return JOINED[found]
+    return *JOINED[found], *CLOCKS[found]
 
 
 def _row(case: str, machine: str, operation: str, ranks: str, size: str, taken: str) -> Row:
     """A row of `collective` over one tier of a machine; `taken` in microseconds."""
-    wire, memory, joint, adds = _joined(machine)
+    wire, memory, joint, adds, clock, dies = _joined(machine)
     return {
         "case": case,
         "machine": machine,
@@ -79,6 +111,8 @@ def _row(case: str, machine: str, operation: str, ranks: str, size: str, taken: 
         "memory": memory,
         "joined": joint,
         "adds": adds,
+        "clock [MHz]": clock,
+        "dies": dies,
         "measured": taken,
     }
 
@@ -105,10 +139,11 @@ def _so_joined(rows: list[Row], joint: str) -> list[Row]:
 
 
 def own_kernels() -> list[Row]:
-    """All-reduce by the direct kernels of serving libraries, switched nodes of aic_collectives."""
+    """All-reduce of serving libraries, switched nodes of aic_collectives: by their direct kernels,
+    or by NCCL where that is quicker."""
 
     def make(r: Row) -> Row:
-        return _row(r["row_id"], r["gpu"], "direct", r["n_gpus"], r["message_bytes"],
+        return _row(r["row_id"], r["gpu"], "quicker", r["n_gpus"], r["message_bytes"],
                     r["meas_time_us"])  # fmt: skip
 
     rows = turned((r for r in read("aic_collectives") if r["library"].endswith("custom")), make)
@@ -195,8 +230,9 @@ def experts() -> list[Row]:
 
 
 _STUDY = "studies/collectives.hw"
-_SWITCHED = ("switched_share", "copy_share", "word_start", "word_hop", "word_share", "start", "hop",
+_SWITCHED = ("switched_share", "copy_share", "across", "start", "word_hop", "word_share", "hop",
              "chunk", "adding_share", "adding_start")  # fmt: skip
+_BRIDGED = ("bridged_share", "host_transit")
 SETS = (
     Set("aic_collectives, switched", _STUDY, "collective", lambda: nccl("switched"), "us",
         fitted="all", coefficients=_SWITCHED),
@@ -205,13 +241,14 @@ SETS = (
     Set("aic_collectives, own kernels", _STUDY, "collective", own_kernels, "us",
         fitted="up to 1 MB"),
     Set("aic_collectives, PCIe, above 1 MB", _STUDY, "collective",
-        lambda: nccl("bridged", least=MEGABYTE), "us", fitted="4 and 8 ranks"),
+        lambda: nccl("bridged", least=MEGABYTE), "us", group="ranks", fitted="all",
+        coefficients=_BRIDGED),
     Set("vtrain_nccl_allreduce, A100", _STUDY, "collective", vtrain_switched, "us"),
     Set("vtrain_nccl_allreduce, V100", _STUDY, "cube", vtrain_cube, "us", baseline=None,
         group="group", fitted="2 ranks"),
     Set("vidur_collectives, DGX, from 8 MB", _STUDY, "collective", vidur, "us"),
     Set("deepbench_allreduce", _STUDY, "collective", deepbench, "us",
-        fitted="Titan X Pascal, 2 and 4 ranks"),
+        fitted="P100; Titan X Pascal, 2 and 4 ranks"),
     Set("deepep_alltoall, between nodes", _STUDY, "experts", experts, "GB/s", output="rate",
         baseline=None, group="kernels", fitted="low latency"),
 )  # fmt: skip

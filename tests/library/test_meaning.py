@@ -85,10 +85,11 @@ def carried(
     size: float, weight: float, hops: float, ranks: float, rate: float, memory: float, far: float
 ) -> float:
     """The quicker of words with flags and of chunks; each rank copies its own part."""
-    wire, own = weight * size / rate, 2 * size / ranks / (0.594 * memory)
-    words = 8.8e-6 + (0.84e-6 + far) * hops + wire / 0.363 + own
-    chunks = 13.5e-6 + (1.6e-6 + far) * hops + wire + own + 2 * math.sqrt(1.6e-6 * (wire + own))
-    return min(words, chunks)
+    wire, own, cycle = weight * size / rate, 2 * size / ranks / (0.583 * memory), 1 / 1.41e9
+    handed = 2 * math.sqrt(5800 * cycle * (wire + own))
+    words = (1480 * cycle + far) * hops + wire / 0.34
+    chunks = (3630 * cycle + far) * hops + wire + handed
+    return 11000 * cycle + own + min(words, chunks)
 
 
 def rings(size: float, ranks: float, rate: float, memory: float, far: float) -> float:
@@ -99,7 +100,7 @@ def rings(size: float, ranks: float, rate: float, memory: float, far: float) -> 
 
 
 def reduction(size: float, local: float, nodes: float, network: float, memory: float) -> float:
-    inside, port = 0.809 * 300e9, 0.85 * network / 8
+    inside, port = 0.864 * 300e9, 0.85 * network / 8
     time = rings(size, local, inside, memory, 0)
     if nodes <= 1:
         return time
