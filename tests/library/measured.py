@@ -174,9 +174,20 @@ def shape(r: Row) -> Row:
     }
 
 
+# How libraries of aic_gemm make narrow what a product in 8 bits reads: TensorRT-LLM looks for the
+# largest number first, others go through it row by row.
+NARROWING = {"trtllm": "searched", "vllm": "by_rows", "sglang": "by_rows"}
+
+
 def products(dtype: str) -> list[Row]:
-    """Products of aic_gemm of one type, `bfloat16` or `fp8`."""
-    return turned((r for r in read("aic_gemm") if r["dtype"] == dtype), _product)
+    """Products of aic_gemm of one type, `bfloat16`, `fp8` or `nvfp4`, whose scales are known."""
+
+    def make(r: Row) -> Row:
+        library = r.get("framework", "").partition("/")[0]
+        narrows = NARROWING.get(library, "searched") if dtype == "fp8" else "streamed"
+        return _product(r) | ({} if dtype == "bfloat16" else {"narrows": narrows})
+
+    return turned((r for r in read("aic_gemm") if r["dtype"] == dtype), make)
 
 
 def linear() -> list[Row]:
@@ -337,7 +348,8 @@ def _old_machines(name: str, evaluator: str, rows: Callable[[], list[Row]]) -> S
 
 
 _PRODUCTS = "matrix_share memory_share tile_fill kernel_floor"
-_PRODUCTS_8 = "matrix_share_8 memory_share tile_fill quantised_floor"
+_PRODUCTS_8 = "matrix_share_8 memory_share tile_fill kernel_floor"
+_PRODUCTS_4 = "matrix_share_4 memory_share tile_fill kernel_floor"
 SETS = (
     _kernels("aic_gemm, 16 bits", "product", lambda: products("bfloat16")),
     _kernels("aic_gemm, 16 bits, above 50 us", "product",
@@ -345,6 +357,9 @@ SETS = (
     _kernels("aic_gemm, 8 bits", "product_fp8", lambda: products("fp8")),
     _kernels("aic_gemm, 8 bits, above 50 us", "product_fp8",
              lambda: above(50, products("fp8")), _PRODUCTS_8),
+    _kernels("aic_gemm, 4 bits", "product_fp4", lambda: products("nvfp4")),
+    _kernels("aic_gemm, 4 bits, above 50 us", "product_fp4",
+             lambda: above(50, products("nvfp4")), _PRODUCTS_4),
     _kernels("vidur_linear_ops", "product", linear, _PRODUCTS),
     _kernels("products in 16 bits above 50 us", "product",
              lambda: above(50, products("bfloat16") + linear()), _PRODUCTS),

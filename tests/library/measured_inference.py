@@ -40,7 +40,7 @@ def _format(name: str) -> str:
 
 
 def mixtures(dtype: str) -> list[Row]:
-    """Layers of experts of aic_moe of one type, `bfloat16` or `fp8`."""
+    """Layers of experts of aic_moe of one type, `bfloat16`, `fp8` or `nvfp4`."""
 
     def make(r: Row) -> Row:
         return {
@@ -91,7 +91,7 @@ def deepgemm() -> list[Row]:
 
     def make(r: Row) -> Row:
         shape = (r["m_per_group"], r["n"], r["k"])
-        return {"narrows": "false"} | _product(r, component(r["gpu"]), shape, r["derived_time_us"])
+        return {"narrows": "ready"} | _product(r, component(r["gpu"]), shape, r["derived_time_us"])
 
     return turned((r for r in read("deepgemm_h800") if r["kind"] == "dense"), make)
 
@@ -378,6 +378,7 @@ SETS = (
     Set("deepgemm_h800", _KERNELS, "product_fp8", deepgemm, "us"),
     Set("aic_moe, 16 bits", _KERNELS, "experts", lambda: mixtures("bfloat16"), "us"),
     Set("aic_moe, 8 bits", _KERNELS, "experts_fp8", lambda: mixtures("fp8"), "us"),
+    Set("aic_moe, 4 bits", _KERNELS, "experts_fp4", lambda: mixtures("nvfp4"), "us"),
     Set("ft_bert_inference", "studies/bert.hw", "encoding", encoders, "ms", group="group"),
     Set("vllm_requests, between tokens", _SERVED, "serving", lambda: replayed("tpot_ms"), "ms",
         "gap", "flat_gap_loaded", "group"),
