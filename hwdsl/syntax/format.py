@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
 from attrs import evolve, frozen
 
 from hwdsl.source import Source
 from hwdsl.syntax import ast
+from hwdsl.syntax.block_spans import block_spans
 from hwdsl.syntax.layout import Row, align, lay_out
 from hwdsl.syntax.print_expr import (
     STEP,
@@ -96,7 +96,7 @@ class _Formatter(ExpressionPrinter):
         """
         if not self.has_comment(node.span.start, node.span.end):
             return
-        blocks = list(_blocks(node))
+        blocks = list(block_spans(node))
         kept = []
         for comment in self.comments[self.next :]:
             inside = node.span.start < comment.start < node.span.end
@@ -491,38 +491,3 @@ def _wrapped(head: str, names: Sequence[ast.Ident]) -> str:
         else:
             lines[-1] += f" {word}"
     return "\n".join(lines)
-
-
-def _blocks(node: ast.Node) -> list[tuple[int, int]]:
-    """Return the ranges of the blocks in a statement, whose comments stay with them."""
-    found: list[tuple[int, int]] = []
-    waiting: list[Any] = [node]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, tuple):
-            waiting.extend(one)
-        elif isinstance(one, ast.Node):
-            before = _before_block(one)
-            if before is not None:
-                found.append((before.span.end, one.span.end))
-            waiting.extend(getattr(one, f.name) for f in attrs.fields(type(one)))
-    return found
-
-
-def _before_block(node: ast.Node) -> ast.Node | None:
-    """Return what stands before a node's block, or None if it has none."""
-    match node:
-        case ast.With(base=before) | ast.Match(subject=before) | ast.Iterate(range=before):
-            return before
-        case ast.Fn(result=before):
-            return before
-        case ast.Kind(name=name, base=base):
-            return base[-1] if base else name
-        case ast.Part(name=name, count=count, base=base):
-            return base[-1] if base else count or name
-        case ast.Amend(path=path):
-            return path[-1]
-        case ast.Enum() | ast.Evaluator() | ast.Claim() | ast.Display():
-            return node.name
-        case _:
-            return None

@@ -92,7 +92,8 @@ def _schema() -> dict[str, tuple[type[ast.Node], tuple[_Shape, ...]]]:
     # Few annotations are different: reading each once takes a fifth of the time of `get_type_hints`
     # for each class.
     texts = {str(f.type): f.type for _, fields in nodes.values() for f in fields}
-    hints = typing.get_type_hints(type("Texts", (), {"__annotations__": texts}), vars(ast))
+    known = {**vars(ast), "Span": Span}
+    hints = typing.get_type_hints(type("Texts", (), {"__annotations__": texts}), known)
     return {
         name: (cls, tuple(_shape(f.name, hints[str(f.type)]) for f in fields))
         for name, (cls, fields) in nodes.items()
