@@ -275,9 +275,9 @@ def _effective(r: Row) -> str:
 
 
 def closed(column: str, net: str) -> list[Row]:
-    """Times of aic_e2e_inference, `ttft` or `tpot`, of `dense` or `mixed` models, without flags.
+    """Times of aic_e2e_inference, `ttft` or `tpot`, of one kind of models, without flags.
 
-    What is of neither net stands with the dense models and is left out. Copies of attention were
+    Copies of attention were
     asked for in many rows, but the script for weights in 8 bits does not hand that on: its rows
     with and without agree within 2 %. That for 4 bits makes as many copies as accelerators.
     """
@@ -286,14 +286,24 @@ def closed(column: str, net: str) -> list[Row]:
         reasons = {
             "its source doubts it": r["quality_flags"],
             "prompts and answers are computed apart": r["mode"] != "agg",
-            "latent attention": r["kv_lora_rank"],
+            "not DeepSeek-V3's layers": net == "latent" and r["n_layers"] != "61",
             "windows of attention": r["sliding_window"],
         }
         for reason, holds in reasons.items():
             if holds:
                 raise Undescribed(reason)
         row = {"case": r["row_id"], "group": f"{r['model']} {r['system']} {r['backend']}"}
-        row |= {"part": _part(r["gpu"]), "format": _effective(r)} | _benchmark(r) | _model(r)
+        row |= {"part": _part(r["gpu"]), "format": _effective(r)} | _benchmark(r)
+        if net == "latent":
+            # Its copies are as many as the accelerators, which is what the experts are cut in.
+            copies = int(r["attention_dp"] or 1) > 1
+            row |= {"spread": r["moe_ep"], "tensor": "1"} if copies else {"tensor": r["tp"]}
+            row.setdefault("spread", "1")
+            apart = {name: row.pop(name) for name in ("kept", "ending", "gathers")}
+            if apart["ending"] != "apart":
+                raise Undescribed("lengths all alike")
+            return row | {"measured": r[f"meas_{column}_ms"]}
+        row |= _model(r)
         if net == "mixed":
             copies = _effective(r) == "fp4" and int(r["attention_dp"] or 1) > 1
             row |= {"experts": r["n_experts"], "active": r["experts_topk"]}
@@ -301,8 +311,7 @@ def closed(column: str, net: str) -> list[Row]:
             row |= {"tensor": "1"} if copies else {}
         return row | {"measured": r[f"meas_{column}_ms"]}
 
-    mixed = net == "mixed"
-    return turned((r for r in read("aic_e2e_inference") if bool(r["n_experts"]) == mixed), make)
+    return turned((r for r in read("aic_e2e_inference") if _net(r) == net), make)
 
 
 # What the study of BERT calls the parts that lack units for some format.
@@ -420,4 +429,8 @@ SETS = (
     Set("aic_e2e_inference, experts, first token", _SERVED, "serving_mixed",
         lambda: closed("ttft", "mixed"), "ms", "first_of_users", "flat_first", "group",
         "what is beside the accelerators", ("over_network",)),
+    Set("aic_e2e_inference, latent, between tokens", _SERVED, "serving_latent",
+        lambda: closed("tpot", "latent"), "ms", "gap_of_users", "flat_gap", "group"),
+    Set("aic_e2e_inference, latent, first token", _SERVED, "serving_latent",
+        lambda: closed("ttft", "latent"), "ms", "first_of_users", "flat_first", "group"),
 )  # fmt: skip

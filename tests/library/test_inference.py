@@ -157,8 +157,8 @@ def test_memory_of_batches() -> None:
         ("aic_moe, 8 bits", 9, 27.5),
         ("aic_moe, 4 bits", 34, 68),
         ("ft_bert_inference", 18, 41),
-        ("vllm_requests, between tokens", 7, 11),
-        ("vllm_requests, first token", 28, 31),
+        ("vllm_requests, between tokens", 11, 13),
+        ("vllm_requests, first token", 28, 37),
         ("ft_gpt_inference", 6, 23),
         ("splitwise_inference, one token", 7.5, 14.5),
         ("splitwise_inference, prompts", 9.5, 23),
@@ -172,6 +172,7 @@ def test_memory_of_batches() -> None:
         ("aic_e2e_inference, dense, first token", 16, 53),
         ("aic_e2e_inference, experts, between tokens", 9.5, 24),
         ("aic_e2e_inference, experts, first token", 34, 56),
+        ("aic_e2e_inference, latent, between tokens", 21, 88),
     ],
 )
 def test_whole_tables(name: str, middle: float, tail: float) -> None:
