@@ -53,7 +53,7 @@ def test_a_product_by_hand(study: Module, m: int, n: int, k: int) -> None:
 
 
 def test_what_makes_inputs_narrow_by_hand(study: Module) -> None:
-    """On H100: one pass that reads two bytes and writes one, by rows, or the largest number first."""
+    """On H100: a pass reads two bytes and writes one; by rows, or the largest number first."""
     m, n, k = 65536, 4096, 16384
     ready, streamed, by_rows, searched = (
         study.product_fp8(m=m, n=n, k=k, narrows=way).time

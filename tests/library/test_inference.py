@@ -117,7 +117,7 @@ def test_queues_and_copies(tmp_path: Path) -> None:
     ("file", "table", "middle", "tail"),
     [
         ("kernels", "mixtures", 10, 27),
-        ("kernels", "mixtures_fp8", 10.5, 30),
+        ("kernels", "mixtures_fp8", 12, 30),
         ("inference", "generations", 7, 24),
         ("inference", "tokens", 8.5, 16),
         ("inference", "batches", 11, 35),
@@ -164,7 +164,7 @@ def test_memory_of_batches() -> None:
         ("splitwise_inference, prompts", 9.5, 23),
         ("trtllm_static_batch", 10.5, 53),
         ("trtllm_static_batch, first token", 16.5, 48),
-        ("trtllm_max_throughput, dense", 8, 21),
+        ("trtllm_max_throughput, dense", 8, 22),
         ("trtllm_max_throughput, experts", 11, 23),
         ("trtllm_max_throughput, latent", 22, 103),
         ("trtllm_online_serving, first token", 13, 25),
