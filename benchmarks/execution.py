@@ -114,14 +114,16 @@ void full_device(const double *m, const double *n, const double *k, const double
         const double moved = 2 * (M * K * held + K * N + M * N) / (%(memory_share)s * b);
         const double product = %(kernel_floor)s + together(best, moved);
 
-        const double inner = p - (p - 1) / 2, longer = (inner + %(overhang)s / 2) / inner;
+        const double inner = p - (p - 1) / 2;
         const double pairs = s * 32 * p * inner, size = s * p * 128 * 2;
-        const double products = longer * 512 * pairs / (%(attention_share)s * rate[i]);
-        const double exponentials = longer * pairs * %(exponential_work)s / (%(exponential_share)s * %(vector_rate)s);
-        const double attended = sqrt(products * products + exponentials * exponentials);
+        const double products = 512 * pairs / (%(attention_share)s * rate[i]);
+        const double exponentials = pairs * %(exponential_work)s / (%(exponential_share)s * %(vector_rate)s);
+        const double blocks = s * 8 * ceil(p * 4 / 64);  /* four heads share keys */
+        const double block = (products + exponentials) * %(units)s * 64 / (s * 32 * p);
+        const double attended = least(blocks, ceil(blocks / %(units)s)) * (block + %(attention_fill)s);
         const double through = size * (32 + 16 * held + 32) / (%(memory_share)s * b);
         const double ahead = s * p * (32 * 128 + 8 * 256) * 4 / (%(memory_share)s * b);
-        const double prompt = %(attention_floor)s + ahead + together(attended, through);
+        const double prompt = %(attention_floor)s + %(least)s + ahead + together(attended, through);
 
         const double norm = %(least)s + 2 * M * N * (1 + held) / (%(normed)s * b);
         out[i] = product + prompt + norm;
@@ -137,7 +139,7 @@ evaluator constants {
 %s}
 """
 OF_GENERATION = {
-    "matrix_share": "1", "memory_share": "1", "kernel_floor": "s", "tile_fill": "s", "overhang": "1",
+    "matrix_share": "1", "memory_share": "1", "kernel_floor": "s", "tile_fill": "s", "attention_fill": "s",
     "attention_share": "1", "exponential_share": "1", "exponential_work": "FLOP",
     "attention_floor": "s", "cache_gain": "1",
 }  # fmt: skip

@@ -207,10 +207,20 @@ def linear() -> list[Row]:
 
 
 def attention(phase: str) -> list[Row]:
-    """Attention of aic_attention over a `prefill` or in a `decode`, all in 16 bits."""
+    """Attention of aic_attention over a `prefill` or in a `decode`, all in 16 bits.
+
+    How each library was timed is in its collectors (ai-dynamo/aiconfigurator 095f58a, `collector`):
+    TensorRT-LLM with the kernels that turn and place queries, keys and values, as a graph, and
+    before 1.3 with a cache that keeps keys alone; vLLM without them, and on Intel's cards, which
+    have no graphs, issued by Python.
+    """
     length = "positions" if phase == "prefill" else "keys"
 
     def make(r: Row) -> Row:
+        library, version = r["framework"].split("/")
+        of_vllm = library == "vllm"
+        keys_alone = not of_vllm and tuple(map(int, version.split(".")[:2])) < (1, 3)
+        how = {"placed": not of_vllm} if phase == "prefill" else {"values": not keys_alone}
         return {
             "case": r["row_id"],
             "machine": component(r["gpu"]),
@@ -219,6 +229,8 @@ def attention(phase: str) -> list[Row]:
             "heads": r["n_heads"],
             "key_heads": r["n_kv_heads"],
             "head_width": r["head_dim"],
+            **{name: str(cell).lower() for name, cell in how.items()},
+            "eager": str(of_vllm and r["gpu"].startswith("Intel")).lower(),
             "measured": r["meas_time_us"],
         }
 
@@ -364,9 +376,9 @@ SETS = (
     _kernels("products in 16 bits above 50 us", "product",
              lambda: above(50, products("bfloat16") + linear()), _PRODUCTS),
     _kernels("aic_attention, prompts", "prompt", lambda: attention("prefill"),
-             "attention_share exponential_share overhang attention_floor"),
+             "attention_share waiting_share attention_fill"),
     _kernels("aic_attention, one query", "query", lambda: attention("decode"),
-             "decode_floor stream_share"),
+             "attention_floor stream_share"),
     Set("vllm_attention_ops", "studies/kernels.hw", "chunk", chunks, "us"),
     _old_machines("deepbench_gemm, 32 bits", "product", lambda: deepbench_products("fp32")),
     _old_machines("deepbench_gemm, 16 bits", "product_half", lambda: deepbench_products("fp16")),
