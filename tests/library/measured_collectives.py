@@ -46,7 +46,7 @@ CLOCKS = {
     "H200_SXM_141GB": ("1830", "1"),
     "H20": ("1850", "1"),
     "B200_SXM_180GB": ("1860", "2"),
-    "B300_SXM_288GB": ("1907", "2"),
+    "B300_SXM_288GB": ("1717", "2"),
     "GB200_GPU": ("2062", "2"),
     "GB300_GPU": ("1907", "2"),
     "RTX_PRO_6000": ("2617", "1"),
@@ -136,6 +136,15 @@ def _more_than(least: float, rows: list[Row]) -> list[Row]:
 def _so_joined(rows: list[Row], joint: str) -> list[Row]:
     """Rows of one joint; what was left out is counted once, with those behind a switch."""
     return [r for r in rows if r.get("joined", "switched") == joint]
+
+
+def bridged() -> list[Row]:
+    """NCCL in aic_collectives over the bridges of hosts, above 1 MB; a group is of one number of
+    ranks."""
+    rows = nccl("bridged", least=MEGABYTE)
+    return [
+        r if LEFT_OUT in r else r | {"machine": f"{r['machine']}, {r['ranks']} ranks"} for r in rows
+    ]
 
 
 def own_kernels() -> list[Row]:
@@ -241,8 +250,7 @@ SETS = (
     Set("aic_collectives, own kernels", _STUDY, "collective", own_kernels, "us",
         fitted="up to 1 MB"),
     Set("aic_collectives, PCIe, above 1 MB", _STUDY, "collective",
-        lambda: nccl("bridged", least=MEGABYTE), "us", group="ranks", fitted="all",
-        coefficients=_BRIDGED),
+        bridged, "us", fitted="all", coefficients=_BRIDGED),
     Set("vtrain_nccl_allreduce, A100", _STUDY, "collective", vtrain_switched, "us"),
     Set("vtrain_nccl_allreduce, V100", _STUDY, "cube", vtrain_cube, "us", baseline=None,
         group="group", fitted="2 ranks"),
