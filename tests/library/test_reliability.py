@@ -29,7 +29,7 @@ evaluator ask {
     param saving : time = 60 s in 1 s .. 1 day
     param mean : time = 3 h in 1 minute .. 1 year
     param shift : real = 1 in 0.1 .. 10
-    let job = checkpointing(mtbf = mean, save = saving)
+    let job = checkpointing(mtbf = mean, save = saving, recovery = 0 s)
     let moved = job with { interval = sqrt(2 * saving * mean) * shift }
     output up : real = enough_up(a, n, needed)
     output stock : int = spares(rate, window, sure)

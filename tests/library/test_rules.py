@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 BOOKS = {
     "package": "process die d2d memory package",
     "system": "link topology node rack cluster facility economics reliability",
-    "model": "overlap parallel collective training transformer serving sustained maths",
+    "model": "overlap parallel collective training pretraining transformer serving sustained maths",
 }
 
 

@@ -17,6 +17,8 @@ use std.node: accelerator, node, power_supply
 use std.package: package, wafer_carrier
 use std.facility: air
 use std.rack: rack
+use std.carbon: enclosure
+use std.reliability: checkpointing
 use vendor.clusters: LUMI_G, El_Capitan, DGX_A100_pod
 use vendor.d2d: AIB2, NV_HBI
 use vendor.links: NDR400
@@ -49,6 +51,8 @@ die bare {
     d2d_port side { standard = NV_HBI }
 }
 ownership owned { lifetime = 4 year }
+checkpointing job { mtbf = 3 h, save = 60 s }
+enclosure around
 resident held {
     held_in  = RRAM with { capacity = 64 GB, bandwidth = 1 TB/s }
     size     = 1 GB
@@ -73,7 +77,15 @@ ASKED = {
     "owned.utilisation": "owned.utilisation",
     "bare.tdp in W": "bare.tdp",
     "bare.cost in USD/unit": "bare.test_time",
-    "(fan_out with { test_time = 0 s }).cost in USD/unit": "bond_price",
+    "(fan_out with { test_time = 0 s }).cost in USD/unit": "die_bumps",
+    "(fan_out with { test_time = 0 s }).bond_cost in USD/unit": "bond_price",
+    "fan_out.carrier_cost in USD/unit": "bump_price",
+    "fan_out.substrate_cost in USD/unit": "substrate_spread",
+    "fan_out.base.mounting_yield": "mounting_yield",
+    "layers.pieces": "layers.pieces",
+    "job.goodput": "job.recovery",
+    "around.embodied in kg/unit": "coolers|supplies|disks",
+    "held.power in W": "held.reads",
     "fan_out.test_cost in USD/unit": "fan_out.test_time",
     "two.power in kW": "two.other_power",
     "(NVSwitch3).price in USD/unit": "NVSwitch3.price",
