@@ -311,6 +311,9 @@ class _Walk:
         key = (id(frame.names if frame is not None else None), expr.name)
         given = self.arguments.get(key)
         if given is not None and key not in self.given_steps:
+            # Calls with equal arguments share a frame, so what one of them was given may be found
+            # by a call like it: that one shows the number.
+            self.given_steps[key] = None
             step = self.step(given)
             self.given_steps[key] = step and evolve(step, name=expr.name)
         return self.given_steps.get(key)

@@ -382,6 +382,45 @@ def test_the_terms_of_a_sum_in_a_product_are_told_apart(tmp_path: Path) -> None:
     assert "    cache = 5.97 ms" in top.text()
 
 
+ALIKE = """
+edition 2026
+enum format { wide, narrow }
+
+fn word(format: format) -> real {
+    match format {
+        wide   => 2
+        narrow => 1
+    }
+}
+
+kind model {
+    format : format = wide
+    let stream = if word(format) < 2 then format.wide else format
+}
+
+kind kernel {
+    format : format
+    let size = 3 * word(format)
+}
+
+model small
+
+evaluator read {
+    param count : real = 2 in 1 .. 9
+    output all = count * kernel(format = small.stream).size
+}
+"""
+
+
+def test_what_a_call_is_given_may_come_of_a_call_like_it(tmp_path: Path) -> None:
+    path = tmp_path / "alike.hw"
+    path.write_text(ALIKE)
+    top = hwdsl.load(path, compiled=False).read.why("all")
+    assert top.value == 12
+    (stream,) = [step for step in distinct(top) if "if word(format) < 2" in step.formula]
+    assert stream.label == "wide"
+
+
 def distinct(top: Derivation) -> list[Derivation]:
     found: dict[int, Derivation] = {}
     todo = [top]
