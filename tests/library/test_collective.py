@@ -112,3 +112,21 @@ def test_tables_are_met(collective: Evaluator, table: str, middle: float, tail: 
         naive.append(abs(answer.constant / measured - 1))
     assert median(errors) <= middle < median(naive)
     assert np.quantile(errors, 0.9) <= tail < np.quantile(naive, 0.9)
+
+
+@pytest.mark.parametrize(("processors", "near"), [("", 4), ("[1]", 8), ("[2]", 4), ("[4]", 2)])
+def test_a_node_says_how_many_cards_are_near(tmp_path: Path, processors: str, near: int) -> None:
+    """By its processors; four cards on each where it states none."""
+    stated = f"    processor cpu{processors} : EPYC_7742\n" if processors else ""
+    path = tmp_path / "near.hw"
+    path.write_text(
+        "edition 2026\nuse std.cluster: cluster\nuse std.collective: ranks_on\n"
+        "use std.node: accelerator, node, processor\nuse std.link: link\nuse vendor.links: HDR200\n"
+        "use vendor.nodes: EPYC_7742, DGX_A100\nuse vendor.nvidia: RTX_PRO_6000\n\n"
+        "node host {\n"
+        f"{stated}    accelerator gpu[8] : RTX_PRO_6000\n    link nic[1] : HDR200\n}}\n\n"
+        "cluster of_them {\n    node host[2] : host\n}\n\n"
+        "evaluator asked {\n    output near = ranks_on(8, 1, of_them).inside.near\n}\n",
+        encoding="utf-8",
+    )
+    assert hwdsl.load(path, compiled=False).asked().near == near

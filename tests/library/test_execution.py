@@ -196,6 +196,7 @@ def errors(study: Module, name: str, one: measured.Set) -> tuple[float, float, f
         ("prompt", "aic_attention, prompts", 5.5, 14),
         ("query", "aic_attention, one query", 9.5, 42),
         ("chunk", "vllm_attention_ops", 11.5, 42),
+        ("product_fp8", "stas_mamf_matmul, 8 bits", 10, 28),
     ],
 )
 def test_whole_tables(study: Module, name: str, table: str, middle: float, tail: float) -> None:
@@ -206,6 +207,19 @@ def test_whole_tables(study: Module, name: str, table: str, middle: float, tail:
     assert centre < middle
     assert p90 < tail
     assert centre < flat
+
+
+@pytest.mark.skipif(measured.folder() is None, reason="no HWDSL_REFERENCE_DATA/measured")
+def test_parts_of_other_makers(study: Module) -> None:
+    """The best product of each: nothing of Gaudi 2 or MI300X is in a fit; MI300X is missed."""
+    (one,) = (s for s in measured.SETS if s.name == "stas_mamf_matmul, 16 bits")
+    given = one.given(study.product)
+    off, _ = one.errors(study.product, given.rows)
+    found = {row["machine"]: error for row, error in zip(given.rows, off, strict=True)}
+    assert len(found) == 7
+    assert abs(found["Gaudi2"]) < 0.19
+    assert abs(found["MI300X_OAM"]) < 0.37
+    assert 100 * median(np.abs(off)) < 16.5
 
 
 @pytest.mark.skipif(measured.folder() is None, reason="no HWDSL_REFERENCE_DATA/measured")

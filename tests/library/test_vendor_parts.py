@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import hwdsl
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.source import Source
 from hwdsl.syntax import ast, parse
@@ -62,3 +63,31 @@ def test_numbers_say_year_and_confidence(name: str) -> None:
 
 def states_number(node: ast.Node) -> bool:
     return isinstance(node, ast.Quantity | ast.Number)
+
+
+@pytest.mark.parametrize(
+    ("part", "mebibytes"),
+    [
+        ("A100_SXM_80GB", 81_920),
+        ("A100_SXM_40GB", 40_960),
+        ("H100_SXM_80GB", 81_559),
+        ("H100_NVL_94GB", 95_830),
+        ("H200_SXM_141GB", 143_771),
+        ("GH200_96GB", 97_871),
+        ("B200_SXM_180GB", 183_359),
+        ("GB200_GPU", 189_471),
+        ("L40S", 46_068),
+        ("L4", 23_034),
+        ("T4", 15_360),
+    ],
+)
+def test_memory_is_what_the_driver_prints(tmp_path: Path, part: str, mebibytes: int) -> None:
+    """Also on parts that inherit the share of their generation."""
+    path = tmp_path / "memory.hw"
+    path.write_text(
+        "edition 2026\nuse vendor.nvidia\n\nevaluator seen {\n"
+        f"    output usable in MiB = {part}.usable_memory\n}}\n",
+        encoding="utf-8",
+    )
+    found = hwdsl.load(path, compiled=False).seen().usable
+    assert found == pytest.approx(mebibytes, rel=1e-3)
