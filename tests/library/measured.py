@@ -264,7 +264,7 @@ def write(path: Path, rows: list[Row], note: str = "", unit: str = "us") -> None
         head = [f"{c} [{unit}]" if c == "measured" and unit else c for c in rows[0]]
         table = csv.writer(file, lineterminator="\n")
         table.writerow(head)
-        table.writerows(list(row.values()) for row in rows)
+        table.writerows([row[c] for c in rows[0]] for row in rows)
 
 
 GATES = {"Vanilla": "1", "GRU": "3", "LSTM": "4"}

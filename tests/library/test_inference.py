@@ -206,7 +206,7 @@ def test_memory_of_batches() -> None:
         ("aic_e2e_inference, dense, first token", 16.5, 49),
         ("aic_e2e_inference, experts, between tokens", 8.5, 22),
         ("aic_e2e_inference, experts, first token", 27, 49),
-        ("aic_e2e_inference, latent, between tokens", 20, 88),
+        ("aic_e2e_inference, latent, between tokens", 18, 76),
         ("aic_e2e_inference, latent, first token", 65, 98.5),
     ],
 )
