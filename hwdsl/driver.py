@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from hwdsl.diagnostics import Diagnostic, Diagnostics, Severity
+from hwdsl.diagnostics import Diagnostic, Diagnostics, Severity, closest
 from hwdsl.source import Source
 
 if TYPE_CHECKING:
@@ -68,7 +68,18 @@ def read(path: Path, diagnostics: Diagnostics) -> Source | None:
     except ValueError as error:  # a NUL in the path
         reason = str(error)
     message = f"cannot read {path}: {reason}"
-    diagnostics.add(Diagnostic("unreadable-file", Severity.ERROR, message))
+    diagnostics.add(Diagnostic("unreadable-file", Severity.ERROR, message, (), _near(path)))
+    return None
+
+
+def _near(path: Path) -> str | None:
+    """A help text with the `.hw` file that may be meant by a name that is none."""
+    with suppress(OSError, ValueError):
+        if not path.exists():
+            known = [file.name for file in path.parent.glob("*.hw")]
+            whole = f"{path.name}.hw"
+            found = whole if whole in known else closest(path.name, known)
+            return f"did you mean `{path.with_name(found)}`?" if found else None
     return None
 
 

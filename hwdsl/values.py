@@ -12,7 +12,7 @@ from fractions import Fraction
 from hwdsl.diagnostics import Diagnostics, did_you_mean
 from hwdsl.source import Source
 from hwdsl.syntax import ast
-from hwdsl.units import ONE, Dim, Unit, dim_text
+from hwdsl.units import ONE, Dim, Unit, dim_text, meant_unit
 
 
 def combine(expression: ast.UnitExpr, units: Mapping[str, Unit]) -> Unit:
@@ -36,7 +36,7 @@ def _unit(name: str, units: Mapping[str, Unit]) -> Unit:
         return units[name]
     if name == "%":
         return Unit("%", ONE, Fraction(1, 100))
-    hint = did_you_mean(name, units)
+    hint = meant_unit(name, units) or did_you_mean(name, units)
     raise ValueError(f"no unit is called `{name}`" + (f"; {hint}" if hint else ""))
 
 

@@ -44,6 +44,8 @@ def to_base(param: Param, value: Any, base: Callable[[Any], float]) -> Floats:
             fits &= (column == np.floor(column)) & np.isfinite(column)
         if not fits.all():
             bad = numbers[np.argmin(fits)].item()
+            if param.kind == "int" and bad.is_integer():
+                bad = int(bad)
             base(bad if param.plain else f"{bad!r} {param.scale.unit}")
         return column
     cells = value.ravel().tolist() if isinstance(value, np.ndarray) else list(value)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 if TYPE_CHECKING:
     from hwdsl.diagnostics import Diagnostics
@@ -23,24 +23,54 @@ class Failure(Exception):
         self.code = code
 
 
-def commands() -> Mapping[str, str]:
-    """The commands with a line about each; `NAME` lives in the module `hwdsl.cli.NAME_`."""
+class Command(NamedTuple):
+    """What the help says of a command: its purpose in a line, and a call as an example."""
+
+    purpose: str
+    example: str
+
+
+def commands() -> Mapping[str, Command]:
+    """The commands; `NAME` lives in the module `hwdsl.cli.NAME_`."""
     return {
-        "check": "say whether files are right and can be built",
-        "fmt": "rewrite files in the canonical form",
-        "compile": "build the evaluators of a file",
-        "run": "evaluate one design point",
-        "sweep": "evaluate a grid of design points into a table",
-        "sample": "draw uncertain params and say how the outputs are distributed",
-        "validate": "predict the rows of measured tables and say how far off",
-        "fit": "fit coefficients of a file to a measured table",
-        "report": "draw the figures and tables of a file",
-        "why": "show how an output comes about, with numbers and lines",
-        "verify": "evaluate the claims of files",
-        "explain": "explain a diagnostic",
-        "new": "write a starter file",
-        "cache": "show or clear the kernel cache",
-        "doctor": "look at the installation",
+        "check": Command(
+            "say whether files are right and can be built", "hwdsl check decode.hw --warnings"
+        ),
+        "fmt": Command("rewrite files in the canonical form", "hwdsl fmt --check decode.hw"),
+        "compile": Command("build the evaluators of a file", "hwdsl compile decode.hw -o module"),
+        "run": Command(
+            "evaluate one design point", 'hwdsl run decode.hw:decode bandwidth="4.8 TB/s" batch=32'
+        ),
+        "sweep": Command(
+            "evaluate a grid of design points into a table",
+            'hwdsl sweep decode.hw bandwidth="1..10 TB/s:19" batch=1,8,64 -o out.parquet',
+        ),
+        "sample": Command(
+            "draw uncertain params and say how the outputs are distributed",
+            "hwdsl sample price.hw -n 1M --seed 7",
+        ),
+        "validate": Command(
+            "predict the rows of measured tables and say how far off",
+            "hwdsl validate measured.hw --rows",
+        ),
+        "fit": Command(
+            "fit coefficients of a file to a measured table",
+            "hwdsl fit link.hw times.csv -o fitted.hw",
+        ),
+        "report": Command(
+            "draw the figures and tables of a file", "hwdsl report decode.hw -o pages"
+        ),
+        "why": Command(
+            "show how an output comes about, with numbers and lines",
+            "hwdsl why decode.hw:decode throughput batch=32",
+        ),
+        "verify": Command("evaluate the claims of files", "hwdsl verify study.hw"),
+        "explain": Command(
+            "explain a diagnostic, or what the library holds", "hwdsl explain unit-mismatch"
+        ),
+        "new": Command("write a starter file", "hwdsl new decode.hw"),
+        "cache": Command("show or clear the kernel cache", "hwdsl cache clear"),
+        "doctor": Command("look at the installation", "hwdsl doctor"),
     }
 
 
@@ -84,6 +114,17 @@ def split_target(target: str) -> tuple[str, str | None]:
     return target, None
 
 
+def data_file(name: str) -> Path:
+    """A file of data by its name; one that there is not ends the command."""
+    path = Path(name)
+    if not path.exists():
+        from hwdsl.diagnostics import did_you_mean
+
+        hint = did_you_mean(path.name, [p.name for p in path.parent.glob(f"*{path.suffix}")])
+        raise Failure(f"cannot read {path}: No such file or directory" + (f"; {hint}" * bool(hint)))
+    return path
+
+
 def load_module(path: str, *, compiled: bool | None = None) -> Module:
     """Load a file for evaluation, built where that pays unless it is asked for.
 
@@ -97,10 +138,26 @@ def load_module(path: str, *, compiled: bool | None = None) -> Module:
     except BuildError as error:
         raise Failure(str(error), WRONG_DESCRIPTION) from None
     except DescriptionError as error:
+        if unreadable(error.diagnostics):
+            said = error.diagnostics.items[0]
+            hint = f"; {said.help}" if said.help else ""
+            raise Failure(f"{said.message}{hint}") from None
         report(error.diagnostics, sys.stderr)
         raise Failure(f"{path} has errors", WRONG_DESCRIPTION) from None
     report(module.diagnostics, sys.stderr)
     return module
+
+
+def unreadable(diagnostics: Diagnostics) -> bool:
+    """Whether a file that is named in the call cannot be read: then the call is wrong."""
+    return any(d.name == "unreadable-file" and not d.labels for d in diagnostics.items)
+
+
+def code_of(diagnostics: Diagnostics) -> int:
+    """The exit code for what was found of a file that the call names."""
+    if unreadable(diagnostics):
+        return WRONG_CALL
+    return WRONG_DESCRIPTION if diagnostics.failed else FINE
 
 
 def load_evaluator(target: str) -> Evaluator:
@@ -121,7 +178,10 @@ def chosen_evaluator(module: Module, name: str | None) -> str:
         )
     chosen = name or names[0]
     if chosen not in names:
-        raise Failure(f"{path} has no evaluator {chosen}; it has {_list(names)}")
+        from hwdsl.diagnostics import did_you_mean
+
+        hint = did_you_mean(chosen, names) or f"it has {_list(names)}"
+        raise Failure(f"{path} has no evaluator {chosen}; {hint}")
     return chosen
 
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, file_argument, listed
+from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, code_of, file_argument, listed
 
 if TYPE_CHECKING:
     from hwdsl.diagnostics import Diagnostics
@@ -55,8 +55,8 @@ def run(options: argparse.Namespace) -> int:
         counts = [_count(len(names), "file"), _count(definitions, "definition"),
                   _count(questions, "evaluator")]  # fmt: skip
         print(f"{', '.join(counts)}: {_verdict(diagnostics)}")
-    failed = diagnostics.failed or (options.warnings and bool(diagnostics.items))
-    return WRONG_DESCRIPTION if failed else FINE
+    code = code_of(diagnostics)
+    return WRONG_DESCRIPTION if code == FINE and options.warnings and diagnostics.items else code
 
 
 def _verdict(diagnostics: "Diagnostics") -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, Failure, file_argument, report
+from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, Failure, code_of, file_argument, report
 
 if TYPE_CHECKING:
     from hwdsl.codegen.ir import Graph
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     program = driver.program(path, diagnostics)
     report(diagnostics, sys.stderr)
     if program is None:
-        return WRONG_DESCRIPTION
+        return code_of(diagnostics)
     if not program.graphs:
         raise Failure(f"{path} has no evaluator", WRONG_DESCRIPTION)
     try:

@@ -13,6 +13,7 @@ from hwdsl.cli.base import (
     WRONG_DESCRIPTION,
     Failure,
     chosen_evaluator,
+    data_file,
     load_module,
     report,
     split_target,
@@ -33,7 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "data", metavar="DATA.csv", help="columns are params and outputs, as `latency [ms]`"
     )
     parser.add_argument(
-        "coefficients", nargs="*", metavar="COEFFICIENT", help="those to fit; else all that matter"
+        "coefficients",
+        nargs="*",
+        default=[],
+        metavar="COEFFICIENT",
+        help="those to fit; else all that matter",
     )
     parser.add_argument(
         "--measured", action="append", default=[], metavar="OUTPUT=COLUMN",
@@ -61,11 +66,12 @@ def run(options: argparse.Namespace) -> int:
     from hwdsl.measured import read_table
 
     path, name = split_target(options.target)
+    data = data_file(options.data)
     module = load_module(path, compiled=True)
     name = chosen_evaluator(module, name)
     try:
         problem = fit.prepare(
-            module, name, read_table(Path(options.data)), targets=_targets(options.measured),
+            module, name, read_table(data), targets=_targets(options.measured),
             only=options.coefficients, relative=not options.absolute,
         )  # fmt: skip
         found = fit.fit(problem)

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, file_argument, listed, report
+from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, code_of, file_argument, listed, report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,14 +30,14 @@ def run(options: argparse.Namespace) -> int:
         tree = None if source is None else driver.parse(source, diagnostics)
         if source is None or tree is None or diagnostics.failed:
             report(diagnostics, sys.stderr)
-            code = WRONG_DESCRIPTION
+            code = max(code, code_of(diagnostics))
             continue
         text = format_module(tree)
         if text == source.text:
             continue
         if options.check:
             print(f"{name} is not in the canonical form")
-            code = WRONG_DESCRIPTION
+            code = max(code, WRONG_DESCRIPTION)
         else:
             write_text(path, text)
             print(f"formatted {name}")

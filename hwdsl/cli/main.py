@@ -64,13 +64,16 @@ def _dispatch(words: list[str]) -> int:
     chosen = next((w for w in words if not w.startswith("-")), None)
     if chosen is not None and chosen not in _GROUPS:
         raise Failure(_unknown(chosen))
-    for name, summary in _GROUPS.items():
-        sub = subparsers.add_parser(name, help=summary, description=summary)
+    for name, (purpose, example) in _GROUPS.items():
+        sub = subparsers.add_parser(
+            name, help=purpose, description=purpose, epilog=f"example:\n  {example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )  # fmt: skip
         if name == chosen:  # only the command asked for is imported
             module = import_module(f"hwdsl.cli.{name}_")
             module.add_arguments(sub)
             sub.set_defaults(run=module.run)
-    options = _parse(parser, words)
+    options = _parse(parser, subparsers.choices.get(chosen or "", parser), words)
     if isinstance(options, int):
         return options
     run: Callable[[argparse.Namespace], int] = options.run
@@ -87,8 +90,10 @@ def _unknown(command: str) -> str:
     return f"no command is called {command}; {hint}"
 
 
-def _parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace | int:
-    """Parse, turning argparse's way of leaving into an exit code.
+def _parse(
+    parser: argparse.ArgumentParser, command: argparse.ArgumentParser, words: list[str]
+) -> argparse.Namespace | int:
+    """Parse, turning argparse's way of leaving into an exit code; `command` is who complains.
 
     Words of a list at the end (`name=value`, coefficients) may stand behind options too, where
     argparse leaves them over.
@@ -99,7 +104,7 @@ def _parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namesp
         if left and listed is not None and not any(w.startswith("-") for w in left):
             listed.extend(left)
         elif left:
-            parser.error(f"unrecognized arguments: {' '.join(left)}")
+            command.error(f"unrecognized arguments: {' '.join(left)}")
         return options
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else WRONG_CALL

@@ -29,7 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     target_argument(parser)
     parser.add_argument(
-        "values", nargs="*", metavar="NAME=VALUE", help="what is left out takes its default"
+        "values",
+        nargs="*",
+        default=[],
+        metavar="NAME=VALUE",
+        help="what is left out takes its default",
     )
     parser.add_argument(
         "--tree", action="append", metavar="OUTPUT|all", default=[],

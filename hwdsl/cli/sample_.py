@@ -34,7 +34,9 @@ _ENDINGS = {"k": 1e3, "M": 1e6, "G": 1e9}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     target_argument(parser)
-    parser.add_argument("values", nargs="*", metavar="NAME=VALUE", help="params that are not drawn")
+    parser.add_argument(
+        "values", nargs="*", default=[], metavar="NAME=VALUE", help="params that are not drawn"
+    )
     parser.add_argument(
         "-n", "--points", metavar="POINTS", default="100k", help="how many draws, as 1M (100k)"
     )

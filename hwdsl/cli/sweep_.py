@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "values",
         nargs="*",
+        default=[],
         metavar="NAME=AXIS",
         help="lo..hi:n, lo..hi step s, values with commas between them, or `all` of a choice",
     )

@@ -13,6 +13,7 @@ from hwdsl.cli.base import (
     WRONG_DESCRIPTION,
     Failure,
     chosen_evaluator,
+    data_file,
     listed,
     load_module,
     split_target,
@@ -117,7 +118,7 @@ def _requests(module: Module, name: str | None, options: argparse.Namespace) -> 
         return found
     if options.measured is None or options.predicted is None:
         raise Failure("--data needs --measured and --predicted")
-    data = Path(options.data)
+    data = data_file(options.data)
     return [
         Request(
             data.stem, chosen_evaluator(module, name), data, options.measured, options.predicted,

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, file_argument, listed, report, table
+from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, code_of, file_argument, listed, report, table
 
 if TYPE_CHECKING:
     from hwdsl.elaborate import Verdict
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         checked = driver.check(Path(name), diagnostics)
         if checked is None or diagnostics.failed:
             report(diagnostics, sys.stderr)
-            code = WRONG_DESCRIPTION
+            code = max(code, code_of(diagnostics))
             continue
         found = driver.verify(checked, diagnostics)
         if options.format == "markdown" and found:
@@ -57,12 +57,11 @@ def run(options: argparse.Namespace) -> int:
             if options.format == "text":
                 _print(f"{name}: {claim}", checked, claim, verdicts)
             seen += verdicts
-        if diagnostics.failed:
-            code = WRONG_DESCRIPTION
+        code = max(code, code_of(diagnostics))
         report(diagnostics, sys.stderr)
     if options.format == "text":
         _count(seen)
-    return code if all(v.as_said for v in seen) else WRONG_DESCRIPTION
+    return code if all(v.as_said for v in seen) else max(code, WRONG_DESCRIPTION)
 
 
 def _print(title: str, checked: Checked, claim: str, verdicts: list[Verdict]) -> None:

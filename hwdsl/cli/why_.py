@@ -9,7 +9,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     target_argument(parser)
     parser.add_argument("output", nargs="?", metavar="OUTPUT", help="without it, they are listed")
-    parser.add_argument("values", nargs="*", metavar="NAME=VALUE")
+    parser.add_argument("values", nargs="*", default=[], metavar="NAME=VALUE")
     parser.add_argument("--depth", type=int, default=4, help="levels shown (4)")
     parser.add_argument(
         "--least", type=float, default=1.0, metavar="PERCENT",

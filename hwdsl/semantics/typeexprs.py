@@ -14,9 +14,8 @@ from hwdsl.semantics.symbols import EnumInfo, KindInfo, ModuleScope, TypeSymbol
 from hwdsl.semantics.types import EnumType, ListType, Real, RecordType, RefType, Type
 from hwdsl.source import Span
 from hwdsl.syntax import ast
-from hwdsl.units import ONE, Dim, Unit
+from hwdsl.units import ONE, Dim, Unit, meant_unit
 
-FOREIGN = {"µs": "us", "µm": "um", "°C": "degC"}
 _SHORT, _BITS = 100, 600
 
 
@@ -168,9 +167,7 @@ def _unit_named(state: State, env: Env, factor: ast.UnitFactor) -> Unit | None:
     state.force(("unit", scope, name))
     found = find_unit(state, scope, name, factor.span)
     if found is None:
-        help = f"write `{FOREIGN[name]}`" if name in FOREIGN else None
-        help = help or _case_help(name, scope) or _spelt_help(name, scope)
-        help = help or import_help("unknown-unit", name)
+        help = meant_unit(name, scope.visible_units) or import_help("unknown-unit", name)
         help = help or did_you_mean(name, scope.visible_units)
         if name in env.locals:
             help = f"`{name}` is a variable here: write `* {name}` to multiply by it"
@@ -184,23 +181,6 @@ def _unit_named(state: State, env: Env, factor: ast.UnitFactor) -> Unit | None:
             help=f"put the variable in parentheses or rename it: `/ ({name})`",
         )
     return found
-
-
-def _case_help(name: str, scope: ModuleScope) -> str | None:
-    close = [u for u in scope.visible_units if u.lower() == name.lower()]
-    return f"did you mean `{min(close)}`?" if close else None
-
-
-def _spelt_help(name: str, scope: ModuleScope) -> str | None:
-    """A unit run together from others: `GBps` for `GB/s`, `TFLOPS` for `TFLOP/s`."""
-    units = scope.visible_units
-    splits = [(name[:i], name[i + 1 :]) for i in range(1, len(name) - 1) if name[i] == "p"]
-    if name[-1] == "S":
-        splits.append((name[:-1], "s"))
-    found = next(
-        (f"{above}/{below}" for above, below in splits if {above, below} <= set(units)), None
-    )
-    return f"did you mean `{found}`?" if found else None
 
 
 def unit_value(state: State, env: Env, node: ast.Expr) -> tuple[Dim, Fraction] | None:

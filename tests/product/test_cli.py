@@ -179,11 +179,11 @@ def test_what_is_no_hw_file_is_one_error(
     good: str, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("rows.csv").write_text("a,b\n1,2\n3,4\n")
-    assert main([command, "rows.csv"]) == 1
+    assert main([command, "rows.csv"]) == 2
     captured = capsys.readouterr()
     text = captured.out + captured.err
-    assert text.count("error[") == 1
-    assert "no `.hw` file" in text
+    assert text.count("error[") <= 1
+    assert text.count("rows.csv: it is no `.hw` file") == 1
 
 
 def test_validate_can_be_asked_for_one_table(good: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -276,7 +276,7 @@ def test_no_file_makes_a_traceback(
 def test_files_that_cannot_be_read(
     good: str, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["check", name]) == 1
+    assert main(["check", name]) == 2
     assert "unreadable-file" in capsys.readouterr().out
 
 

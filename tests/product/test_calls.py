@@ -1,0 +1,88 @@
+"""Wrong calls: exit code 2, what is meant, and the usage of the command that was asked for."""
+
+from pathlib import Path
+
+import pytest
+
+import hwdsl
+from hwdsl.cli.base import commands
+from hwdsl.cli.main import main
+
+TEXT = """edition 2026
+
+evaluator decode {
+    param rate  : data / time = 3 TB/s in 1 TB/s .. 10 TB/s
+    param batch : int         = 16     in 1 .. 512
+    output time in s = batch * 1 TB / rate
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("decode.hw").write_text(TEXT)
+    Path("data.csv").write_text("batch,time [s]\n3,1\n")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        *[(f"{c} decode", "did you mean `decode.hw`?") for c in commands()
+          if c not in ("fit", "explain", "new", "cache", "doctor")],
+        ("fit decode data.csv", "did you mean `decode.hw`?"),
+        ("fit decode.hw dta.csv", "did you mean `data.csv`?"),
+        ("validate decode.hw --data dat.csv --measured time --predicted time", "`data.csv`?"),
+        ("run decod.hw:decode", "did you mean `decode.hw`?"),
+        ("run decode.hw:decoed", "did you mean `decode`?"),
+        ("run .", "Is a directory"),
+        ("run decode.hw bacth=3", "did you mean batch?"),
+        ("run decode.hw --tree tme", "did you mean `time`?"),
+        ("why decode.hw tme", "did you mean `time`?"),
+        ("sweep decode.hw bacth=3", "did you mean batch?"),
+        ("run decode.hw --jsn", "usage: hwdsl run "),
+        ("cache claer", "usage: hwdsl cache "),
+        ("run", "required: FILE[:EVALUATOR]\n"),
+    ],
+)  # fmt: skip
+def test_a_wrong_call_is_2_and_says_what_is_meant(
+    call: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(call.split()) == 2
+    out, err = capsys.readouterr()
+    assert said in out + err
+    assert "has errors" not in err
+
+
+def test_check_goes_on_with_the_other_files(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bad.hw").write_text("edition 2026\nlet x = 1 m + 1 s\n")
+    assert main(["check", "none.hw", "bad.hw"]) == 2
+    assert "error[unit-mismatch]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", commands())
+def test_help_has_a_purpose_and_an_example(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "--help"]) == 0
+    out = capsys.readouterr().out
+    purpose, example = commands()[command]
+    assert f"\n{purpose}\n" in out
+    assert example.startswith(f"hwdsl {command}")
+    assert out.endswith(f"example:\n  {example}\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"rate": "4.8 tb/s"}, "did you mean `TB`?"),
+        ({"rate": "4.8 TBps"}, "did you mean `TB/s`?"),
+        ({"batch": [16, 513]}, "decode.batch: 513 is out of range"),
+        ({"batch": [16, 1.5]}, "decode.batch: 1.5 is not whole"),
+    ],
+)
+def test_values_are_refused_as_they_were_written(given: dict[str, object], said: str) -> None:
+    decode = hwdsl.load("decode.hw", compiled=False).decode
+    with pytest.raises(ValueError, match=r"^decode\.") as found:
+        decode.sweep(given)
+    assert said in str(found.value)
