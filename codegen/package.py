@@ -17,7 +17,7 @@ from pathlib import Path
 from hwdsl.codegen.build import build
 from hwdsl.codegen.emit import MODULE, emit, module_files
 from hwdsl.codegen.ir import Graph
-from hwdsl.codegen.runtime import Spec
+from hwdsl.codegen.runtime import CallError, Spec
 from hwdsl.codegen.stubs import stub
 from hwdsl.codegen.text import dump
 
@@ -78,10 +78,10 @@ def write_package(
 
     `specs` has one for each graph, under the same name, and `samplers` one for each whose spec says
     that params are drawn: from even numbers to those params. Raises BuildError as `build` does, and
-    ValueError for a name that Python cannot import.
+    CallError for a name that Python cannot import.
     """
     if not name.isidentifier() or keyword.iskeyword(name):
-        raise ValueError(f"{name!r} cannot be the name of a Python module")
+        raise CallError(f"{name!r} cannot be the name of a Python module")
     ordered = [specs[g] for g in graphs]
     kernels = build(_all(graphs, samplers or {}), cache_dir=cache_dir)
     extension = f"_{name}{sysconfig.get_config_var('EXT_SUFFIX') or '.so'}"

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from hwdsl.evaluator import CallError as CallError
     from hwdsl.evaluator import DescriptionError as DescriptionError
     from hwdsl.evaluator import Evaluator as Evaluator
     from hwdsl.evaluator import Module as Module
     from hwdsl.evaluator import load as load
 
-__all__ = ["DescriptionError", "Evaluator", "Module", "__version__", "load"]
+__all__ = ["CallError", "DescriptionError", "Evaluator", "Module", "__version__", "load"]
 
 
 def __dir__() -> list[str]:

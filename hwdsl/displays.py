@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from hwdsl.codegen.runtime import InUnit, Output, Param, Sweep
+from hwdsl.codegen.runtime import CallError, InUnit, Output, Param, Sweep
 from hwdsl.evaluator import Evaluator, Module
 from hwdsl.syntax import ast
 
@@ -53,7 +53,7 @@ class Display:
 def displays(module: Module) -> list[Display]:
     """The figures and tables of a file that need no measured data, evaluated, in its order.
 
-    Raises ValueError for a declaration whose settings do not fit its evaluator.
+    Raises CallError for a declaration whose settings do not fit its evaluator.
     """
     found = []
     for item in module.checked.main.tree.items:
@@ -62,8 +62,8 @@ def displays(module: Module) -> list[Display]:
             if "data" not in settings:
                 try:
                     found.append(_display(module, item, settings))
-                except ValueError as error:
-                    raise ValueError(f"{item.form} {item.name.name}: {error}") from None
+                except CallError as error:
+                    raise CallError(f"{item.form} {item.name.name}: {error}") from None
     return found
 
 
@@ -73,15 +73,15 @@ def _display(module: Module, item: ast.Display, settings: Mapping[str, ast.Node]
     for name, value in settings.items():
         if name not in _OWN and name not in params:
             known = ", ".join([*_OWN, *params])
-            raise ValueError(f"`{name}` is no setting ({value.span}); there are {known}")
+            raise CallError(f"`{name}` is no setting ({value.span}); there are {known}")
     figure = item.form == "figure"
     axes = _names(settings, "by") + _names(settings, "x") if figure else _names(settings, "rows")
     wanted = _names(settings, "y" if figure else "outputs")
     if not axes or (figure and ("x" not in settings or not wanted)):
-        raise ValueError("a figure says `x` and `y`, a table `rows`")
+        raise CallError("a figure says `x` and `y`, a table `rows`")
     outputs = _outputs(evaluator, wanted)
     if figure and len({o.scale.unit for o in outputs}) > 1:
-        raise ValueError(f"{', '.join(o.name for o in outputs)} are in different units")
+        raise CallError(f"{', '.join(o.name for o in outputs)} are in different units")
     points = _points(settings.get("points"), 50 if figure else 5)
     given = {n: _texts(settings[n]) for n in settings if n in params and n not in _OWN}
     along = tuple(evaluator.param(n) for n in axes)
@@ -98,7 +98,7 @@ def _names(settings: Mapping[str, ast.Node], setting: str) -> list[str]:
     found: tuple[ast.Node, ...] = value.items if isinstance(value, ast.ListLit) else (value,)
     for item in found:
         if not isinstance(item, ast.Name):
-            raise ValueError(f"{setting} is a name, or a list of names ({item.span})")
+            raise CallError(f"{setting} is a name, or a list of names ({item.span})")
     return [item.name for item in found if isinstance(item, ast.Name)]
 
 
@@ -109,7 +109,7 @@ def _outputs(evaluator: Evaluator, names: Sequence[str]) -> tuple[Output, ...]:
         matching = [o for o in evaluator.spec.outputs if o.name.partition(".")[0] == name]
         if not matching:
             known = ", ".join(o.name for o in evaluator.spec.outputs)
-            raise ValueError(f"{evaluator.name} has no output {name}; it has {known}")
+            raise CallError(f"{evaluator.name} has no output {name}; it has {known}")
         found.extend(matching)
     return tuple(found)
 
@@ -118,7 +118,7 @@ def _points(value: ast.Node | None, otherwise: int) -> int:
     if value is None:
         return otherwise
     if not (isinstance(value, ast.Number) and value.is_int and 2 <= int(value.text) <= 10_000):
-        raise ValueError(f"points is a whole number from 2 to 10,000 ({value.span})")
+        raise CallError(f"points is a whole number from 2 to 10,000 ({value.span})")
     return int(value.text)
 
 
@@ -138,7 +138,7 @@ def _values(param: Param, given: Any, points: int) -> Any:
     if param.labels or param.kind == "bool":
         return "all"
     if not (math.isfinite(param.low) and math.isfinite(param.high)):
-        raise ValueError(f"say which values {param.name} takes: `{param.name} = …`")
+        raise CallError(f"say which values {param.name} takes: `{param.name} = …`")
     low, high = param.scale.from_base(param.low), param.scale.from_base(param.high)
     ends = np.geomspace if low > 0 and high >= WIDE * low else np.linspace
     values = np.clip(ends(low, high, points), low, high)

@@ -19,7 +19,7 @@ from attrs import define, field
 
 from hwdsl import driver, kept, render, values
 from hwdsl.codegen import runtime
-from hwdsl.codegen.runtime import Result, Sweep
+from hwdsl.codegen.runtime import CallError, Result, Sweep
 from hwdsl.codegen.text import dump
 from hwdsl.codegen.verify import GraphError
 from hwdsl.diagnostics import Diagnostics, did_you_mean
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from hwdsl.why import Derivation
 
 __all__ = [
+    "CallError",
     "DescriptionError",
     "Evaluator",
     "Module",
@@ -63,7 +64,7 @@ class Evaluator(runtime.Evaluator):
     Params are given by name: as keywords, or in a mapping behind the other arguments, where any
     name can stand. A plain number is in the param's unit, a text such as `"4.8 TB/s"` or
     a quantity of pint in its own; what is left out takes its default. What does not fit is a
-    `ValueError` that names the param, its unit and its range.
+    `CallError`, a `ValueError` that names the param, its unit and its range.
     """
 
     def __init__(
@@ -128,7 +129,7 @@ class Evaluator(runtime.Evaluator):
     def _read(self, text: str, param: runtime.Param) -> float:
         """A text as a value in base units, by the language's own units."""
         if not param.plain and values.is_plain(text):
-            raise ValueError(param.needs_unit(text))
+            raise CallError(param.needs_unit(text))
         return values.quantity(text, self._kept.units[param.name], self.units)
 
     def interpreted(self) -> Evaluator:
@@ -178,17 +179,17 @@ class Evaluator(runtime.Evaluator):
         if not dots:
             return [cell.strip() for cell in text.split(",")]
         if param.kind not in ("real", "int"):
-            raise ValueError(f"{name}={text}: {name} is {param.describe()}")
+            raise CallError(f"{name}={text}: {name} is {param.describe()}")
         high, colon, count = rest.rpartition(":")
         high, step_word, step = (high if colon else rest).partition(" step ")
         unit = self._kept.units[name]
         try:
             if not param.plain and values.is_plain(high):
-                raise ValueError(param.needs_unit(high))
+                raise CallError(param.needs_unit(high))
             written = values.written_unit(high, unit, self.units)
             if written.dim != unit.dim:
                 have, want = dim_text(written.dim), dim_text(unit.dim)
-                raise ValueError(f"{written.name} measures {have}, not {want}")
+                raise CallError(f"{written.name} measures {have}, not {want}")
             first = unit.from_base(values.quantity(low, written, self.units))
             last = unit.from_base(values.quantity(high, unit, self.units))
             if step_word and not colon:
@@ -196,18 +197,18 @@ class Evaluator(runtime.Evaluator):
                 return _paced(first, last, pace)
             if not colon and param.kind == "int":
                 return _paced(first, last, 1.0)
-        except ValueError as error:
-            raise ValueError(f"{name}={text}: {error}") from None
+        except CallError as error:
+            raise CallError(f"{name}={text}: {error}") from None
         if colon and count.strip() and not count.strip().strip("0"):
-            raise ValueError(f"{name}={text}: a range has at least one point")
+            raise CallError(f"{name}={text}: a range has at least one point")
         count = count.strip().lstrip("0")
         if step_word or not colon or not count.isdecimal():
-            raise ValueError(f"{name}={text}: a range is written lo..hi:n or lo..hi step s")
+            raise CallError(f"{name}={text}: a range is written lo..hi:n or lo..hi step s")
         if len(count) > 18 or int(count) > MOST_STEPS:
-            raise ValueError(f"{name}={text}: {TOO_MANY}")
+            raise CallError(f"{name}={text}: {TOO_MANY}")
         column = np.linspace(first, last, int(count))
         if param.kind == "int" and (column != np.round(column)).any():
-            raise ValueError(f"{name}={text}: {count} steps do not fall on whole numbers")
+            raise CallError(f"{name}={text}: {count} steps do not fall on whole numbers")
         return column
 
     # --- derivatives and derivations ------------------------------------------------------------
@@ -302,19 +303,19 @@ class Evaluator(runtime.Evaluator):
                 return output
         names = [o.name for o in self.spec.outputs]
         hint = did_you_mean(name, names) or f"it has {', '.join(names)}"
-        raise ValueError(f"{self.name} has no output {name}; {hint}")
+        raise CallError(f"{self.name} has no output {name}; {hint}")
 
     def _reals(self, names: Sequence[str]) -> list[str]:
         for name in names:
             if self.param(name).kind != "real":
-                raise ValueError(f"{self.name}.{name} is no real: it has no derivative")
+                raise CallError(f"{self.name}.{name} is no real: it has no derivative")
         return list(names)
 
     def _point(self, given: Mapping[str, object]) -> list[float]:
         """A single point in base units."""
         plan = self.plan(zipped=given)
         if plan.points != 1:
-            raise ValueError(f"{self.name}: give single values, not many")
+            raise CallError(f"{self.name}: give single values, not many")
         return [float(column[0]) for column, _, _ in plan.axes]
 
     def why(self, output: str, at: Mapping[str, Any] | None = None, /, **given: Any) -> Derivation:
@@ -358,9 +359,9 @@ def _paced(first: float, last: float, pace: float) -> runtime.Floats:
     """From first to last by steps of `pace`; the last is met but for rounding, or not reached."""
     steps = (last - first) / pace if pace else -1.0
     if not steps >= 0:
-        raise ValueError("the steps do not lead from the one end to the other")
+        raise CallError("the steps do not lead from the one end to the other")
     if steps >= MOST_STEPS:
-        raise ValueError(TOO_MANY)
+        raise CallError(TOO_MANY)
     return np.asarray(first + pace * np.arange(int(steps * (1 + 1e-12) + 1e-9) + 1))
 
 
@@ -447,10 +448,10 @@ def file_of(program: driver.Program, diagnostics: Diagnostics) -> KeptFile:
 def _again(main: Source, file: KeptFile) -> driver.Program:
     """The program that an entry of the cache was made from.
 
-    Raises ValueError if what the file uses has changed since it was loaded.
+    Raises CallError if what the file uses has changed since it was loaded.
     """
     program = driver.program(main, Diagnostics())
     texts = {n: e.text for n, e in file.evaluators.items()}
     if program is None or {n: dump(g) for n, g in program.graphs.items()} != texts:
-        raise ValueError(f"{main.name} uses files that have changed: load it again")
+        raise CallError(f"{main.name} uses files that have changed: load it again")
     return program

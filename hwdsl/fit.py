@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hwdsl import driver
 from hwdsl.codegen import runtime
-from hwdsl.codegen.runtime import Floats, Plan
+from hwdsl.codegen.runtime import CallError, Floats, Plan
 from hwdsl.diagnostics import Diagnostics, did_you_mean
 from hwdsl.elaborate import ParamInfo
 from hwdsl.evaluator import DescriptionError, Evaluator, Module, file_of
@@ -140,21 +140,21 @@ def prepare(
 ) -> Problem:
     """What is to be fitted; without targets all outputs that have a column.
 
-    Without `only` the coefficients are all that some row depends on. Raises ValueError for what
+    Without `only` the coefficients are all that some row depends on. Raises CallError for what
     does not fit together.
     """
     if name not in module.evaluators:
-        raise ValueError(f"{module.path} has no evaluator {name}")
+        raise CallError(f"{module.path} has no evaluator {name}")
     known = module.evaluators[name]
     targets = tuple(targets) or tuple(
         Target(o.name, o.name) for o in known.spec.outputs if o.name in table.columns
     )
     if not targets:
         outputs = ", ".join(o.name for o in known.spec.outputs)
-        raise ValueError(f"no column of {table.path} is an output of {name}: {outputs}")
+        raise CallError(f"no column of {table.path} is an output of {name}: {outputs}")
     problem = _reduced(module, name, table, targets, only, relative)
     if not problem.coefficients:
-        raise ValueError(f"no row of {table.path} depends on any of {', '.join(problem.unused)}")
+        raise CallError(f"no row of {table.path} depends on any of {', '.join(problem.unused)}")
     return problem
 
 
@@ -192,7 +192,7 @@ def _reduced(
         [numbers(known, table, t.column, output_of(known, t.output).name) for t in targets]
     )
     if relative and not measured.all():
-        raise ValueError(f"{table.path}: a measured 0 has no relative error; fit absolute ones")
+        raise CallError(f"{table.path}: a measured 0 has no relative error; fit absolute ones")
     evaluator, coefficients = freed(module, name, only)
     problem = _problem(evaluator, table, coefficients, targets, measured, relative)
     errors, slopes = problem.evaluate(problem.start)
@@ -239,7 +239,7 @@ def freed(
     for wanted in only:
         if wanted not in declared:
             hint = did_you_mean(wanted, declared) or f"there are {', '.join(declared) or 'none'}"
-            raise ValueError(f"no coefficient `calibrated {wanted}` is in reach; {hint}")
+            raise CallError(f"no coefficient `calibrated {wanted}` is in reach; {hint}")
     diagnostics = Diagnostics()
     program = driver.lower(module.checked, diagnostics, name, free=only or declared)
     if diagnostics.failed:
@@ -252,7 +252,7 @@ def freed(
     places = {d.span: i for i, d in enumerate(_calibrated(module))}
     found = [p for p in evaluator.elaboration.params if p.name not in info.free]
     if not found:
-        raise ValueError(f"{name} reads no `calibrated` coefficient")
+        raise CallError(f"{name} reads no `calibrated` coefficient")
     return evaluator, tuple(sorted(found, key=lambda p: places[p.span]))
 
 
@@ -268,7 +268,7 @@ def _check_finite(problem: Problem, errors: Floats) -> None:
     for target, line in zip(problem.targets, errors, strict=True):
         bad = np.flatnonzero(~np.isfinite(line))
         if len(bad):
-            raise ValueError(
+            raise CallError(
                 f"{target.output} is not finite at the declared values for row {bad[0] + 1} of "
                 f"{problem.table.path}"
             )
@@ -286,7 +286,7 @@ def fit(problem: Problem, rows: NDArray[np.bool_] | None = None) -> Fit:
     low, high = problem.bounds
     fixed = [c.name for c, a, b in zip(problem.coefficients, low, high, strict=True) if a >= b]
     if fixed:
-        raise ValueError(f"the range of {fixed[0]} leaves nothing to fit")
+        raise CallError(f"the range of {fixed[0]} leaves nothing to fit")
 
     # A search moves what no row depends on wherever its steps lead: that is left out of it.
     declared, at_start = problem.evaluate(start)
@@ -379,7 +379,7 @@ def hold_out(problem: Problem, column: str) -> list[tuple[str, NDArray[np.bool_]
     cells = groups(problem.table, column)
     names = list(dict.fromkeys(cells))
     if len(names) < 2:
-        raise ValueError(f"column {column} of {problem.table.path} holds one group only")
+        raise CallError(f"column {column} of {problem.table.path} holds one group only")
     found = []
     for name in names:
         held = np.array([cell == name for cell in cells])

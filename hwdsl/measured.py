@@ -13,6 +13,8 @@ from pathlib import Path
 
 from attrs import frozen
 
+from hwdsl.codegen.runtime import CallError
+
 
 @frozen
 class Column:
@@ -35,35 +37,35 @@ class Measured:
         return len(next(iter(self.columns.values())).cells)
 
     def column(self, name: str) -> Column:
-        """A column by name; ValueError names those there are."""
+        """A column by name; CallError names those there are."""
         if name not in self.columns:
             known = ", ".join(self.columns)
-            raise ValueError(f"{self.path} has no column {name}; it has {known}")
+            raise CallError(f"{self.path} has no column {name}; it has {known}")
         return self.columns[name]
 
 
 def read_table(path: Path) -> Measured:
-    """Read a CSV table. Raises ValueError for a file that is missing, ragged, empty or no text."""
+    """Read a CSV table. Raises CallError for a file that is missing, ragged, empty or no text."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             lines = [row for row in csv.reader(t for t in file if not t.startswith("#")) if row]
     except OSError as error:
-        raise ValueError(f"cannot read {path}: {error.strerror}") from None
+        raise CallError(f"cannot read {path}: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{path} is not a CSV table: {error}") from None
+        raise CallError(f"{path} is not a CSV table: {error}") from None
     if len(lines) < 2:
-        raise ValueError(f"{path} has no rows")
+        raise CallError(f"{path} has no rows")
     header, *rows = lines
     for i, row in enumerate(rows, 1):
         if len(row) != len(header):
-            raise ValueError(f"row {i} of {path} has {len(row)} cells, its header {len(header)}")
+            raise CallError(f"row {i} of {path} has {len(row)} cells, its header {len(header)}")
     columns = {}
     for i, title in enumerate(header):
         name, bracket, unit = title.partition("[")
         if bracket and not unit.rstrip().endswith("]"):
-            raise ValueError(f"the header `{title}` of {path} is not `name` or `name [unit]`")
+            raise CallError(f"the header `{title}` of {path} is not `name` or `name [unit]`")
         name = name.strip()
         if not name or name in columns:
-            raise ValueError(f"two columns of {path} are called `{name}`, or one has no name")
+            raise CallError(f"two columns of {path} are called `{name}`, or one has no name")
         columns[name] = Column(unit.rstrip().rstrip("]").strip(), tuple(r[i].strip() for r in rows))
     return Measured(path, columns)

@@ -15,7 +15,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from hwdsl import driver, values
-from hwdsl.codegen.runtime import Floats, Output, Plan, Sweep
+from hwdsl.codegen.runtime import CallError, Floats, Output, Plan, Sweep
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.evaluator import Evaluator, Module
 from hwdsl.measured import Column, Measured, read_table
@@ -119,7 +119,7 @@ def asks(source: Source) -> bool:
 def requests(module: Module) -> list[Request]:
     """The validations that a file's `table` declarations ask for.
 
-    Raises ValueError for a declaration with a setting that is missing or no name or text.
+    Raises CallError for a declaration with a setting that is missing or no name or text.
     """
     found = []
     for item in module.checked.main.tree.items:
@@ -140,13 +140,13 @@ def _setting(item: ast.Display, setting: ast.Assign) -> str:
     if isinstance(value, ast.Text):
         return value.value
     name = setting.path[-1].name
-    raise ValueError(f"table {item.name.name}: {name} must be a name or a text ({setting.span})")
+    raise CallError(f"table {item.name.name}: {name} must be a name or a text ({setting.span})")
 
 
 def _request(folder: Path, item: ast.Display, settings: dict[str, str]) -> Request:
     for name in ("of", "measured", "output"):
         if name not in settings:
-            raise ValueError(f"table {item.name.name} does not say `{name}` ({item.span})")
+            raise CallError(f"table {item.name.name} does not say `{name}` ({item.span})")
     return Request(
         item.name.name,
         settings["of"],
@@ -160,9 +160,9 @@ def _request(folder: Path, item: ast.Display, settings: dict[str, str]) -> Reque
 
 
 def validate(module: Module, request: Request) -> Validation:
-    """Predict every row of the table. Raises ValueError for a table that does not fit."""
+    """Predict every row of the table. Raises CallError for a table that does not fit."""
     if request.evaluator not in module.evaluators:
-        raise ValueError(f"{module.path} has no evaluator {request.evaluator}")
+        raise CallError(f"{module.path} has no evaluator {request.evaluator}")
     evaluator = module.evaluators[request.evaluator]
     names = [request.output] + ([request.baseline] if request.baseline else [])
     outputs = [output_of(evaluator, name) for name in names]
@@ -173,7 +173,7 @@ def validate(module: Module, request: Request) -> Validation:
     labels = tuple(str(i) for i in range(1, table.rows + 1))
     measured = _in_unit(outputs[0], numbers(evaluator, table, request.measured, request.output))
     if not measured.all():
-        raise ValueError(f"{table.path}: a measured 0 has no relative error")
+        raise CallError(f"{table.path}: a measured 0 has no relative error")
     return Validation(
         request,
         outputs[0].scale.unit,
@@ -192,12 +192,12 @@ def validate(module: Module, request: Request) -> Validation:
 
 
 def output_of(evaluator: Evaluator, name: str) -> Output:
-    """An output by name; ValueError names those there are."""
+    """An output by name; CallError names those there are."""
     for output in evaluator.spec.outputs:
         if output.name == name:
             return output
     known = ", ".join(o.name for o in evaluator.spec.outputs)
-    raise ValueError(f"{evaluator.name} has no output {name}; it has {known}")
+    raise CallError(f"{evaluator.name} has no output {name}; it has {known}")
 
 
 def groups(table: Measured, column: str) -> tuple[str, ...]:
@@ -214,12 +214,12 @@ def inputs(evaluator: Evaluator, table: Measured, but: Collection[str]) -> dict[
         column = table.columns[param.name]
         if not all(column.cells):
             row = column.cells.index("") + 1
-            raise ValueError(f"row {row} of {table.path}: the cell of {param.name} is empty")
+            raise CallError(f"row {row} of {table.path}: the cell of {param.name} is empty")
         given[param.name] = _with_unit(column)
         _each(table, given[param.name], partial(evaluator.base, param))
     if not given:
         names = ", ".join(p.name for p in evaluator.spec.params)
-        raise ValueError(f"no column of {table.path} is a param of {evaluator.name}: {names}")
+        raise CallError(f"no column of {table.path} is a param of {evaluator.name}: {names}")
     return given
 
 
@@ -237,14 +237,14 @@ def unread(evaluator: Evaluator, table: Measured, read: Collection[str]) -> str:
 
 
 def _each(table: Measured, cells: Sequence[str], read: Callable[[str], float]) -> list[float]:
-    """Every cell read, each text once; ValueError names the row of the first that does not fit."""
+    """Every cell read, each text once; CallError names the row of the first that does not fit."""
     known: dict[str, float] = {}
     for row, cell in enumerate(cells, 1):
         if cell not in known:
             try:
                 known[cell] = read(cell)
-            except ValueError as error:
-                raise ValueError(f"row {row} of {table.path}: {error}") from None
+            except CallError as error:
+                raise CallError(f"row {row} of {table.path}: {error}") from None
     return [known[cell] for cell in cells]
 
 
@@ -260,8 +260,8 @@ def numbers(evaluator: Evaluator, table: Measured, column: str, output: str) -> 
     def read(cell: str) -> float:
         try:
             return values.quantity(cell, info.unit, evaluator.units)
-        except ValueError as error:
-            raise ValueError(f"column {column}: {error}") from None
+        except CallError as error:
+            raise CallError(f"column {column}: {error}") from None
 
     return np.array(_each(table, cells, read))
 

@@ -1,7 +1,7 @@
 """Values as people write them: texts such as `4.8 TB/s`.
 
 Input: a text, the units in sight, and what is wanted. Output: a float in base units. What is
-wrong is a `ValueError` that says what was expected.
+wrong is a `CallError` that says what was expected.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
+from hwdsl.codegen.runtime import CallError
 from hwdsl.diagnostics import Diagnostics, did_you_mean
 from hwdsl.source import Source
 from hwdsl.syntax import ast
@@ -25,7 +26,7 @@ def combine(expression: ast.UnitExpr, units: Mapping[str, Unit]) -> Unit:
     dim, factor = Dim(), Fraction(1)
     for unit, written in zip(found, factors, strict=True):
         if unit.offset:
-            raise ValueError(f"{unit.name} is a reading; it cannot be part of `{name}`")
+            raise CallError(f"{unit.name} is a reading; it cannot be part of `{name}`")
         dim *= unit.dim**written.power
         factor *= unit.factor**written.power
     return Unit(name, dim, factor)
@@ -37,28 +38,28 @@ def _unit(name: str, units: Mapping[str, Unit]) -> Unit:
     if name == "%":
         return Unit("%", ONE, Fraction(1, 100))
     hint = meant_unit(name, units) or did_you_mean(name, units)
-    raise ValueError(f"no unit is called `{name}`" + (f"; {hint}" if hint else ""))
+    raise CallError(f"no unit is called `{name}`" + (f"; {hint}" if hint else ""))
 
 
 def quantity(text: str, plain: Unit, units: Mapping[str, Unit]) -> float:
     """Read `4.8 TB/s`, or a number without unit taken in `plain`; the result is in base units.
 
-    Raises ValueError for text that is no quantity and for another dimension than `plain` has.
+    Raises CallError for text that is no quantity and for another dimension than `plain` has.
     """
     sign, parsed = _parse(text)
     if not isinstance(parsed, ast.Number | ast.Quantity):
         apart = _apart(text.strip())
         if isinstance(_parse(apart)[1], ast.Quantity):
-            raise ValueError(f"a blank is missing between number and unit: `{apart}`")
-        raise ValueError(f"`{text}` is not a number with a unit, such as {_example(plain)}")
+            raise CallError(f"a blank is missing between number and unit: `{apart}`")
+        raise CallError(f"`{text}` is not a number with a unit, such as {_example(plain)}")
     unit = plain if isinstance(parsed, ast.Number) else combine(parsed.unit, units)
     if unit.dim != plain.dim:
         have, want = dim_text(unit.dim), dim_text(plain.dim)
-        raise ValueError(f"`{text}` is {have}, but {want} is wanted, such as {_example(plain)}")
+        raise CallError(f"`{text}` is {have}, but {want} is wanted, such as {_example(plain)}")
     try:
         return unit.to_base(sign * Fraction(parsed.text.replace("_", "")))
     except OverflowError:
-        raise ValueError(f"`{text}` is beyond what a float64 holds") from None
+        raise CallError(f"`{text}` is beyond what a float64 holds") from None
 
 
 def _apart(text: str) -> str:

@@ -7,6 +7,7 @@ gets values in the units the description declares.
 """
 
 from .columns import InUnit
+from .errors import CallError
 from .evaluator import Evaluator
 from .kernel import Axis, CompiledKernel, Floats, Kernel, Words
 from .plan import Plan, Progress
@@ -16,7 +17,7 @@ from .spec import Output, Param, Rule, Scale, Spec, load_specs, parse_quantity
 from .sweep import Sweep
 
 __all__ = [
-    "Axis", "CompiledKernel", "Evaluator", "Floats", "InUnit", "Kernel", "Output", "Param",
-    "Plan", "Progress", "Result", "Rule", "Samples", "Scale", "Spec", "Sweep", "Words",
+    "Axis", "CallError", "CompiledKernel", "Evaluator", "Floats", "InUnit", "Kernel", "Output",
+    "Param", "Plan", "Progress", "Result", "Rule", "Samples", "Scale", "Spec", "Sweep", "Words",
     "load_specs", "parse_quantity",
 ]  # fmt: skip

@@ -29,7 +29,7 @@ def many(value: Any) -> bool:
 def to_base(param: Param, value: Any, base: Callable[[Any], float]) -> Floats:
     """Values in base units.
 
-    `base` converts one value and raises ValueError for one that does not fit: it is asked for the
+    `base` converts one value and raises CallError for one that does not fit: it is asked for the
     first of those, and for what is no plain number, once for each text that differs.
     """
     allowed = param.plain or isinstance(value, InUnit)

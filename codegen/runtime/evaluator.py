@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .columns import held, many, to_base
+from .errors import CallError
 from .kernel import Floats, Kernel
 from .plan import Plan, Progress
 from .result import Result
@@ -70,7 +71,7 @@ class Evaluator:
     ) -> dict[str, Any]:  # fmt: skip
         """Params by name: from a mapping, which takes any name, and from keywords.
 
-        A keyword that could be an option of the method or a param is refused with a ValueError,
+        A keyword that could be an option of the method or a param is refused with a CallError,
         unless a mapping has the param: then it is the option. An option that is None is not given.
         """
         if at is not None and not isinstance(at, Mapping):
@@ -78,13 +79,13 @@ class Evaluator:
         found = dict(at or {})
         for name, value in {"zipped": zipped, **options}.items():
             if value is not None and name in self._slots and name not in {**found, **_map(zipped)}:
-                raise ValueError(
+                raise CallError(
                     f"{name} is a param of {self.spec.name} and an option of {method}: "
                     f"give params in a mapping, {{{name!r}: …}}, and options as keywords"
                 )
         for name, value in given.items():
             if name in found:
-                raise ValueError(f"{self.spec.name}.{name} is given twice")
+                raise CallError(f"{self.spec.name}.{name} is given twice")
             found[name] = value
         return found
 
@@ -97,7 +98,7 @@ class Evaluator:
 
         Params are keywords, or keys of the mapping `at`; there stands a param that has the name of
         an option. With `mode="zip"`, or for those in `zipped`, columns of one length go together.
-        Raises ValueError for what does not fit. Uses all cores unless `threads` says how many.
+        Raises CallError for what does not fit. Uses all cores unless `threads` says how many.
         """
         axes = self.named("sweep", at, axes, zipped, mode=mode, progress=progress, threads=threads)
         return self.plan(axes, mode=mode, zipped=zipped).run(progress, threads)
@@ -117,18 +118,18 @@ class Evaluator:
         """The points of a sweep, nothing evaluated yet."""
         axes = self.named("plan", at, axes, zipped, mode=mode)
         if mode not in (None, "grid", "zip"):
-            raise ValueError(f"mode is grid or zip, not {mode!r}")
+            raise CallError(f"mode is grid or zip, not {mode!r}")
         together = dict(zipped or {})
         twice = sorted(together.keys() & axes.keys())
         if twice:
-            raise ValueError(f"{self.spec.name}.{twice[0]} is given twice")
+            raise CallError(f"{self.spec.name}.{twice[0]} is given twice")
         if mode == "zip":
             together.update(axes)
             axes = {}
         columns = {n: self.column(self.param(n), v) for n, v in {**together, **axes}.items()}
         lengths = {n: len(columns[n]) for n, v in together.items() if many(v)}
         if len(set(lengths.values())) > 1:
-            raise ValueError(f"columns of different lengths: {lengths}")
+            raise CallError(f"columns of different lengths: {lengths}")
         dims = [(n, len(columns[n])) for n, v in axes.items() if many(v)]
         if lengths:
             dims.insert(0, ("point", next(iter(lengths.values()))))
@@ -153,20 +154,20 @@ class Evaluator:
 
         Params that are given stay as given. A seed (0 if none is) gives the same draws on any
         number of threads, and more points go on where fewer stopped. With `keep` the result holds
-        all draws, not only the first. Raises ValueError if no param left is uncertain.
+        all draws, not only the first. Raises CallError if no param left is uncertain.
         """
         given = self.named("sample", at, given, seed=seed, threads=threads, keep=keep)
         if self._draws is None or not self.spec.drawn:
-            raise ValueError(f"{self.spec.name}: no param has a distribution, as in `~ normal(…)`")
+            raise CallError(f"{self.spec.name}: no param has a distribution, as in `~ normal(…)`")
         return draw(
             self, self._draws(), points, given, seed=seed or 0, threads=threads, keep=bool(keep)
         )
 
     def param(self, name: str) -> Param:
-        """A param by name; ValueError with the closest name if there is none."""
+        """A param by name; CallError with the closest name if there is none."""
         slot = self._slots.get(name)
         if slot is None:
-            raise ValueError(f"{self.spec.name} has no param {name}{hint(name, [*self._slots])}")
+            raise CallError(f"{self.spec.name} has no param {name}{hint(name, [*self._slots])}")
         return self.spec.params[slot[0]]
 
     def column(self, param: Param, value: Any) -> Floats:
@@ -230,7 +231,7 @@ class Evaluator:
             if self._convert is not None:
                 return self._convert(text, param)
             number, dims = parse_quantity(text, self.spec.units)
-        except ValueError as error:
+        except CallError as error:
             raise self._bad(param, str(error)) from None
         if not dims and is_float(text):
             if not param.plain:
@@ -247,8 +248,8 @@ class Evaluator:
             raise self._bad(param, "a value is needed")
         return param.default
 
-    def _bad(self, param: Param, what: str) -> ValueError:
-        return ValueError(f"{self.spec.name}.{param.name}: {what}; it is {param.describe()}")
+    def _bad(self, param: Param, what: str) -> CallError:
+        return CallError(f"{self.spec.name}.{param.name}: {what}; it is {param.describe()}")
 
     def __repr__(self) -> str:
         return f"<evaluator {self.spec.name}({', '.join(self._slots)})>"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .errors import CallError
 from .kernel import Axis, Floats, Words
 from .spec import required
 from .sweep import Sweep
@@ -63,7 +64,7 @@ class Plan:
     def iter_chunks(self, size: int, threads: int | None = None) -> Iterator[Sweep]:
         """Sweeps of at most `size` points each, in order."""
         if size < 1:
-            raise ValueError("a chunk has at least one point")
+            raise CallError("a chunk has at least one point")
         for start in range(0, self.points, size):
             count = min(size, self.points - start)
             dims = (("point", count),)

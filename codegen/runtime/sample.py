@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .errors import CallError
 from .kernel import Axis, Floats, Kernel
 from .plan import Plan
 
@@ -110,17 +111,17 @@ def draw(
     """Evaluate at `points` draws; params in `given` stay as given, others at their defaults.
 
     `kernel` makes values of the uncertain params, in base units, from even numbers. With `keep` all
-    draws are in the result, else the first of them. Raises ValueError for fewer than one point and
+    draws are in the result, else the first of them. Raises CallError for fewer than one point and
     for values that do not fit.
     """
     if points < 1:
-        raise ValueError("draw at least one sample")
+        raise CallError("draw at least one sample")
     plan = evaluator.plan({}, zipped=given)
     if plan.points != 1:
-        raise ValueError(f"{evaluator.spec.name}: give single values, not many")
+        raise CallError(f"{evaluator.spec.name}: give single values, not many")
     free = [n for n in evaluator.spec.drawn if n not in given]
     if not free:
-        raise ValueError(f"{evaluator.spec.name} has no param left that is uncertain")
+        raise CallError(f"{evaluator.spec.name} has no param left that is uncertain")
     run = _Run(evaluator, kernel, plan.axes, free, points, seed, keep)
     from concurrent.futures import ThreadPoolExecutor  # as in plan.py
 
@@ -171,7 +172,7 @@ class _Run:
             held = np.clip(drawn[name], info.low, info.high)
             if np.isnan(held).any():
                 whose = f"{self.evaluator.spec.name}.{name}"
-                raise ValueError(f"{whose}: its distribution is NaN for some of the draws")
+                raise CallError(f"{whose}: its distribution is NaN for some of the draws")
             clipped[name] = int((held != drawn[name]).sum())
             axes[slot] = (held, 1, count)
         part = Plan(self.evaluator, tuple(axes), count, (("point", count),)).run(threads=1)

@@ -8,11 +8,14 @@ from __future__ import annotations
 import difflib
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from functools import cache
 from typing import Any
+
+from .errors import CallError
 
 UNDEFINED = "undefined"
 """The rule that is broken where an output is not a number."""
@@ -228,13 +231,13 @@ def labels_of(spec: Spec, name: str) -> list[str]:
 
 
 def parse_quantity(text: str, units: Mapping[str, Scale]) -> tuple[float, dict[str, float]]:
-    """`"4.8 TB/s"` as a number in base units and its dimension; ValueError if it is none."""
+    """`"4.8 TB/s"` as a number in base units and its dimension; CallError if it is none."""
     text = text.strip()
     end = len(text)
     while end and not is_float(text[:end]):
         end -= 1
     if not end:
-        raise ValueError(f"{text!r} does not start with a number")
+        raise CallError(f"{text!r} does not start with a number")
     number, rest = float(text[:end].replace("_", "")), text[end:].strip()
     if not rest:
         return number, {}
@@ -249,7 +252,9 @@ def parse_quantity(text: str, units: Mapping[str, Scale]) -> tuple[float, dict[s
         name, _, power = part.partition("^")
         if name not in units and name != "1":
             close = difflib.get_close_matches(name, units, 1)
-            raise ValueError(f"no unit {name!r}" + (f"; did you mean {close[0]}?" if close else ""))
+            raise CallError(f"no unit {name!r}" + (f"; did you mean {close[0]}?" if close else ""))
+        if not re.fullmatch(r"[+-]?\d{1,3}", power or "1"):
+            raise CallError(f"{power!r} in {part!r} is not a whole power")
         exponent = sign * int(power or "1")
         unit = units.get(name, Scale())
         factor = Fraction(unit.factor) ** exponent

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import shown
+from .errors import CallError
 from .front import front
 from .kernel import Floats, Words
 from .result import Result
@@ -120,7 +121,7 @@ class Sweep:
         Points where it is infinite are left out.
         """
         if bool(maximize) == bool(minimize):
-            raise ValueError("name one output or param, to maximize or to minimize")
+            raise CallError("name one output or param, to maximize or to minimize")
         values = self._objective(maximize or minimize, bool(maximize))
         allowed = self._comparable([values])
         return self.result(int(allowed[np.argmin(values[allowed])]))
@@ -136,25 +137,25 @@ class Sweep:
         up, down = ([n] if isinstance(n, str) else list(n) for n in (maximize, minimize))
         goals = [self._objective(n, True) for n in up] + [self._objective(n, False) for n in down]
         if not goals:
-            raise ValueError("name outputs or params to maximize or to minimize")
+            raise CallError("name outputs or params to maximize or to minimize")
         allowed = self._comparable(goals)
         return self.take(allowed[front([g[allowed] for g in goals])])
 
     def _comparable(self, goals: Sequence[Floats]) -> NDArray[np.int64]:
-        """The feasible points where all goals are finite; ValueError if there are none."""
+        """The feasible points where all goals are finite; CallError if there are none."""
         feasible = np.flatnonzero(self.feasible)
         if not len(feasible):
-            raise ValueError(f"none of the {len(self)} points is feasible: {self.violations}")
+            raise CallError(f"none of the {len(self)} points is feasible: {self.violations}")
         finite = feasible[np.all([np.isfinite(g[feasible]) for g in goals], axis=0)]
         if not len(finite):
-            raise ValueError(f"nothing asked for is finite at any of {len(feasible)} points")
+            raise CallError(f"nothing asked for is finite at any of {len(feasible)} points")
         return finite
 
     def _objective(self, name: str, maximize: bool) -> Floats:
         numbers = [p.name for p in self.spec.params if p.kind in ("real", "int")]
         if name not in self._columns and name not in numbers:
             known = hint(name, [*self._columns, *numbers])
-            raise ValueError(f"{self.spec.name} has no output or numeric param {name}{known}")
+            raise CallError(f"{self.spec.name} has no output or numeric param {name}{known}")
         values = self._columns[name] if name in self._columns else self.column(name)
         return np.asarray(-values if maximize else values, np.float64)
 

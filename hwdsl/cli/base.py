@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
@@ -21,6 +22,20 @@ class Failure(Exception):
     def __init__(self, message: str, code: int = WRONG_CALL) -> None:
         super().__init__(message)
         self.code = code
+
+
+@contextmanager
+def told(code: int = WRONG_CALL) -> Iterator[None]:
+    """Tell the user of a `CallError` in the block, and end the command with `code`.
+
+    It is the one exception of the library that is a mistake of the user: any other is a bug.
+    """
+    from hwdsl.codegen.runtime import CallError
+
+    try:
+        yield
+    except CallError as error:
+        raise Failure(str(error), code) from None
 
 
 class Command(NamedTuple):

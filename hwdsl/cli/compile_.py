@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, Failure, code_of, file_argument, report
+from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, Failure, code_of, file_argument, report, told
 
 if TYPE_CHECKING:
     from hwdsl.codegen.ir import Graph
@@ -49,14 +49,14 @@ def run(options: argparse.Namespace) -> int:
         else:
             folder = Path(options.output)
             parts = (program.graphs, specs_of(program), _samplers(program))
-            for file in write_package(folder, path.stem, *parts):
+            with told():  # the file's name may be no module's
+                written = write_package(folder, path.stem, *parts)
+            for file in written:
                 print(f"wrote {file}")
             if options.keep:
                 _keep(folder / "generated", generated(program.graphs, _samplers(program)))
     except BuildError as error:
         raise Failure(str(error), WRONG_DESCRIPTION) from None
-    except ValueError as error:  # the file's name is no module's
-        raise Failure(str(error)) from None
     except OSError as error:
         raise Failure(f"cannot write to {options.output}: {error.strerror}") from None
     return FINE

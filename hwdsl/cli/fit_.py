@@ -19,6 +19,7 @@ from hwdsl.cli.base import (
     split_target,
     table,
     target_argument,
+    told,
 )
 
 if TYPE_CHECKING:
@@ -65,28 +66,28 @@ def run(options: argparse.Namespace) -> int:
     from hwdsl.evaluator import DescriptionError
     from hwdsl.measured import read_table
 
+    targets = _targets(options.measured)
     path, name = split_target(options.target)
     data = data_file(options.data)
     module = load_module(path, compiled=True)
     name = chosen_evaluator(module, name)
     try:
-        problem = fit.prepare(
-            module, name, read_table(data), targets=_targets(options.measured),
-            only=options.coefficients, relative=not options.absolute,
-        )  # fmt: skip
-        found = fit.fit(problem)
-        named = [c for c in (options.group, options.hold_out) if c]
-        text = _text(found, options.group, named)
-        if options.hold_out:
-            beside = fit.baselines(module, problem, options.baseline)
-            text += "\n\n" + _held_out(problem, beside, options.hold_out)
+        with told(WRONG_DESCRIPTION):
+            problem = fit.prepare(
+                module, name, read_table(data), targets=targets,
+                only=options.coefficients, relative=not options.absolute,
+            )  # fmt: skip
+            found = fit.fit(problem)
+            named = [c for c in (options.group, options.hold_out) if c]
+            text = _text(found, options.group, named)
+            if options.hold_out:
+                beside = fit.baselines(module, problem, options.baseline)
+                text += "\n\n" + _held_out(problem, beside, options.hold_out)
     except DescriptionError as error:
         report(error.diagnostics, sys.stderr)
         raise Failure(f"{path} cannot be fitted", WRONG_DESCRIPTION) from None
     except ModuleNotFoundError as error:
         raise Failure(str(error)) from None
-    except ValueError as error:
-        raise Failure(str(error), WRONG_DESCRIPTION) from None
     print(text)
     if options.output is not None:
         write_text(Path(options.output), fit.fragment(found, module))

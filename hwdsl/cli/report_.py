@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, Failure, file_argument, load_module
+from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, Failure, file_argument, load_module, told
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,11 +27,10 @@ def run(options: argparse.Namespace) -> int:
         print(f"{options.file} declares no figures and no tables: there is nothing to report")
         return FINE
     try:
-        files = {"": markdown(module)} if options.output is None else pages(module)
+        with told(WRONG_DESCRIPTION):
+            files = {"": markdown(module)} if options.output is None else pages(module)
     except ModuleNotFoundError as error:
         raise Failure(str(error)) from None
-    except ValueError as error:
-        raise Failure(str(error), WRONG_DESCRIPTION) from None
     if options.output is None:
         none = f"{options.file} declares no tables; its figures are drawn with -o FOLDER"
         print(files[""] or none)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from hwdsl.cli.base import (
     FINE,
-    Failure,
     assignments,
     load_evaluator,
     number,
     table,
     target_argument,
+    told,
 )
 
 if TYPE_CHECKING:
@@ -58,11 +58,9 @@ def run(options: argparse.Namespace) -> int:
     names = [o.name for o in evaluator.spec.outputs]
     each = options.tree == ["all"] and "all" not in names
     wanted = names if each or (not options.tree and len(names) == 1) else options.tree
-    try:
+    with told():
         result = evaluator(given)
         derivations = evaluator.derivations(wanted, given) if wanted else {}
-    except ValueError as error:
-        raise Failure(str(error)) from None
     print(_point(evaluator, result, given))
     print(_verdict(evaluator, result, given))
     depth = options.depth or (DEEP if options.tree else SHALLOW)

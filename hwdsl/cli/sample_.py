@@ -14,6 +14,7 @@ from hwdsl.cli.base import (
     number,
     table,
     target_argument,
+    told,
 )
 from hwdsl.cli.files import replacing
 from hwdsl.cli.tables import check_ending, title, writer_for
@@ -53,12 +54,10 @@ def run(options: argparse.Namespace) -> int:
         check_ending(Path(options.output))
     evaluator = load_evaluator(options.target)
     given = assignments(options.values)
-    try:
+    with told():
         samples = evaluator.sample(
             points, given, seed=options.seed, keep=options.output is not None
         )
-    except ValueError as error:
-        raise Failure(str(error)) from None
     print(f"{evaluator.name}: {len(samples):,} draws, seed {options.seed}\n")
     print(_outputs(samples), _draws(evaluator, samples), _reasons(samples), sep="\n\n")
     if options.output is not None:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from hwdsl.cli.base import (
     FINE,
     INTERRUPTED,
-    Failure,
     assignments,
     load_evaluator,
     number,
     table,
     target_argument,
+    told,
 )
 from hwdsl.cli.files import replacing
 from hwdsl.cli.tables import TableWriter, check_ending, title, writer_for
@@ -54,11 +54,9 @@ def run(options: argparse.Namespace) -> int:
     if target is not None:
         check_ending(target)
     evaluator = load_evaluator(options.target)
-    try:
-        axes: dict[str, Any] = dict(assignments(options.values))
+    axes: dict[str, Any] = dict(assignments(options.values))
+    with told():
         plan = evaluator.plan(axes)
-    except ValueError as error:
-        raise Failure(str(error)) from None
     spec = evaluator.spec
     header = [title(p.name, p.scale.unit) for p in spec.params]
     header += [title(o.name, o.scale.unit) for o in spec.outputs]

@@ -2,7 +2,7 @@
 
 import argparse
 
-from hwdsl.cli.base import FINE, Failure, assignments, load_evaluator, target_argument
+from hwdsl.cli.base import FINE, Failure, assignments, load_evaluator, target_argument, told
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,9 +25,8 @@ def run(options: argparse.Namespace) -> int:
     if options.output is None or "=" in options.output:
         names = ", ".join(o.name for o in evaluator.spec.outputs)
         raise Failure(f"say which output of {evaluator.name}: {names}")
-    try:
-        derivation = evaluator.why(options.output, assignments(options.values))
-    except ValueError as error:
-        raise Failure(str(error)) from None
+    given = assignments(options.values)
+    with told():
+        derivation = evaluator.why(options.output, given)
     print(derivation.text(options.depth, options.least / 100))
     return FINE
