@@ -336,7 +336,7 @@ def test_the_baseline_is_fitted_to_the_same_folds(
     ("words", "code", "said"),
     [
         (["link.hw", "seen.csv"], 2, "has several evaluators"),
-        (["link.hw:link", "none.csv"], 1, "cannot read none.csv"),
+        (["link.hw:link", "none.csv"], 2, "cannot read none.csv"),
         (["link.hw:bare", "seen.csv"], 1, "no column of seen.csv is an output of bare: y"),
         (["link.hw:link", "seen.csv", "shar"], 1, "did you mean `share`?"),
         (["link.hw:link", "seen.csv", "other"], 1, "no row of seen.csv depends on any of other"),
