@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from hwdsl.codegen import numerics
-from hwdsl.codegen.ir import BOOL, Graph, Op, Param
+from hwdsl.codegen.ir import BOOL, Builder, Graph, Op, Param, Ref, Region
 
-__all__ = ["ANY", "Range", "range_of", "ranges_of", "starting"]
+__all__ = ["ANY", "Range", "Ranges", "range_of", "ranges_of", "starting"]
 
 ULPS = 4
 
@@ -62,6 +62,40 @@ def ranges_of(graph: Graph, ops: Sequence[Op], inputs: Sequence[Range] = ()) -> 
         else:
             found.append(range_of(op, [found[a] for a in op.args], graph.tables))
     return found
+
+
+@define(eq=False)
+class Ranges:
+    """Interval analysis of a graph under construction, on demand; each operation is done once.
+
+    Operations are only ever added to a region, so what was found for one stays true.
+    """
+
+    _found: dict[Region, dict[int, Range]] = field(factory=dict)
+
+    def note(self, variable: Ref, found: Range) -> None:
+        """Note the range of a loop's variable, before anything asks for it."""
+        self._found.setdefault(variable.region, {})[variable.index] = found
+
+    def of(self, ref: Ref, builder: Builder) -> Range:
+        """The range of a value, from the ranges of the params and loop variables it depends on."""
+        found, ops = self._found.setdefault(ref.region, {}), ref.region.ops
+        todo = [ref.index]
+        while todo:  # not recursive: chains of operations are as long as the file makes them
+            i = todo[-1]
+            missing = [a for a in ops[i].args if a not in found]
+            if missing:
+                todo += missing
+                continue
+            if i not in found:
+                found[i] = self._one(ops[i], [found[a] for a in ops[i].args], builder)
+            todo.pop()
+        return found[ref.index]
+
+    def _one(self, op: Op, args: Sequence[Range], builder: Builder) -> Range:
+        if op.code == "param":
+            return starting(builder.params[op.index])
+        return range_of(op, args, builder.tables)
 
 
 def range_of(op: Op, args: Sequence[Range], tables: Sequence[Sequence[float]] = ()) -> Range:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from attrs import define, evolve, field, frozen
 
 from hwdsl.codegen.ir import BOOL, INT, REAL, Builder, LoopRegion, Ref, Region
-from hwdsl.codegen.ranges import ANY, Range, range_of, starting
+from hwdsl.codegen.ranges import Range, Ranges
 from hwdsl.diagnostics import Severity
 from hwdsl.elaborate.values import (
     Block,
@@ -41,8 +41,6 @@ MAX_ITEMS = 100_000
 MOST_INT = 2.0**53
 MAX_STEPS = 1_500_000
 MAX_RECORDS = 20_000
-DEEPEST = 20
-"""How many operations above one are looked at for its bounds."""
 _STACK = 256 * 1024 * 1024
 _RECURSION = 100_000
 
@@ -81,7 +79,7 @@ class Machine:
     kind_layers: dict[KindInfo, tuple[Layer, ...]] = field(factory=dict)
     merges: dict[object, Merged] = field(factory=dict)
     ensured: set[int] = field(factory=set)
-    variables: dict[int, tuple[Region, float, float]] = field(factory=dict)
+    ranges: Ranges = field(factory=Ranges)
     free_params: list[tuple[str, ast.Calibrated, Env]] = field(factory=list)
     watching: bool = False  # whether reading an evaluator's result is noted, as claims need it
 
@@ -329,27 +327,14 @@ class Machine:
 
     def note_range(self, variable: Ref, low: Ref, high: Ref) -> None:
         """Note between which bounds a loop's variable runs."""
-        ends = self.interval(low)[0], self.interval(high)[1]
-        self.variables[id(variable.region)] = (variable.region, *ends)
+        self.ranges.note(variable, Range(self.interval(low)[0], self.interval(high)[1]))
 
     # --- what is known of unknown numbers -------------------------------------------------------
 
     def interval(self, ref: Ref) -> tuple[float, float]:
         """Bounds of an unknown number that is not NaN, from the declared ranges of params."""
-        found = self._range(ref, 0)
+        found = self.ranges.of(ref, self.builder)
         return found.low, found.high
-
-    def _range(self, ref: Ref, depth: int) -> Range:
-        op = ref.op
-        if op.code == "param":
-            return starting(self.builder.params[op.index])
-        if op.code == "input":
-            known = self.variables.get(id(ref.region)) if op.index == 0 else None
-            return ANY if known is None else Range(*known[1:])
-        if depth == DEEPEST:
-            return ANY
-        args = [self._range(Ref(ref.region, a), depth + 1) for a in op.args]
-        return range_of(op, args, self.builder.tables)
 
     def depends_on(self, refs: Sequence[Ref]) -> list[str]:
         """The names of the params that numbers depend on."""

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from strategies import SPECIAL, columns_for, equal, graphs
 from test_passes_keep_values import codes, same_results
 
-from hwdsl.codegen import numerics
+from hwdsl.codegen import numerics, ranges
 from hwdsl.codegen.interpret import interpret
-from hwdsl.codegen.ir import BINARY, BOOL, BOOLEAN, INT, NARY, UNARY, Builder, Op
+from hwdsl.codegen.ir import BINARY, BOOL, BOOLEAN, INT, NARY, UNARY, Builder, Op, Ref
 from hwdsl.codegen.passes import fold_and_share, narrow, optimise
-from hwdsl.codegen.ranges import Range, range_of
+from hwdsl.codegen.ranges import Range, Ranges, range_of, ranges_of
 from hwdsl.codegen.verify import verify
 
 LAW = settings(deadline=None, max_examples=400, suppress_health_check=[HealthCheck.too_slow])
@@ -142,3 +142,29 @@ def test_values_stay_within_the_ranges(graph, data):
     made = narrow(graph)
     verify(made)
     same_results(graph, made, data.draw(columns_for(graph)))
+
+
+@LAW
+@given(graphs(loops=False), st.randoms(use_true_random=False))
+def test_the_analysis_under_construction_is_that_of_the_graph(graph, random):
+    """Asked for in any order, each operation has the range that a pass over the list finds."""
+    b, found = Builder(), Ranges()
+    b.params.extend(graph.params)
+    b.tables.extend(graph.tables)
+    b.root.ops.extend(graph.ops)
+    order = list(range(len(graph.ops)))
+    random.shuffle(order)
+    made = {i: found.of(Ref(b.root, i), b) for i in order}
+    assert [made[i] for i in range(len(graph.ops))] == ranges_of(graph, graph.ops)
+
+
+def test_each_operation_is_analysed_once(monkeypatch):
+    """A chain in which 2^200 ways lead from its end to its start."""
+    asked = []
+    monkeypatch.setattr(ranges, "range_of", lambda *a: asked.append(a) or range_of(*a))
+    b, x = bounded(0.0, 1.0)
+    found = Ranges()
+    for k in range(200):
+        x = b.op("min", b.op("add", x, b.const(1.0)), b.op("add", x, b.const(2.0)))
+        assert found.of(x, b) == Range(1.0 + k, 2.0 + k)
+    assert len(asked) <= len(b.root.ops)
