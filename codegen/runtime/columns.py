@@ -15,7 +15,7 @@ _PLAIN: dict[str, tuple[str, set[type]]] = {"bool": ("b", {bool}), "choice": (""
 """Kinds of arrays, and types of elements, that are numbers as they stand."""
 
 
-class InUnit(NDArray[np.float64]):
+class InUnit(np.ndarray[Any, np.dtype[np.float64]]):
     """Numbers known to be in the param's unit, which may be given where plain ones may not."""
 
 
