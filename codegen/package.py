@@ -61,7 +61,11 @@ _draws = {{
 }}
 _evaluators = {{
     spec.name: _runtime.Evaluator(
-        spec, _runtime.CompiledKernel(_kernels, index), None, lambda name=spec.name: _draws[name]
+        spec,
+        _runtime.CompiledKernel(_kernels, index),
+        None,
+        lambda name=spec.name: _draws[name],
+        __name__,
     )
     for index, spec in enumerate(_specs)
 }}

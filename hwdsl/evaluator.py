@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 
 from hwdsl import driver, kept, render, values
 from hwdsl.codegen import runtime
@@ -69,6 +69,7 @@ class Evaluator(runtime.Evaluator):
 
     def __init__(
         self,
+        main: Source,
         file: KeptFile,
         name: str,
         program: Callable[[], driver.Program],
@@ -76,10 +77,19 @@ class Evaluator(runtime.Evaluator):
         *,
         compiled: bool | None,
     ) -> None:
-        self._how = compiled
+        self._main, self._how = main, compiled
         self._file, self._kept, self._program = file, file.evaluators[name], program
         self._gradients: dict[tuple[str, tuple[str, ...]], Graph] = {}
         super().__init__(self._kept.spec, kernel, self._read, self._drawing)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By content: the graph, the units, the text of the file. A process that has the same cache
+        # finds the kernel there.
+        own = KeptFile({self.name: evolve(self._kept)}, self._file.units_data, self._file.doc, ())
+        return _unpickled, (self._main, own, self.name, self._how)
+
+    def _content(self) -> tuple[object, ...]:
+        return type(self), self._kept
 
     @property
     def name(self) -> str:
@@ -135,20 +145,16 @@ class Evaluator(runtime.Evaluator):
     def interpreted(self) -> Evaluator:
         """The same evaluator run by the interpreter."""
         kernel = driver.interpreter(self.graph)
-        return Evaluator(self._file, self.name, self._program, kernel, compiled=False)
+        file, program = self._file, self._program
+        return Evaluator(self._main, file, self.name, program, kernel, compiled=False)
 
     # --- sweeps as written --------------------------------------------------------------------
 
     def plan(
-        self,
-        at: Mapping[str, Any] | None = None,
-        /,
-        *,
-        mode: str | None = None,
-        zipped: Mapping[str, Any] | None = None,
-        **axes: Any,
+        self, at: Any = None, /, *, mode: str | None = None, zipped: Any = None, **axes: Any
     ) -> runtime.Plan:
         """The points of a sweep; texts may be as on the command line: `1..10 TB/s:4`, `all`."""
+        at, zipped = runtime.tables(at, zipped)
         axes = self.named("plan", at, axes, zipped, mode=mode)
         return super().plan(
             {n: self._spread(n, v) for n, v in axes.items()},
@@ -367,14 +373,25 @@ def _paced(first: float, last: float, pace: float) -> runtime.Floats:
 
 @define
 class Module:
-    """A loaded file: its evaluators by name, as attributes too, and its warnings."""
+    """A loaded file: its evaluators by name, as attributes too, and its warnings.
+
+    Modules copy, pickle and compare by content.
+    """
 
     path: Path
     evaluators: Mapping[str, Evaluator]
     diagnostics: Diagnostics = field(repr=False)
     doc: str = field(repr=False)
     """The file's `#!` text."""
-    _program: Callable[[], driver.Program] = field(repr=False)
+    _program: Callable[[], driver.Program] = field(repr=False, eq=False)
+    _main: Source = field(repr=False)
+    _file: KeptFile = field(repr=False, eq=False)
+    _how: bool | None = field(repr=False, eq=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        kept = {name: evolve(each) for name, each in self._file.evaluators.items()}
+        file = evolve(self._file, evaluators=kept)
+        return _unpickled_module, (self.path, self._main, file, self._how)
 
     @property
     def checked(self) -> Checked:
@@ -382,6 +399,8 @@ class Module:
         return self._program().checked
 
     def __getattr__(self, name: str) -> Evaluator:
+        if name.startswith("__"):  # asked by copy and pickle before there is anything to look into
+            raise AttributeError(name)
         evaluators: Mapping[str, Evaluator] = object.__getattribute__(self, "evaluators")
         if name in evaluators:
             return evaluators[name]
@@ -403,28 +422,54 @@ def load(path: str | os.PathLike[str], *, compiled: bool | None = True) -> Modul
     found = kept.find(where)
     if found is not None:
         with suppress(GraphError):  # no entry of ours
-            return _module(where, found[1], partial(_again, *found), compiled=compiled)
+            return _module(where, *_placed(*found), compiled=compiled)
     diagnostics = Diagnostics()
     program = driver.program(where, diagnostics)
     if program is None:
         raise DescriptionError(diagnostics)
     file = file_of(program, diagnostics)
     kept.keep(program.checked.main.tree.source, program.checked.inputs, file)
-    return _module(where, file, lambda: program, compiled=compiled)
+    main = program.checked.main.tree.source
+    return _module(where, main, file, lambda: program, compiled=compiled)
+
+
+def _placed(main: Source, file: KeptFile) -> tuple[Source, KeptFile, Callable[[], driver.Program]]:
+    """The arguments of `_module` for a file that is read again only when more is asked for.
+
+    Its path is absolute: the working directory may be another by then.
+    """
+    main = Source(os.path.abspath(main.name), main.text)
+    return main, file, partial(_again, main, file)
+
+
+def _unpickled(main: Source, file: KeptFile, name: str, compiled: bool | None) -> Evaluator:
+    """An evaluator from its content."""
+    return _unpickled_module(Path(main.name), main, file, compiled).evaluators[name]
+
+
+def _unpickled_module(path: Path, main: Source, file: KeptFile, compiled: bool | None) -> Module:
+    """A module from its content."""
+    return _module(path, *_placed(main, file), compiled=compiled)
 
 
 def _module(
-    path: Path, file: KeptFile, program: Callable[[], driver.Program], *, compiled: bool | None
+    path: Path,
+    main: Source,
+    file: KeptFile,
+    program: Callable[[], driver.Program],
+    *,
+    compiled: bool | None,
 ) -> Module:
     program = cache(program)
     kernels, notice = driver.kernels_of(file.evaluators, compiled=compiled)
     if notice:
         driver.tell(notice)
     evaluators = {
-        name: Evaluator(file, name, program, kernels[name], compiled=compiled)
+        name: Evaluator(main, file, name, program, kernels[name], compiled=compiled)
         for name in file.evaluators
     }
-    return Module(path, evaluators, Diagnostics(list(file.warnings)), file.doc, program)
+    warnings = Diagnostics(list(file.warnings))
+    return Module(path, evaluators, warnings, file.doc, program, main, file, compiled)
 
 
 def file_of(program: driver.Program, diagnostics: Diagnostics) -> KeptFile:
@@ -451,7 +496,9 @@ def _again(main: Source, file: KeptFile) -> driver.Program:
     Raises CallError if what the file uses has changed since it was loaded.
     """
     program = driver.program(main, Diagnostics())
-    texts = {n: e.text for n, e in file.evaluators.items()}
-    if program is None or {n: dump(g) for n, g in program.graphs.items()} != texts:
+    graphs = {} if program is None else program.graphs
+    if program is None or any(
+        n not in graphs or dump(graphs[n]) != e.text for n, e in file.evaluators.items()
+    ):
         raise CallError(f"{main.name} uses files that have changed: load it again")
     return program

@@ -248,7 +248,8 @@ def freed(
     kernel = driver.interpreter(program.graphs[name])
     file = file_of(program, diagnostics)
     known = module.evaluators[name]
-    evaluator = Evaluator(file, name, lambda: program, kernel, compiled=known.compiled)
+    main = module.checked.main.tree.source
+    evaluator = Evaluator(main, file, name, lambda: program, kernel, compiled=known.compiled)
     places = {d.span: i for i, d in enumerate(_calibrated(module))}
     found = [p for p in evaluator.elaboration.params if p.name not in info.free]
     if not found:

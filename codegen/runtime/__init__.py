@@ -8,16 +8,17 @@ gets values in the units the description declares.
 
 from .columns import InUnit
 from .errors import CallError
-from .evaluator import Evaluator
+from .evaluator import Evaluator, tables
 from .kernel import Axis, CompiledKernel, Floats, Kernel, Words
 from .plan import Plan, Progress
+from .progress import Bar
 from .result import Result
 from .sample import Samples
 from .spec import Output, Param, Rule, Scale, Spec, load_specs, parse_quantity
 from .sweep import Sweep
 
 __all__ = [
-    "Axis", "CallError", "CompiledKernel", "Evaluator", "Floats", "InUnit", "Kernel", "Output",
-    "Param", "Plan", "Progress", "Result", "Rule", "Samples", "Scale", "Spec", "Sweep", "Words",
-    "load_specs", "parse_quantity",
+    "Axis", "Bar", "CallError", "CompiledKernel", "Evaluator", "Floats", "InUnit", "Kernel",
+    "Output", "Param", "Plan", "Progress", "Result", "Rule", "Samples", "Scale", "Spec", "Sweep",
+    "Words", "load_specs", "parse_quantity", "tables",
 ]  # fmt: skip

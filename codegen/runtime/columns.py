@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .errors import CallError
 from .kernel import Floats
 from .spec import NEAR, Param
 
@@ -17,6 +18,22 @@ _PLAIN: dict[str, tuple[str, set[type]]] = {"bool": ("b", {bool}), "choice": (""
 
 class InUnit(np.ndarray[Any, np.dtype[np.float64]]):
     """Numbers known to be in the param's unit, which may be given where plain ones may not."""
+
+
+class Masked(CallError):
+    """A masked array of which some values are hidden: there is no point to evaluate for them."""
+
+
+def frame(value: Any) -> dict[str, Any] | None:
+    """The columns of a table by name; None for what is no table.
+
+    A table is what speaks Arrow's protocol and has columns by name: a DataFrame of pandas or
+    Polars, an Arrow table.
+    """
+    if not hasattr(value, "__arrow_c_stream__") and not hasattr(value, "__dataframe__"):
+        return None
+    names = getattr(value, "column_names", None) or list(value.columns)
+    return {str(name): np.asarray(value[name]) for name in names}
 
 
 def many(value: Any) -> bool:
@@ -32,6 +49,12 @@ def to_base(param: Param, value: Any, base: Callable[[Any], float]) -> Floats:
     `base` converts one value and raises CallError for one that does not fit: it is asked for the
     first of those, and for what is no plain number, once for each text that differs.
     """
+    if isinstance(value, np.ma.MaskedArray):
+        if np.ma.is_masked(value):
+            raise Masked("some values are masked: leave those points out, or fill them in")
+        value = value.data
+    if isinstance(value, np.matrix):  # stays two-dimensional whatever is asked of it
+        value = np.asarray(value)
     allowed = param.plain or isinstance(value, InUnit)
     numbers = _numbers(param, value) if allowed else None
     if numbers is not None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
 
-from .columns import held, many, to_base
+from . import html
+from .columns import Masked, frame, held, many, to_base
 from .errors import CallError
 from .kernel import Floats, Kernel
 from .plan import Plan, Progress
@@ -22,15 +25,17 @@ class Evaluator:
     """A question with free params: call it with values, sweep it over many, or draw them.
 
     `convert` reads texts with units; `draws` gives the kernel that makes values of `spec.drawn`
-    from even numbers between 0 and 1.
+    from even numbers between 0 and 1; `home` is the module that has the evaluator as an attribute,
+    by which copies and pickles find it again.
     """
 
     def __init__(
         self, spec: Spec, kernel: Kernel,
         convert: Callable[[str, Param], float] | None = None,
         draws: Callable[[], Kernel] | None = None,
+        home: str = "",
     ) -> None:  # fmt: skip
-        self.spec, self.kernel, self._draws = spec, kernel, draws
+        self.spec, self.kernel, self._draws, self._home = spec, kernel, draws, home
         self.__name__, self.__doc__ = spec.name, spec.about()
         self._convert = convert
         self._defaults = [p.default for p in spec.params]
@@ -90,32 +95,36 @@ class Evaluator:
         return found
 
     def sweep(
-        self, at: Mapping[str, Any] | None = None, /, *, mode: str | None = None,
-        zipped: Mapping[str, Any] | None = None, progress: Progress | None = None,
+        self, at: Any = None, /, *, mode: str | None = None,
+        zipped: Any = None, progress: Progress | bool | None = None,
         threads: int | None = None, **axes: Any,
     ) -> Sweep:  # fmt: skip
         """Evaluate all combinations of the values given (the last varies fastest).
 
         Params are keywords, or keys of the mapping `at`; there stands a param that has the name of
-        an option. With `mode="zip"`, or for those in `zipped`, columns of one length go together.
-        Raises CallError for what does not fit. Uses all cores unless `threads` says how many.
+        an option. With `mode="zip"`, or for those in `zipped`, columns of one length go together;
+        so do those of a table (a DataFrame of pandas or Polars, an Arrow table), a row a point.
+        `progress` is called with the points done and all points; True shows a bar. Raises
+        CallError for what does not fit. Uses all cores unless `threads` says how many.
         """
+        at, zipped = tables(at, zipped)
         axes = self.named("sweep", at, axes, zipped, mode=mode, progress=progress, threads=threads)
         return self.plan(axes, mode=mode, zipped=zipped).run(progress, threads)
 
     def iter_chunks(
-        self, size: int = 1 << 20, at: Mapping[str, Any] | None = None, /, *,
-        mode: str | None = None, zipped: Mapping[str, Any] | None = None, **axes: Any,
+        self, size: int = 1 << 20, at: Any = None, /, *,
+        mode: str | None = None, zipped: Any = None, **axes: Any,
     ) -> Iterator[Sweep]:  # fmt: skip
         """The sweep in parts of at most `size` points, one in memory at a time."""
+        at, zipped = tables(at, zipped)
         axes = self.named("iter_chunks", at, axes, zipped, mode=mode)
         return self.plan(axes, mode=mode, zipped=zipped).iter_chunks(size)
 
     def plan(
-        self, at: Mapping[str, Any] | None = None, /, *, mode: str | None = None,
-        zipped: Mapping[str, Any] | None = None, **axes: Any,
+        self, at: Any = None, /, *, mode: str | None = None, zipped: Any = None, **axes: Any,
     ) -> Plan:  # fmt: skip
         """The points of a sweep, nothing evaluated yet."""
+        at, zipped = tables(at, zipped)
         axes = self.named("plan", at, axes, zipped, mode=mode)
         if mode not in (None, "grid", "zip"):
             raise CallError(f"mode is grid or zip, not {mode!r}")
@@ -172,7 +181,10 @@ class Evaluator:
 
     def column(self, param: Param, value: Any) -> Floats:
         """Values of a param in base units."""
-        column = to_base(param, value if many(value) else [value], partial(self.base, param))
+        try:
+            column = to_base(param, value if many(value) else [value], partial(self.base, param))
+        except Masked as error:
+            raise self._bad(param, str(error)) from None
         if not len(column):
             raise self._bad(param, "no values given")
         return column
@@ -251,8 +263,72 @@ class Evaluator:
     def _bad(self, param: Param, what: str) -> CallError:
         return CallError(f"{self.spec.name}.{param.name}: {what}; it is {param.describe()}")
 
+    @property
+    def __signature__(self) -> Signature:
+        """The params as keywords, each with its default as a user would write it."""
+        params = [
+            Parameter(p.name, Parameter.KEYWORD_ONLY, default=_written(p)) for p in self.spec.params
+        ]
+        return Signature(params, return_annotation=Result)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Evaluator):
+            return NotImplemented
+        return self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.spec.name))
+
+    def _content(self) -> tuple[object, ...]:
+        """All that decides what it answers."""
+        return type(self), self.spec, self._home
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        if not self._home:
+            raise TypeError(f"{self!r} belongs to no module: it cannot be pickled")
+        return _imported, (self._home, self.spec.name)
+
+    def _repr_html_(self) -> str:
+        params = [
+            (p.name, html.number(p.show(p.default)) if p.default is not None else "", p.scale.unit,
+             p.describe(), " ".join(p.doc.split()))
+            for p in self.spec.params
+        ]  # fmt: skip
+        outputs = [(o.name, o.scale.unit, " ".join(o.doc.split())) for o in self.spec.outputs]
+        head = ("param", "default", "unit", "values", "")
+        title = " ".join(f"{self.spec.name}. {self.spec.doc}".split())
+        return html.table(title, head, params) + html.table("", ("output", "unit", ""), outputs)
+
     def __repr__(self) -> str:
         return f"<evaluator {self.spec.name}({', '.join(self._slots)})>"
+
+
+def tables(at: Any, zipped: Any) -> tuple[Any, Mapping[str, Any] | None]:
+    """The two arguments with tables turned into columns that go together."""
+    columns = frame(zipped)
+    zipped = zipped if columns is None else columns
+    columns = frame(at)
+    if columns is None:
+        return at, zipped
+    twice = sorted(columns.keys() & _map(zipped).keys())
+    if twice:
+        raise CallError(f"{twice[0]} is given twice: in the table and in `zipped`")
+    return None, {**columns, **_map(zipped)}
+
+
+def _written(param: Param) -> Any:
+    """A param's default as a signature shows it."""
+    if param.default is None:
+        return Parameter.empty
+    value = param.show(param.default)
+    if param.kind in ("real", "int") and param.scale.unit:
+        return f"{value:.12g} {param.scale.unit}"
+    return value
+
+
+def _imported(home: str, name: str) -> Any:
+    """The evaluator `name` of a module: what a pickle of one holds."""
+    return getattr(importlib.import_module(home), name)
 
 
 def _plain_types(param: Param) -> tuple[type, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from .errors import CallError
 from .kernel import Axis, Floats, Words
+from .progress import Bar
 from .spec import required
 from .sweep import Sweep
 
@@ -41,8 +43,13 @@ class Plan:
     dims: tuple[tuple[str, int], ...]
     first: int = 0
 
-    def run(self, progress: Progress | None = None, threads: int | None = None) -> Sweep:
-        """Evaluate all points on all cores; an interrupt stops it between chunks."""
+    def run(self, progress: Progress | bool | None = None, threads: int | None = None) -> Sweep:
+        """Evaluate all points on all cores; an interrupt stops it between chunks.
+
+        Raises CallError unless `threads` is None or a whole number from 1 on.
+        """
+        threads = workers(threads)
+        tell = Bar() if progress is True else progress or None
         spec = self.evaluator.spec
         columns = [np.empty(self.points) for _ in spec.outputs]
         words = np.empty((self.points, len(required(spec))), np.uint64)
@@ -57,8 +64,8 @@ class Plan:
                     column[at] = part
                 words[at] = bits
                 done += stop - start
-                if progress is not None:
-                    progress(done, self.points)
+                if tell is not None:
+                    tell(done, self.points)
         return Sweep(self, columns, words)
 
     def iter_chunks(self, size: int, threads: int | None = None) -> Iterator[Sweep]:
@@ -120,6 +127,15 @@ class Plan:
         return result
 
 
+def workers(threads: int | None) -> int:
+    """How many threads to use: as many as asked for, or one a core. CallError for no number."""
+    if threads is None:
+        return os.cpu_count() or 1
+    if isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 1:
+        raise CallError(f"threads is a whole number from 1 on, not {threads!r}")
+    return operator.index(threads)
+
+
 def _nested(axes: Sequence[Axis]) -> bool:
     """Whether the axes are the digits of a number, so that any one of them may be held fixed."""
     digits = sorted({(stride, count) for _, stride, count in axes if count > 1})
@@ -174,7 +190,7 @@ Part = tuple[int, int, list[Floats], Words]
 
 
 def _parallel(
-    evaluator: Evaluator, axes: Sequence[Axis], start: int, stop: int, threads: int | None
+    evaluator: Evaluator, axes: Sequence[Axis], start: int, stop: int, threads: int
 ) -> Iterator[Part]:
     """Evaluate ranges of points on several threads; few are under way at a time."""
     ranges = iter([(a, min(a + CHUNK, stop)) for a in range(start, stop, CHUNK)])
@@ -184,11 +200,10 @@ def _parallel(
     # Imported late: loading a module takes a third less time without.
     from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
-    count = max(1, threads or os.cpu_count() or 1)
-    pool = ThreadPoolExecutor(count)
+    pool = ThreadPoolExecutor(threads)
     pending: set[Future[Part]] = set()
     try:
-        for _ in range(2 * count):
+        for _ in range(2 * threads):
             pending.update(pool.submit(_evaluate, evaluator, axes, *r) for r in _next(ranges))
         while pending:
             ready, pending = wait(pending, return_when=FIRST_COMPLETED)

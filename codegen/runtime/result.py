@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .spec import UNDEFINED, Output, Spec, hint, labels_of, required
+from . import html
+from .spec import UNDEFINED, Output, Spec, hint, labels_of, names_of, required, unit_of
 
 
 class Result:
@@ -13,6 +14,8 @@ class Result:
 
     An output that is a vector is a dictionary by label; its elements are `result["name.label"]`.
     One that is called as an attribute of this class, such as `params`, is `result["params"]`.
+    Results copy, pickle and compare: two are equal if the point and all answers are (NaN is equal
+    to NaN).
     """
 
     __slots__ = ("_outputs", "_spec", "_values", "_words")
@@ -34,10 +37,16 @@ class Result:
         raise KeyError(f"{self._spec.name} has no output {name}{hint(name, known)}")
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # asked by copy and pickle before there are slots to look into
+            raise AttributeError(name)
         try:
             return self[name]
         except KeyError as error:
             raise AttributeError(error.args[0]) from None
+
+    def unit(self, name: str) -> str:
+        """The unit of an output or param, such as `token/s`; empty for a pure number."""
+        return unit_of(self._spec, name)
 
     @property
     def params(self) -> dict[str, Any]:
@@ -56,6 +65,38 @@ class Result:
         """Whether no `require` is broken and every output is a number."""
         masks = zip(self._words, required(self._spec), strict=True)
         return not any(word & mask for word, mask in masks)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *names_of(self._spec)]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*names_of(self._spec), *(o.name for o in self._spec.outputs if "." in o.name)]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Result):
+            return NotImplemented
+        return self._spec == other._spec and self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash((self._spec.name, self._content()))
+
+    def _content(self) -> tuple[tuple[float | None, ...], tuple[int, ...]]:
+        """The numbers of the point and its answers; None for NaN, which is equal to nothing."""
+        numbers = [float(x) for x in (*self._values, *self._outputs)]
+        return tuple(None if x != x else x for x in numbers), tuple(self._words)
+
+    def __reduce__(self) -> tuple[type[Result], tuple[Any, ...]]:
+        return Result, (self._spec, list(self._values), list(self._outputs), list(self._words))
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (info.name, html.number(_shown(info, value)), info.scale.unit)
+            for info, value in zip(self._spec.outputs, self._outputs, strict=True)
+        ]
+        said = f"{self._spec.name}: {'feasible' if self.feasible else 'not feasible'}"
+        if self.violations:
+            said += f"; breaks {', '.join(self.violations)}"
+        return html.table(said, ("output", "value", "unit"), rows)
 
     def __repr__(self) -> str:
         cells = []

@@ -8,7 +8,6 @@ kept is the outputs, and the draws only if asked for: memory is flat in the numb
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import html
 from .errors import CallError
 from .kernel import Axis, Floats, Kernel
-from .plan import Plan
+from .plan import Plan, workers
 
 if TYPE_CHECKING:
     from .evaluator import Evaluator
@@ -54,6 +54,24 @@ class Samples:
         if output not in self.outputs:
             raise KeyError(f"no output {output}; there are {', '.join(self.outputs)}")
         return self.outputs[output]
+
+    def unit(self, output: str) -> str:
+        """The unit of an output; empty for a pure number."""
+        self[output]
+        return self.units[output]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.outputs)
+
+    def _repr_html_(self) -> str:
+        shares = (0.05, 0.5, 0.95)
+        rows = [
+            (name, self.units[name], *(html.number(float(x)) for x in (
+                self.mean(name), self.deviation(name), *self.quantile(name, shares))))
+            for name in self.outputs
+        ]  # fmt: skip
+        head = ("output", "unit", "mean", "deviation", "5 %", "50 %", "95 %")
+        return html.table(repr(self)[1:-1], head, rows)
 
     def quantile(self, output: str, shares: ArrayLike) -> Any:
         """Values that the given shares of samples lie below, in the output's unit."""
@@ -125,7 +143,7 @@ def draw(
     run = _Run(evaluator, kernel, plan.axes, free, points, seed, keep)
     from concurrent.futures import ThreadPoolExecutor  # as in plan.py
 
-    with ThreadPoolExecutor(max(1, threads or os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(workers(threads)) as pool:
         parts = list(pool.map(run.chunk, range(-(-points // CHUNK))))
     return run.samples(parts)
 

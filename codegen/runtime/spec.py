@@ -221,6 +221,28 @@ def hint(name: str, known: Sequence[str]) -> str:
     return f"; did you mean {close[0]}?" if close else f"; it has {', '.join(known) or 'none'}"
 
 
+def described_by(spec: Spec) -> tuple[Param | Output, ...]:
+    """All params, then all outputs."""
+    return (*spec.params, *spec.outputs)
+
+
+def names_of(spec: Spec) -> list[str]:
+    """The outputs by the names they are declared with: a vector once."""
+    return list(dict.fromkeys(o.name.partition(".")[0] for o in spec.outputs))
+
+
+def unit_of(spec: Spec, name: str) -> str:
+    """The unit in which a param or an output (`name`, or `name.label`) is shown; "" for none."""
+    for described in described_by(spec):
+        if described.name == name:
+            return described.scale.unit
+    for output in spec.outputs:  # a vector: all its elements have the unit
+        if output.name.partition(".")[0] == name:
+            return output.scale.unit
+    known = [*names_of(spec), *(p.name for p in spec.params)]
+    raise KeyError(f"{spec.name} has no {name}{hint(name, known)}")
+
+
 def labels_of(spec: Spec, name: str) -> list[str]:
     """The labels of an output that is a vector: its elements are the outputs `name.label`."""
     split = (o.name.partition(".") for o in spec.outputs)

@@ -10,19 +10,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import html
 from .columns import shown
 from .errors import CallError
 from .front import front
 from .kernel import Floats, Words
 from .result import Result
-from .spec import UNDEFINED, hint, labels_of, required
+from .spec import UNDEFINED, described_by, hint, labels_of, names_of, required, unit_of
 
 if TYPE_CHECKING:
     from .plan import Plan
 
 
 class Sweep:
-    """Many points evaluated: `sweep["throughput"]`, `.feasible`, `.best(…)`, `.to_arrow()`."""
+    """Many points evaluated: `sweep["throughput"]`, `.feasible`, `.best(…)`, `.to_arrow()`.
+
+    Sweeps copy, pickle and compare: two are equal if their points and all answers are (NaN is equal
+    to NaN).
+    """
 
     def __init__(self, plan: Plan, columns: Sequence[Floats], words: Words) -> None:
         self.plan, self.words = plan, words
@@ -70,6 +75,29 @@ class Sweep:
         except KeyError as error:
             raise AttributeError(error.args[0]) from None
         return found
+
+    def unit(self, name: str) -> str:
+        """The unit of an output or param, such as `token/s`; empty for a pure number."""
+        return unit_of(self.spec, name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._ipython_key_completions_()]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*names_of(self.spec), *(p.name for p in self.spec.params)]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sweep):
+            return NotImplemented
+        if (self.spec, self.plan.dims) != (other.spec, other.plan.dims):
+            return False
+        names = [*(p.name for p in self.spec.params), *self._columns]
+        return np.array_equal(self.words, other.words) and all(
+            np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+            for a, b in ((self.column(n), other.column(n)) for n in names)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # arrays may be written to
 
     def column(self, name: str) -> NDArray[Any]:
         """An output's or a param's values in its declared unit, a value per point."""
@@ -176,6 +204,8 @@ class Sweep:
 
     def iter_chunks(self, size: int) -> Iterator[Sweep]:
         """The points in parts of at most `size`."""
+        if size < 1:
+            raise CallError("a chunk has at least one point")
         for start in range(0, len(self), size):
             yield self.take(np.arange(start, min(start + size, len(self))))
 
@@ -187,30 +217,56 @@ class Sweep:
     def to_arrow(self) -> Any:
         """A `pyarrow.Table`; units are in the fields' metadata."""
         pa = _package("pyarrow", "to_arrow")
-        units = {p.name: p.scale.unit for p in self.spec.params}
-        units.update({o.name: o.scale.unit for o in self.spec.outputs})
+        units = self.units
         arrays = {n: pa.array(c) for n, c in self.to_numpy().items()}
         fields = [pa.field(n, a.type, metadata={"unit": units.get(n, "")})
                   for n, a in arrays.items()]  # fmt: skip
         return pa.table(list(arrays.values()), schema=pa.schema(fields))
 
     def to_pandas(self) -> Any:
-        """A `pandas.DataFrame`, a row per point."""
-        return _package("pandas", "to_pandas").DataFrame(self.to_numpy())
+        """A `pandas.DataFrame`, a row per point; units by column are in `attrs["units"]`."""
+        frame = _package("pandas", "to_pandas").DataFrame(self.to_numpy())
+        frame.attrs["units"] = self.units
+        return frame
 
     def to_polars(self) -> Any:
         """A `polars.DataFrame`, a row per point."""
         return _package("polars", "to_polars").DataFrame(self.to_numpy())
 
     def to_xarray(self) -> Any:
-        """An `xarray.Dataset` with the grid's axes as coordinates."""
+        """An `xarray.Dataset` with the grid's axes as coordinates.
+
+        Each variable has its unit and its text in `attrs["units"]` and `attrs["long_name"]`.
+        """
         coordinates = {}
         for p, (values, _, _) in zip(self.spec.params, self.plan.axes, strict=True):
             if p.name in self.dims:
                 coordinates[p.name] = shown(p, values)
         data = {n: (self.dims, self[n]) for n in self._columns}
         dataset = _package("xarray", "to_xarray").Dataset
-        return dataset({**data, "feasible": (self.dims, self.feasible)}, coordinates)
+        found = dataset({**data, "feasible": (self.dims, self.feasible)}, coordinates)
+        for described in described_by(self.spec):
+            if described.name in found.variables:
+                attrs = {
+                    "units": described.scale.unit,
+                    "long_name": " ".join(described.doc.split()),
+                }
+                found[described.name].attrs.update({k: v for k, v in attrs.items() if v})
+        return found
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The unit of each column; empty for a pure number."""
+        return {**{d.name: d.scale.unit for d in described_by(self.spec)}, "feasible": ""}
+
+    def _repr_html_(self) -> str:
+        first = self.take(np.arange(min(len(self), html.ROWS)))
+        columns, units = first.to_numpy(), self.units
+        head = [f"{n} [{units[n]}]" if units[n] else n for n in columns]
+        rows = [[html.number(cell) for cell in row] for row in zip(
+            *(c.tolist() for c in columns.values()), strict=True)]  # fmt: skip
+        rest = len(self) - len(rows)
+        return html.table(repr(self)[1:-1], head, rows, f"… {rest:,} more points" if rest else "")
 
     def __repr__(self) -> str:
         grid = " x ".join(_named(d, n) for d, n in self.plan.dims) or "1 point"
