@@ -26,6 +26,7 @@ CATALOG: Mapping[str, str] = {
     "empty-list": "a reducer meets an empty list",
     "field-cycle": "a value needs itself",
     "floor-division": "`//` is not an operator",
+    "foreign-syntax": "something is written as in another language",
     "import-cycle": "modules use each other in a circle",
     "index-out-of-range": "a list has no element of that number",
     "int-from-real": "an int is wanted and a real is given",

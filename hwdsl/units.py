@@ -137,7 +137,7 @@ PREFIXES: Mapping[str, Fraction] = {
 }
 """The prefixes a `unit … prefix …` declaration may name."""
 
-FOREIGN = {"µs": "us", "µm": "um", "°C": "degC"}
+FOREIGN = {"µs": "us", "µm": "um", "°C": "degC", "percent": "%", "pct": "%"}
 """Units as they are written elsewhere."""
 
 

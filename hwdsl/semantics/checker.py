@@ -25,7 +25,7 @@ HANDLERS[ast.Call] = call_type
 HANDLERS[ast.Iterate] = iterate_type
 HANDLERS[ast.Match] = match_type
 
-UNREAD = ("syntax-error", "unclosed-bracket", "too-deep")
+UNREAD = ("syntax-error", "unclosed-bracket", "too-deep", "unknown-character")
 """Findings of the parser after which a file may lack some of what it declares."""
 _FRAMES = 30_000
 

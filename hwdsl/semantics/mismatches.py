@@ -16,6 +16,7 @@ from hwdsl.semantics.symbols import ModuleScope
 from hwdsl.semantics.types import Int, Real, Type
 from hwdsl.source import Span
 from hwdsl.syntax import ast
+from hwdsl.syntax.habits import is_number
 from hwdsl.units import Dim
 
 _VERBS = {"+": "add", "-": "subtract"}
@@ -38,10 +39,16 @@ def mismatch(
     elif dimension(actual) is not None and dimension(expected) is not None:
         name, help = "unit-mismatch", _unit_help(actual, expected, expr, env.scope)
     elif isinstance(expected, Real | Int):
-        name = "not-a-number"
+        name, help = "not-a-number", _quoted_help(expr)
     others = [(declared, f"{what} is declared here: {want}")] if declared is not None else []
     message = f"{what} must be {want}, not {have}"
     state.error(name, message, expr.span, f"this is {have}", others=others, help=help)
+
+
+def _quoted_help(expr: ast.Expr) -> str | None:
+    """What to do about a number in quotes."""
+    inside = expr.span.text[1:-1].strip() if isinstance(expr, ast.Text) else ""
+    return f"take away the quotes: `{inside}`" if is_number(inside) else None
 
 
 def _int_help(expr: ast.Expr) -> str:

@@ -153,7 +153,7 @@ def read_member(state: State, record: Type, name: str, span: Span) -> Type:
 
 def _unknown(state: State, env: Env, node: ast.Name, expected: Type | None) -> Type:
     broken = any(state.is_broken(record.kind) for record in env.records)
-    if broken or isinstance(expected, Poison):
+    if broken or isinstance(expected, Poison) or node.span.source.name in state.incomplete:
         return POISON
     known = [*env.locals, *env.scope.visible_values, *env.scope.namespaces, *PREDECLARED]
     for record in env.records:

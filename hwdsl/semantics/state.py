@@ -26,6 +26,7 @@ from hwdsl.semantics.symbols import (
 from hwdsl.semantics.types import RecordType, Type
 from hwdsl.source import Span
 from hwdsl.syntax import ast
+from hwdsl.syntax.habits import elsewhere
 from hwdsl.units import Dim, Unit
 
 PERCENT = Unit("%", Dim(), Fraction(1, 100))
@@ -188,7 +189,7 @@ class State:
         if name in _NAMES and (source in self.incomplete or ident in self.lost.get(source, ())):
             return POISON
         help = import_help(name, ident) if name in _NAMES else None
-        help = help or did_you_mean(ident, known)
+        help = help or elsewhere(name, ident) or did_you_mean(ident, known)
         return self.error(name, f"unknown {what} `{ident}`", span, "", help=help)
 
     def is_broken(self, kind: KindInfo) -> bool:

@@ -5,7 +5,7 @@ Without this the members of the block would be errors each. It does nothing wher
 
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.source import Source, Span
-from hwdsl.syntax.lexer import Token
+from hwdsl.syntax.tokens import Token
 
 _MOST = 10  # each is looked for from the start of the file
 

@@ -8,8 +8,9 @@ from attrs import evolve
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.source import Source
 from hwdsl.syntax import ast
-from hwdsl.syntax.lexer import Token
+from hwdsl.syntax.habits import operator
 from hwdsl.syntax.literals import Literals
+from hwdsl.syntax.tokens import Token
 
 EDITIONS = (2026,)
 
@@ -33,7 +34,9 @@ class ExpressionBuilder(Literals):
     def binary(self, c: Children, start: int, end: int) -> ast.Binary:
         """Build a binary operation."""
         left, op, right = c
-        return ast.Binary(self.span(start, end), self.text_of(op), left, right, self.at(op))
+        return ast.Binary(
+            self.span(start, end), operator(self.text_of(op)), left, right, self.at(op)
+        )
 
     def floor_division(self, c: Children, start: int, end: int) -> ast.Binary:
         """Report `//` and go on as if it were `/`."""
@@ -42,17 +45,17 @@ class ExpressionBuilder(Literals):
             "floor-division",
             "`//` is not an operator: `/` always divides exactly",
             self.at(op),
-            f"write `floor({self.short(left)} / {self.short(right)})`",
+            f"write `floor({self.short(left)} / {self.short(right)})`; a comment begins with `#`",
         )
         return ast.Binary(self.span(start, end), "/", left, right, self.at(op))
 
     def unary(self, c: Children, start: int, end: int) -> ast.Unary:
         """Build a unary operation."""
-        return ast.Unary(self.span(start, end), self.text_of(c[0]), c[1])
+        return ast.Unary(self.span(start, end), operator(self.text_of(c[0])), c[1])
 
     def cmp(self, c: Children, start: int, end: int) -> ast.Compare:
         """Build a chain of comparisons."""
-        ops = tuple(self.text_of(t) for t in c[1::2])
+        ops = tuple(operator(self.text_of(t)) for t in c[1::2])
         return ast.Compare(self.span(start, end), tuple(c[::2]), ops)
 
     def cond(self, c: Children, start: int, end: int) -> ast.Cond:

@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.source import Source, Span
-from hwdsl.syntax.lexer import BROKEN, END, MAX_ERRORS, Token
+from hwdsl.syntax.tokens import BROKEN, END, MAX_ERRORS, Token
 
 _OPERATORS = frozenset(
     ("ADD", "MUL", "FLOORDIV", "POW", "CMP", "RANGE", "DOT", "EQUAL", "ARROW", "VBAR", "TILDE")

@@ -3,16 +3,14 @@
 import re
 from functools import cache
 
-from attrs import define, field, frozen
+from attrs import field, frozen
 
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.source import Source, Span
 from hwdsl.syntax import ast
+from hwdsl.syntax.habits import OPERATORS, is_comment, mended, report_operator
 from hwdsl.syntax.tables import load
-
-END = "$END"
-BROKEN = "BROKEN"  # a place already reported: the parser recovers there and says nothing
-MAX_ERRORS = 50  # per file and stage: more would only repeat the first
+from hwdsl.syntax.tokens import BROKEN, END, MAX_ERRORS, Token
 
 _SUGGESTIONS = {
     "µ": "write the prefix micro as `u`, as in `us`",
@@ -32,24 +30,12 @@ _SUGGESTIONS = {
     "'": 'text stands between double quotes: `"`',
     "²": "write a power as `^2`",
     "³": "write a power as `^3`",
-    ";": "end a statement with a new line",
-    "!": "write `not`, or `!=` for unequal",
-    "&": "write `and`",
+    "?": "write `if c then a else b` for `c ? a : b`",
     "Ω": "write the unit's name in plain letters",
     "\t": None,
     "\r": "lines end with a line feed, or a carriage return and a line feed",
     "\x00": "a .hw file is UTF-8 text",
 }
-
-
-@define(eq=False)
-class Token:
-    """A terminal and its place. `depth` counts the open braces after it (set by the joiner)."""
-
-    kind: str
-    start: int
-    end: int
-    depth: int = 0
 
 
 @frozen
@@ -82,6 +68,8 @@ class _Lexer:
         self.docs: dict[int, str] = {}
         self.module_doc: list[str] = []
         self.waiting: list[str] = []
+        self.comments_elsewhere: list[int] = []
+        self.semicolons: list[int] = []
         self.errors = 0
 
     def run(self, start: int, end: int) -> None:
@@ -99,6 +87,8 @@ class _Lexer:
                 kind = keywords.get(found.group(), "NAME")
             if kind == "COMMENT":
                 self.comment(at, found.group())
+            elif kind == "FLOORDIV" and is_comment(text, at, self.at_start()):
+                stop = self.slashes(at, end)
             elif kind != "WS":
                 if self.waiting and kind != "_NL":
                     self.docs[at] = "\n".join(self.waiting)
@@ -106,11 +96,35 @@ class _Lexer:
                 tokens.append(Token(kind, at, stop))
             at = stop
         tokens.append(Token(END, end, end))
+        remedy = "begin a comment with `#`, or with `##` if it documents what follows"
+        self.report_habit(self.comments_elsewhere, "//", "begins no comment", remedy)
+        remedy = "end a statement with a new line"
+        self.report_habit(self.semicolons, ";", "ends no statement here", remedy)
+
+    def at_start(self) -> bool:
+        """Whether nothing stands on the line yet."""
+        return not self.tokens or self.tokens[-1].kind == "_NL"
+
+    def slashes(self, at: int, end: int) -> int:
+        """Pass over a comment that begins with `//`; return where it ends."""
+        stop = self.source.text.find("\n", at, end)
+        self.comments_elsewhere.append(at)
+        return stop if stop >= 0 else end
+
+    def report_habit(self, places: list[int], sign: str, what: str, remedy: str) -> None:
+        """Report a sign of other languages once, however many lines have it."""
+        if places:
+            more = len(places) - 1
+            also = f", as on {more} more line{'s' * (more > 1)} below" if more else ""
+            start = places[0]
+            self.report(
+                "foreign-syntax", f"`{sign}` {what}{also}", start, start + len(sign), remedy
+            )
 
     def comment(self, at: int, text: str) -> None:
         """Set a comment aside, as documentation where it is that."""
         text = text.rstrip()
-        own_line = not self.tokens or self.tokens[-1].kind == "_NL"
+        own_line = self.at_start()
         self.comments.append(ast.Comment(at, text, own_line))
         if own_line and text.startswith("##"):
             self.waiting.append(text[2:].removeprefix(" "))
@@ -134,6 +148,15 @@ class _Lexer:
         stop, match = at + 1, _scanner().match
         while stop < end and text[stop] != '"' and match(text, stop, end) is None:
             stop += 1
+        found = text[at:stop]
+        if found in OPERATORS:
+            report_operator(self.source, at, stop, self.diagnostics)
+            self.tokens.append(Token(OPERATORS[found][1], at, stop))
+            return stop
+        if set(found) == {";"}:
+            self.semicolons.append(at)
+            self.tokens.append(Token("_NL", at, stop))
+            return stop
         first = text[at]
         shown = f"`{first}`" if first.isprintable() else f"U+{ord(first):04X}"
         more = f" (and {stop - at - 1} more)" if stop - at > 1 else ""
@@ -159,4 +182,5 @@ def lex(source: Source, diagnostics: Diagnostics, start: int = 0, end: int | Non
     """Return the tokens of a source, or of a stretch of it; the last one is `END`."""
     lexer = _Lexer(source, diagnostics)
     lexer.run(start, len(source.text) if end is None else end)
-    return Lexed(lexer.tokens, tuple(lexer.comments), lexer.docs, "\n".join(lexer.module_doc))
+    tokens = mended(source, lexer.tokens, diagnostics)
+    return Lexed(tokens, tuple(lexer.comments), lexer.docs, "\n".join(lexer.module_doc))

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.source import Source, Span
 from hwdsl.syntax import ast
-from hwdsl.syntax.lexer import Token
+from hwdsl.syntax.habits import grouped_help
 from hwdsl.syntax.text import pieces, unescape
+from hwdsl.syntax.tokens import Token
 
 # Later stages read literals exactly, as rationals: these bounds keep that quick.
 MAX_DIGITS = 400
@@ -82,6 +83,8 @@ class Literals:
         elif back[:1].isalpha() and "_" not in back:
             message = f"`{shown}` lacks the blank between a number and its unit"
             remedy = f"write `{front} {back}`; a product needs `*`"
+        elif "," in text:
+            remedy = grouped_help(text)
         elif "_" in text:
             remedy = "an underscore stands between two digits"
         else:

@@ -12,9 +12,10 @@ from attrs import frozen
 
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.source import Source, Span
+from hwdsl.syntax.habits import Slip, beside, slip, start_word, statement, without_let
 from hwdsl.syntax.joiner import Joined
-from hwdsl.syntax.lexer import BROKEN, END, MAX_ERRORS, Token
 from hwdsl.syntax.tables import Rule, Tables, load
+from hwdsl.syntax.tokens import BROKEN, END, MAX_ERRORS, Token
 from hwdsl.syntax.words import describe, meant, misspelt
 
 MAX_HEIGHT = 200
@@ -82,7 +83,7 @@ class Parser:
                 elif states[-1] == end_state and token.kind == END:
                     return Parsed(self.values[-1], self.heights[-1])
             else:
-                self.report(token)
+                self.report(at)
                 resumed = self.recover(at)
                 if resumed is None:
                     return None
@@ -164,8 +165,9 @@ class Parser:
             if kind == END and states[-1] in self.tables.ends.values():
                 return True
 
-    def report(self, token: Token) -> None:
-        """Say what was expected instead of `token`, unless its place was reported already."""
+    def report(self, at: int) -> None:
+        """Say what was expected instead of a token, unless its place was reported already."""
+        token = self.tokens[at]
         self.errors += 1
         if token.kind == BROKEN or self.errors > MAX_ERRORS:
             return
@@ -173,24 +175,47 @@ class Parser:
             return
         wanted = [k for k in self.tables.states[self.states[-1]] if k.isupper()]
         kinds = {k for k in [*wanted, END] if self.accepts(k)}
-        message, remedy = describe(kinds).message(token, self.source)
-        block = self.misspelt_block()
+        block = self.foreign_block() or self.misspelt_block()
         if block is not None:
-            if block.start in self.misspelt:
+            if block[0].start in self.misspelt:
                 return  # all inside it follows from that
-            self.misspelt.add(block.start)
-            help = misspelt(self.first_word(block.start))
-        else:
-            help = meant(token, self.source.text, kinds, self.first_word(token.start))
+            self.misspelt.add(block[0].start)
+        found = block[1] if block is not None else slip(self.source, self.tokens, at, kinds)
+        if isinstance(found, Slip):
+            span = Span(self.source, found.start, found.end)
+            self.diagnostics.error(found.name, found.message, span, help=found.help)
+            return
+        message, remedy = describe(kinds).message(token, self.source)
+        first = self.first_word(token.start)
+        help = found or self.without_let(at) or meant(token, self.source.text, kinds, first)
+        help = help or remedy or beside(self.tokens, at, kinds)
         end = token.start if token.kind == "_NL" else token.end
         span = Span(self.source, token.start, end)
-        self.diagnostics.error("syntax-error", message, span, help=help or remedy)
+        self.diagnostics.error("syntax-error", message, span, help=help)
 
-    def misspelt_block(self) -> Token | None:
-        """The innermost open brace, if the word before it resembles one that opens a block."""
+    def without_let(self, at: int) -> str | None:
+        """What to do if a `let` is missing at the start of the statement that a token is in."""
+        level = self.resume_level(len(self.states))
+        if level is None or self.depths[level] != self.tokens[at].depth:
+            return None
+        return without_let(self.source.text, self.tokens, at)
+
+    def foreign_block(self) -> tuple[Token, Slip] | None:
+        """The outermost open brace behind a word that starts a block in other languages."""
+        for value in self.values:
+            if isinstance(value, Token) and value.kind == "LBRACE":
+                at = statement(self.tokens, self.tokens.index(value))
+                found = start_word(self.source.text, self.tokens, at)
+                if found is not None:
+                    return value, found
+        return None
+
+    def misspelt_block(self) -> tuple[Token, str] | None:
+        """The innermost open brace, with what to do if the word before it is misspelt."""
         for value in reversed(self.values):
             if isinstance(value, Token) and value.kind == "LBRACE":
-                return value if misspelt(self.first_word(value.start)) else None
+                remedy = misspelt(self.first_word(value.start))
+                return None if remedy is None else (value, remedy)
         return None
 
     def first_word(self, at: int) -> str:

@@ -7,8 +7,8 @@ from attrs import frozen
 
 from hwdsl.diagnostics import closest
 from hwdsl.source import Source
-from hwdsl.syntax.lexer import END, Token
 from hwdsl.syntax.tables import load
+from hwdsl.syntax.tokens import END, Token
 
 _SIGNS = {
     "_NL": "the end of the line",
@@ -59,8 +59,6 @@ def _found(token: Token, source: Source) -> str:
 def _remedy(token: Token, source: Source) -> str | None:
     """Return what to do where the token alone tells."""
     text = source.text[token.start : token.end]
-    if token.kind == "NAME" and text in _WRITTEN_SO:
-        return _WRITTEN_SO[text]
     power = power_help(text) if token.kind == "NAME" else None
     if power is not None and source.text[: token.start].rstrip()[-1:].isdigit():
         return power
@@ -115,15 +113,6 @@ def power_help(text: str) -> str | None:
     unit = text.rstrip("0123456789")
     power = text[len(unit) :]
     return f"a power is written `{unit}^{power}`" if power and unit.isalpha() else None
-
-
-_WRITTEN_SO = {
-    "elif": "write `else if`",
-    "def": "a function starts with `fn`",
-    "import": "write `use` to import",
-    "const": "write `let`",
-    "var": "write `let`",
-}
 
 
 @cache

@@ -1,0 +1,366 @@
+"""What people write out of habit from other languages, and how it is written here.
+
+What is meant is clear for some signs (`**`, `&&`): `mended` replaces their tokens after reporting
+them, so that the rest of the statement is read. For the rest `slip` explains an error of the
+parser. Words of other languages stand in tables, for the parser and for the checker.
+"""
+
+import re
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.source import Source, Span
+from hwdsl.syntax.tables import load
+from hwdsl.syntax.tokens import BROKEN, END, Token
+
+OPERATORS: Mapping[str, tuple[str, str]] = {
+    "**": ("^", "POW"),
+    "||": ("or", "OR"),
+    "&&": ("and", "AND"),
+    "&": ("and", "AND"),
+    "!": ("not", "NOT"),
+    "<>": ("!=", "CMP"),
+    "===": ("==", "CMP"),
+    "!==": ("!=", "CMP"),
+}
+"""Operators of other languages, with the one meant and the kind of its token."""
+
+_PAIRS = {  # signs that the lexer reads as two tokens: the kinds of these
+    "**": ("MUL", "MUL"), "||": ("VBAR", "VBAR"), "<>": ("CMP", "CMP"),
+    "===": ("CMP", "EQUAL"), "!==": ("CMP", "EQUAL"),
+}  # fmt: skip
+
+_FUNCTION = (
+    "a function is written `fn name(x: time) -> time = …`, a question `evaluator name { … }`"
+)
+_KIND = "a schema is written `kind name { … }`, a component `memory name { … }` with its kind first"
+_LET = "a value is named by `let name = …`"
+_USE = "import with `use std.memory: memory`"
+_LOOP = "write a list `[… for x in xs]`, a sum `sum(… for x in xs)`, or `iterate k in 1 .. n { … }`"
+_IF = "write `if c then a else b`, which is a value"
+_RULE = 'write `require name: condition else "message"`'
+_RESULT = "leave `return` out: the last line of a function is its value"
+
+_STARTS: Mapping[str, str] = {
+    **dict.fromkeys(("def", "function", "func", "fun", "defun", "proc"), _FUNCTION),
+    **dict.fromkeys(("class", "struct", "interface", "dataclass", "typedef"), _KIND),
+    **dict.fromkeys(("import", "from", "include", "using"), _USE),
+    **dict.fromkeys(("const", "var", "val", "auto", "static", "mut", "constexpr"), _LET),
+    **dict.fromkeys(("for", "while", "foreach", "loop"), _LOOP),
+    **dict.fromkeys(("elif", "unless", "switch"), _IF),
+    "assert": _RULE,
+    "print": "write `output name = value`: `hwdsl run` prints it",
+    "return": _RESULT,
+}
+"""Words that start a statement elsewhere, with what to write instead."""
+
+_NAMES: Mapping[str, str] = {
+    "True": "write `true`",
+    "False": "write `false`",
+    "yes": "write `true`",
+    "no": "write `false`",
+    **dict.fromkeys(
+        ("None", "null", "nil", "nan", "NaN"),
+        'a field that nobody knows is given as `unknown "the reason"`',
+    ),
+    "infinity": "write `inf`",
+    "this": "write `self`",
+}
+_TYPES: Mapping[str, str] = {
+    **dict.fromkeys(("float", "double", "float64", "number", "decimal"), "write `real`"),
+    **dict.fromkeys(("integer", "int64", "int32", "uint", "long"), "write `int`"),
+    **dict.fromkeys(("str", "string"), "write `text`"),
+    "boolean": "write `bool`",
+    "list": "a list of numbers is written `[real]`",
+}
+_OWN_TYPES = ("real", "int", "bool", "text")
+_FUNCTIONS: Mapping[str, str] = {
+    "pow": "write `a ^ b`",
+    "mod": "write `a - b * floor(a / b)`",
+    "ln": "write `log(x)`",
+    "avg": "write `mean(xs)`",
+    "average": "write `mean(xs)`",
+    "length": "write `len(xs)`",
+    "range": "write `0 .. n - 1`, which includes both ends",
+    "ceiling": "write `ceil(x)`",
+    "int": "write `floor(x)`, `ceil(x)`, `round(x)` or `whole(x)`",
+    "float": "leave it out: an int may stand wherever a real is wanted",
+    "print": "write `output name = value`: `hwdsl run` prints it",
+    "argmin": "write `lowest(f(x) for x in xs)`",
+    "argmax": "write `highest(f(x) for x in xs)`",
+}
+_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
+    "unknown-name": _NAMES,
+    "unknown-type": _TYPES,
+    "unknown-function": _FUNCTIONS,
+    "unknown-kind": _STARTS,
+}
+
+_SIGNS = {
+    "/*": ("begins no comment", "begin each line of it with `#`"),
+    ":=": ("defines nothing here", "write `=`, as in `let x = 1`"),
+    **dict.fromkeys(
+        ("+=", "-=", "*=", "/="),
+        ("is not an operator here", "a name has one value: name the new one, `let next = …`"),
+    ),
+}
+"""Pairs of signs on which the parser stops, with what is wrong and what to write."""
+_REMAINDER = "`%` is a unit; the remainder of a division is `a - b * floor(a / b)`"
+
+_OPEN = ("LPAR", "LSQB", "LBRACE")
+_CLOSE = ("RPAR", "RSQB", "RBRACE")
+
+_PROSE = re.compile(r"//+!?[ \t]*[A-Za-z][\w'/-]*[,:]?[ \t]+([A-Za-z][A-Za-z']*)")
+_THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(?![0-9])(\.[0-9]+)?")
+
+
+@frozen
+class Slip:
+    """An error explained: its message, place and remedy, and the name of the diagnostic."""
+
+    message: str
+    start: int
+    end: int
+    help: str
+    name: str = "syntax-error"
+
+
+def elsewhere(finding: str, word: str) -> str | None:
+    """What to write for a word of other languages that nothing here is called."""
+    return _ELSEWHERE.get(finding, {}).get(word)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, with or without a unit."""
+    found = load().lexer().fullmatch(text.removeprefix("-"))
+    return found is not None and found.lastgroup in ("NUMBER", "QUANTITY")
+
+
+def operator(text: str) -> str:
+    """The operator of this language that an operator token stands for."""
+    return OPERATORS[text][0] if text in OPERATORS else text
+
+
+def is_comment(text: str, at: int, own_line: bool) -> bool:
+    """Whether the `//` at an index begins a comment: on a line of its own, or before prose."""
+    if own_line:
+        return True
+    found = _PROSE.match(text, at)
+    return found is not None and found.group(1) not in load().keywords
+
+
+def report_operator(source: Source, start: int, end: int, diagnostics: Diagnostics) -> None:
+    """Report an operator of other languages."""
+    text = source.text[start:end]
+    diagnostics.error(
+        "foreign-syntax",
+        f"`{text}` is not an operator here",
+        Span(source, start, end),
+        help=f"write `{operator(text)}`",
+    )
+
+
+def mended(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> list[Token]:
+    """Return the tokens, those of other languages' operators and numbers put together."""
+    text = source.text
+    signs = [s for s in _PAIRS if s in text]
+    thousands = any(m.group().find(",0") > 0 for m in _THOUSANDS.finditer(text))
+    if not signs and not thousands:
+        return tokens
+    out: list[Token] = []
+    for token in tokens:
+        before = out[-1] if out else None
+        if before is not None and before.end == token.start:
+            sign = text[before.start : token.end]
+            if sign in signs and (before.kind, token.kind) == _PAIRS[sign]:
+                out[-1] = Token(OPERATORS[sign][1], before.start, token.end)
+                report_operator(source, before.start, token.end, diagnostics)
+                continue
+            if thousands and before.kind == "COMMA" and len(out) > 1:
+                first = _thousands(text, out[-2], token)
+                if first is not None and text[token.start] == "0":
+                    del out[-2:]
+                    token = Token("BADNUM", first, token.end)
+        out.append(token)
+    return out
+
+
+def _thousands(text: str, before: Token, token: Token) -> int | None:
+    """Where a number starts that goes on behind a comma in a token; None if it does not."""
+    numbers = ("NUMBER", "QUANTITY", "BADNUM")
+    if before.kind not in numbers or token.kind not in numbers or before.end != token.start - 1:
+        return None
+    found = _THOUSANDS.match(text, before.start)
+    return before.start if found is not None and found.end() > token.start else None
+
+
+def slip(source: Source, tokens: list[Token], at: int, kinds: set[str]) -> Slip | None:
+    """Explain the error at a token, where one of `kinds` was expected, by a habit; None if none."""
+    text, token = source.text, tokens[at]
+    line = statement(tokens, at)
+    return (
+        _sign(text, tokens, at, kinds)
+        or _number(text, tokens, at)
+        or start_word(text, tokens, line)
+        or _conditional(text, tokens, at, kinds)
+        or _documentation(text, token, kinds, at == line)
+    )
+
+
+def start_word(text: str, tokens: list[Token], at: int) -> Slip | None:
+    """Explain the statement that starts at a token by its first word, if that is foreign."""
+    token = tokens[at]
+    word = text[token.start : token.end]
+    after = tokens[at + 1].kind if token.kind != END else END
+    if word in (*_TYPES, *_OWN_TYPES) and after == "NAME" and tokens[at + 2].kind == "EQUAL":
+        name = text[tokens[at + 1].start : tokens[at + 1].end]
+        return Slip(
+            "the type stands behind the name",
+            token.start,
+            token.end,
+            f"write `let {name} : {word} = …`",
+        )
+    if word not in _STARTS or after in ("EQUAL", "COLON", "DOT", "LBRACE", "_NL", END):
+        return None
+    if word == "from" and after != "NAME":
+        return None
+    return Slip(f"`{word}` begins no statement here", token.start, token.end, _STARTS[word])
+
+
+def without_let(text: str, tokens: list[Token], at: int) -> str | None:
+    """What to do where `name = …` stands, or `name :`, and the error is there: `let` is missing."""
+    first = statement(tokens, at)
+    name, sign = tokens[first], tokens[first + 1 : first + 2]
+    if at - first > 1 or not sign or sign[0].kind not in ("EQUAL", "COLON"):
+        return None
+    word = text[name.start : name.end]
+    if not word.isidentifier() or word in ("let", "else"):
+        return None
+    return f"write `let {word}{' =' if sign[0].kind == 'EQUAL' else ' :'} …`"
+
+
+def statement(tokens: list[Token], at: int) -> int:
+    """The index of the first token of the statement, or element of a list, that a token is in."""
+    depth, comma = 0, None
+    while at > 0:
+        kind = tokens[at - 1].kind
+        if depth == 0 and kind in ("_NL", "LBRACE", BROKEN):
+            break
+        if kind in _CLOSE:
+            depth += 1
+        elif kind in _OPEN and depth == 0:
+            comma = None  # those behind it stand in its bracket
+        elif kind in _OPEN:
+            depth -= 1
+        elif kind == "COMMA" and depth == 0 and comma is None:
+            comma = at
+        at -= 1
+    return at if comma is None else comma
+
+
+def _sign(text: str, tokens: list[Token], at: int, kinds: set[str]) -> Slip | None:
+    """Explain an error by the signs around it."""
+    token, before = tokens[at], tokens[max(at - 1, 0)]
+    for start in (token.start - 1, token.start):
+        sign = text[max(start, 0) : start + 2]
+        if sign in _SIGNS:
+            return Slip(f"`{sign}` {_SIGNS[sign][0]}", start, start + 2, _SIGNS[sign][1])
+    sign = text[token.start : token.end]
+    if sign == "==" and "EQUAL" in kinds:
+        return Slip("`==` defines nothing here", token.start, token.end, "write `=`; `==` compares")
+    if sign != "%" and text[: before.end].endswith("%") and kinds >= {"MUL", "ADD"}:
+        at_sign = before.end - 1
+        return Slip("`%` is not an operator here", at_sign, at_sign + 1, _REMAINDER)
+    return None
+
+
+def _number(text: str, tokens: list[Token], at: int) -> Slip | None:
+    """Explain a number whose digits are grouped with commas."""
+    if at < 2 or tokens[at - 1].kind != "COMMA" or tokens[at - 1].end != tokens[at].start:
+        return None
+    start = _thousands(text, tokens[at - 2], tokens[at])
+    if start is None:
+        return None
+    shown = text[start : tokens[at].end]
+    return Slip(
+        f"`{shown}` is not a number", start, tokens[at].end, grouped_help(shown), "bad-number"
+    )
+
+
+def grouped_help(text: str) -> str:
+    """What to write for a number with commas in it."""
+    return f"digits are grouped with underscores: `{text.replace(',', '_')}`"
+
+
+def _conditional(text: str, tokens: list[Token], at: int, kinds: set[str]) -> Slip | None:
+    """Explain `a if c else b`, and `if c { a } else { b }`."""
+    token = tokens[at]
+    if token.kind in ("LBRACE", "COLON") and "THEN" in kinds:
+        sign = text[token.start : token.end]
+        return Slip(f"`{sign}` does not end a condition", token.start, token.end, _IF)
+    other = _beyond(tokens, at, "ELSE") if token.kind == "IF" else None
+    if other is None:
+        return None
+    first, last = at, other + 1
+    while first > 0 and not _outside(tokens, first - 1, at):
+        first -= 1
+    while last < len(tokens) and not _outside(tokens, last, other):
+        last += 1
+    parts = [(first, at), (at + 1, other), (other + 1, last)]
+    value, condition, rest = (
+        " ".join(text[tokens[a].start : tokens[b - 1].end].split()) if a < b else "…"
+        for a, b in parts
+    )
+    shown = f"if {condition} then {value} else {rest}"
+    shown = shown if len(shown) <= 70 else "if c then a else b"
+    return Slip(
+        "the condition stands before the values", token.start, token.end, f"write `{shown}`"
+    )
+
+
+_ENDS = (*_OPEN, *_CLOSE, "_NL", END, "COMMA", "EQUAL", "COLON", "ARROW", "DARROW", "FOR", "LET")
+
+
+def _beyond(tokens: list[Token], at: int, kind: str) -> int | None:
+    """The index of the next token of a kind in the same statement and bracket."""
+    depth = 0
+    for i in range(at + 1, len(tokens)):
+        found = tokens[i].kind
+        depth += (found in _OPEN) - (found in _CLOSE)
+        if depth < 0 or found in ("_NL", "THEN", END):
+            return None
+        if depth == 0 and found == kind:
+            return i
+    return None
+
+
+def _outside(tokens: list[Token], at: int, inside: int) -> bool:
+    """Whether a token does not belong to the expression of another: brackets are passed over."""
+    step = 1 if at > inside else -1
+    enter, leave = (_OPEN, _CLOSE) if step > 0 else (_CLOSE, _OPEN)
+    depth = 0
+    for i in range(inside + step, at + step, step):
+        kind = tokens[i].kind
+        if depth == 0 and kind in _ENDS and kind not in enter:
+            return True
+        depth += (kind in enter) - (kind in leave)
+    return False
+
+
+def beside(tokens: list[Token], at: int, kinds: set[str]) -> str | None:
+    """What to do where a name stands behind a value."""
+    if tokens[at].kind != "NAME" or not kinds >= {"MUL", "ADD"} or at < 1:
+        return None
+    if tokens[at - 1].kind not in ("NAME", "RPAR", "RSQB"):
+        return None
+    return "a product needs `*`; a unit stands behind a number alone, as in `3 GB`"
+
+
+def _documentation(text: str, token: Token, kinds: set[str], first: bool) -> Slip | None:
+    """Explain a text that stands alone, as documentation does elsewhere."""
+    if token.kind != "STRING" or not first or "STRING" in kinds:
+        return None
+    remedy = 'document what follows with `##`; an origin is written `source "…"`'
+    return Slip("a text alone says nothing", token.start, token.end, remedy)

@@ -1,0 +1,131 @@
+"""Habits of other languages: one error each, in its place, with what to write."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hwdsl.diagnostics import Diagnostic, Diagnostics
+from hwdsl.semantics.checker import check
+from hwdsl.semantics.modules import load
+from hwdsl.source import Source
+from hwdsl.syntax import ast, parse
+
+HEAD = """edition 2026
+kind chip {
+    memory : data
+    rate   : real = 0.5
+}
+chip c { memory = 80 GB }
+"""
+
+
+def found(text: str) -> list[Diagnostic]:
+    """What is said of a text behind `HEAD` and before a last line that has an error of its own."""
+    diagnostics = Diagnostics()
+    check(load(Source("t.hw", f"{HEAD}{text}\n"), diagnostics), diagnostics)
+    return diagnostics.items
+
+
+def asked(line: str) -> str:
+    """An evaluator with a line, which others read."""
+    return f"evaluator e {{\n    param b : int = 3 in 1 .. 9\n    {line}\n    output o = b\n}}"
+
+
+MENDED = [
+    ("let a = 2 ** 3", "**", "`^`"),
+    ("let a = 1 > 2 && 2 > 1", "&&", "`and`"),
+    ("let a = 1 > 2 || 2 > 1", "||", "`or`"),
+    ("let a = !(1 > 2)", "!", "`not`"),
+    ("let a = 1 <> 2", "<>", "`!=`"),
+    ("let a = 1 === 2", "===", "`==`"),
+    ("let a = 1 !== 2", "!==", "`!=`"),
+    ("chip d {\n    memory = 8 GB;\n    rate = 1;\n}", ";", "new line"),
+    ("// It's a chip (with [\nlet a = 1", "//", "`#`"),
+    ("let a = 1 // the first one's", "//", "`#`"),
+]
+OTHERS = [
+    ("syntax-error", asked("x = b + 1"), "x", "write `let x = …`"),
+    ("syntax-error", asked("x : real = b"), "x", "write `let x : …`"),
+    ("syntax-error", "x = 3", "=", "write `let x = …`"),
+    ("syntax-error", "fn f(x: real) -> real {\n    y = x\n    y\n}", "=", "write `let y = …`"),
+    ("syntax-error", asked("let x = (1 if b > 2 else 4) * b"), "if", "`if b > 2 then 1 else 4`"),
+    ("syntax-error", asked("let x = max(b, f(b) if b > 2 else 4)"), "if", "then f(b) else 4`"),
+    ("unknown-character", asked("let x = b > 2 ? 1 : 4"), "?", "`if c then a else b`"),
+    ("syntax-error", asked("let x = if b > 2 { 1 } else { 4 }"), "{", "`if c then a else b`"),
+    ("syntax-error", asked("for i in 1 .. 3 { x = i }"), "for", "`iterate"),
+    ("syntax-error", asked("assert b > 1"), "assert", "`require"),
+    ("syntax-error", asked("print(b)"), "print", "`output"),
+    ("syntax-error", "def decode {\n    param x : int = 1\n    output o = x\n}", "def", "`fn name"),
+    ("syntax-error", "def f(x)", "def", "`fn name"),
+    ("syntax-error", "fn f(x: real) -> real {\n    return x\n}", "return", "leave `return` out"),
+    ("syntax-error", "function f(x) { x }", "function", "`fn name"),
+    ("unknown-kind", "class big {\n    memory : data\n}", "class", "`kind name"),
+    ("syntax-error", "import std.die", "import", "`use "),
+    ("syntax-error", "from numpy import sin", "from", "`use "),
+    ("syntax-error", "const a = 3", "const", "`let "),
+    ("syntax-error", "int a = 3", "int", "`let a : int"),
+    ("syntax-error", "let a = 1\na += 1", "+=", "name the new one"),
+    ("syntax-error", "let a := 1", ":=", "write `=`"),
+    ("syntax-error", "let a == 1", "==", "write `=`"),
+    ("syntax-error", "let a = 7 % 2", "%", "floor(a / b)"),
+    ("floor-division", "let a = 7 // 2", "//", "`floor(7 / 2)`; a comment begins with `#`"),
+    ("syntax-error", "/* a comment */", "/*", "`#`"),
+    ("syntax-error", asked("let x = b GB / 2"), "GB", "a product needs `*`"),
+    ("syntax-error", 'chip d {\n    """A chip."""\n    memory = 8 GB\n}', '""', "`##`"),
+    ("bad-number", "chip d {\n    memory = 80,000 MB\n}", "80,000 MB", "`80_000 MB`"),
+    ("bad-number", "let a = [1,024, 2]", "1,024", "`1_024`"),
+    ("not-a-number", 'chip d {\n    memory = "80 GB"\n}', '"80 GB"', "quotes: `80 GB`"),
+    ("not-a-number", 'let a = c with { rate = "80 %" }', '"80 %"', "quotes: `80 %`"),
+    ("unknown-unit", "let a = c with { rate = 80 percent }", "percent", "`%`"),
+    ("unknown-name", "let a = True", "True", "`true`"),
+    ("unknown-name", "let a = None", "None", "`unknown "),
+    ("unknown-type", "let a : float = 1", "float", "`real`"),
+    ("unknown-function", "let a = pow(2, 3)", "pow", "`a ^ b`"),
+]
+
+
+@pytest.mark.parametrize(("text", "place", "remedy"), MENDED)
+def test_what_is_clear_is_one_error_and_the_rest_is_checked(
+    text: str, place: str, remedy: str
+) -> None:
+    first, *more = found(f"{text}\nlet last = nobody")
+    assert (first.name, first.span and first.span.text) == ("foreign-syntax", place)
+    assert remedy in (first.help or "")
+    assert [(d.name, d.span and d.span.text) for d in more] == [("unknown-name", "nobody")]
+
+
+@pytest.mark.parametrize(("name", "text", "place", "remedy"), OTHERS)
+def test_what_is_not_is_said_where_it_stands(name: str, text: str, place: str, remedy: str) -> None:
+    first, *more = found(f"{text}\nlet last = 1")
+    assert (first.name, first.span and first.span.text) == (name, place)
+    assert remedy in (first.help or "")
+    assert more == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kind def { a : real }\ndef x { a = 1 }",
+        "kind chip2 {\n    class  : real\n    return : real = class\n}",
+        "let import = 1\nlet b = [100,200] ",
+        "let a = match 1 {\n    1 => 2,100 => 3\n    else => 4\n}",
+        'let a = "a ** b; c && d // no comment"',
+        "let a = 1 # a // b ** c",
+    ],
+)
+def test_what_is_right_stays_so(text: str) -> None:
+    assert [d.name for d in found(text)] == []
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from(
+    ["a", "1", "1,000", "//", "**", "&&", ";", "if", "else", "then", "(", ")", "{", "}", "[", "]",
+     "def", "let", "=", ",", "\n", "for", "\"x\"", "%", "!", "||", "return", "b", "match"]
+), max_size=25))  # fmt: skip
+def test_nothing_escapes(words: list[str]) -> None:
+    """Whatever the order of such words, a tree comes back and errors have places in the text."""
+    source, diagnostics = Source("t.hw", " ".join(words)), Diagnostics()
+    assert isinstance(parse(source, diagnostics), ast.Module)
+    assert all(
+        d.span and 0 <= d.span.start <= d.span.end <= len(source.text) for d in diagnostics.items
+    )
