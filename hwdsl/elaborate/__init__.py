@@ -17,6 +17,7 @@ from hwdsl.elaborate.machine import Machine, Origin, run_deep
 from hwdsl.elaborate.model import ModelComponent, ModelField, model_of
 from hwdsl.elaborate.records import component, find, member
 from hwdsl.elaborate.rules import Waivers, Walk
+from hwdsl.elaborate.trace import Trace
 from hwdsl.elaborate.values import Failure, Record
 from hwdsl.semantics.symbols import (
     Checked,
@@ -41,6 +42,7 @@ __all__ = [
     "confidence",
     "elaborate",
     "elaborate_constants",
+    "elaborate_traced",
     "verify",
 ]
 
@@ -62,6 +64,14 @@ def elaborate(
     found = run_deep(lambda: elaborate_evaluator(m, evaluator, diagnostics))
     apart = new_machine(checked)
     return evolve(found, sampler=run_deep(lambda: draws(apart, evaluator, diagnostics)))
+
+
+def elaborate_traced(
+    checked: Checked, evaluator: EvaluatorInfo, diagnostics: Diagnostics
+) -> tuple[Elaboration, Machine]:
+    """The same graph, with the machine whose `trace` says where each value in it comes from."""
+    m = new_machine(checked, trace=Trace())
+    return run_deep(lambda: elaborate_evaluator(m, evaluator, diagnostics)), m
 
 
 def check_rules(checked: Checked, diagnostics: Diagnostics) -> None:

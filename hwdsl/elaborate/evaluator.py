@@ -216,6 +216,8 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
         m.depth = 0
 
     instance = open_evaluator(m, info, {}, free)
+    if m.trace is not None:
+        m.trace.names = instance.names
     for name in info.free:
         try:
             m.read(instance.names[name])

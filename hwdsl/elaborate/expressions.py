@@ -11,6 +11,7 @@ from hwdsl.elaborate import builtins, control, records
 from hwdsl.elaborate.functions import call_evaluator, call_function
 from hwdsl.elaborate.machine import Handler, Machine, as_component
 from hwdsl.elaborate.selection import clamp_index, equal, items_of, pick_value
+from hwdsl.elaborate.trace import Trace
 from hwdsl.elaborate.values import (
     Cell,
     Component,
@@ -320,6 +321,7 @@ def new_machine(
     checked: Checked,
     overrides: Mapping[str, float] | None = None,
     free: frozenset[str] = frozenset(),
+    trace: Trace | None = None,
 ) -> Machine:
     """A machine that knows all kinds of expressions."""
-    return Machine(checked, HANDLERS, overrides or {}, free)
+    return Machine(checked, HANDLERS, overrides or {}, free, trace=trace)

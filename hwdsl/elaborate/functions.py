@@ -41,6 +41,8 @@ def call_function(
 def _body(m: Machine, decl: ast.Fn, env: Env, arguments: Mapping[str, Value], span: Span) -> Value:
     names: dict[str, Value | Cell] = dict(arguments)
     inner = env.extend(names)
+    if m.trace is not None:
+        m.trace.body(names)
     for parameter in decl.parameters:
         name = parameter.name.name
         if name not in names and parameter.default is not None:

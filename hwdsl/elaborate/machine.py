@@ -6,7 +6,8 @@ import math
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any, TypeVar
 
 from attrs import define, evolve, field, frozen
@@ -14,6 +15,7 @@ from attrs import define, evolve, field, frozen
 from hwdsl.codegen.ir import BOOL, INT, REAL, Builder, LoopRegion, Ref, Region
 from hwdsl.codegen.ranges import Range, Ranges
 from hwdsl.diagnostics import Severity
+from hwdsl.elaborate.trace import Guard, Trace
 from hwdsl.elaborate.values import (
     Block,
     Cell,
@@ -82,6 +84,7 @@ class Machine:
     ranges: Ranges = field(factory=Ranges)
     free_params: list[tuple[str, ast.Calibrated, Env]] = field(factory=list)
     watching: bool = False  # whether reading an evaluator's result is noted, as claims need it
+    trace: Trace | None = None  # notes where values come from, as derivations need it
 
     # --- evaluation ---------------------------------------------------------------------------
 
@@ -99,7 +102,11 @@ class Machine:
                 "shorten the chain, for instance with `iterate`",
             )
         depth = self.depth
-        value = self.handlers[type(expr)](self, expr, env)
+        handle = self.handlers[type(expr)]
+        if self.trace is None:
+            value = handle(self, expr, env)
+        else:
+            value = self.trace.evaluating(expr, env, partial(handle, self, expr, env))
         self.depth = depth - 1
         return value
 
@@ -129,6 +136,8 @@ class Machine:
         if value.failure is not None:
             raise value.failure
         self.effects.extend(value.effects)
+        if self.trace is not None:
+            self.trace.read(value)
         assert value.value is not None
         return value.value
 
@@ -137,7 +146,7 @@ class Machine:
         depth, cell.state = self.depth, CellState.RUNNING
         self.running.append(cell)
         try:
-            cell.value = cell.compute()
+            cell.value = cell.compute() if self.trace is None else self.trace.running(cell)
             cell.effects = tuple(_distinct(self.effects))
             cell.state = CellState.DONE
         except Failure as failure:
@@ -260,17 +269,20 @@ class Machine:
 
     def masked(self, condition: Ref, compute: Callable[[], T]) -> T:
         """Compute; the rules stated on the way need to hold only where `condition` does."""
-        value, effects = self.collect(compute)
+        value, effects = self.collect(self._traced((Selector(condition, 2), 0), compute))
         self.effects.extend(self.mask(condition, e) for e in effects)
         return value
 
     def within_case(self, selector: Selector, index: int, compute: Callable[[], T]) -> T:
         """Compute; the rules stated on the way matter only if the selector takes that case."""
-        value, effects = self.collect(compute)
+        value, effects = self.collect(self._traced((selector, index), compute))
         if effects:
             here = self.case(selector, index)
             self.effects.extend(self.mask(here, e) for e in effects)
         return value
+
+    def _traced(self, guard: Guard, compute: Callable[[], T]) -> Callable[[], T]:
+        return compute if self.trace is None else self.trace.where(guard, compute)
 
     def mask(self, condition: Ref, effect: Effect) -> Effect:
         """The rule, needed only where the condition holds."""
@@ -321,7 +333,8 @@ class Machine:
         region = self.builder.open_loop(carries, within)
         self.loops.append(region)
         try:
-            yield region
+            with nullcontext() if self.trace is None else self.trace.rounds(region.region):
+                yield region
         finally:
             self.loops.pop()
 

@@ -288,6 +288,7 @@ def member(m: Machine, of: Component, name: str, span: Span) -> Value:
     cell = of.cells.get(name)
     if cell is None:
         cell = of.cells[name] = Cell(f"{of.path}.{name}", span, lambda: _compute(m, of, name, span))
+        cell.keep = of
     try:
         return m.read(cell)
     except UnknownValue as failure:

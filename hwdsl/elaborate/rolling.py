@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 
 from hwdsl.codegen.ir import LoopRegion, Op, Ref
 from hwdsl.elaborate.machine import Machine
+from hwdsl.elaborate.trace import Closing
 from hwdsl.elaborate.values import Effect, EnumValue, ListValue, RangeValue, ResultValue, Value
 from hwdsl.syntax import ast
 
@@ -66,7 +67,10 @@ def close(
     # What is known folds, round by round; the rest becomes a loop of the graph.
     folds = all(ref.known is not None for ref in known)
     m.spend(bound * _work(loop.region.ops) if folds else LOOP_STEPS, node.span)
-    results = loop.close(low, high, bound, [*initial, *starts], [*following, *checks], until)
+    first, after = [*initial, *starts], [*following, *checks]
+    if m.trace is not None:
+        m.trace.closed(loop.region, Closing(low, high, bound, first, after, until))
+    results = loop.close(low, high, bound, first, after, until)
     carried = [evolve(e, holds=results[plain + i]) for i, e in enumerate(inside)]
     mine = (*results[:plain], *results[-2:])
     return mine, [*outside, *carried]

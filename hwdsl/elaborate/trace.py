@@ -1,0 +1,161 @@
+"""Where values come from: what a machine evaluates, as a graph of nodes, each evaluated once.
+
+Input: the calls of a `Machine` that elaborates with a `Trace`. Output: for each cell a `Node` whose
+parts are the expressions evaluated and the cells read on its behalf, in order, each with the
+conditions under which its value counts. Nothing here changes what is calculated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+from attrs import define, field, frozen
+
+from hwdsl.codegen.ir import Ref, Region
+from hwdsl.elaborate.values import Cell, Component, Env, Merged, Record, Selector, Value
+from hwdsl.syntax import ast
+
+T = TypeVar("T")
+
+Guard = tuple[Selector, int]
+"""A selector and the alternative that it has to take."""
+
+
+@define(eq=False)
+class Part:
+    """What was evaluated or read on behalf of something; it counts where all `guards` hold."""
+
+    guards: tuple[Guard, ...]
+
+
+@define(eq=False)
+class Node(Part):
+    """An expression that was evaluated in an environment; a cell's own node has none."""
+
+    expr: ast.Expr | None = None
+    env: Env | None = None
+    value: Value | None = None
+    parts: list[Part] = field(factory=list)
+
+
+@define(eq=False)
+class Reading(Part):
+    """A cell that was read."""
+
+    cell: Cell
+
+
+@frozen(eq=False)
+class Closing:
+    """What a loop starts from and goes on with; see `codegen.ir.Body`."""
+
+    low: Ref
+    high: Ref
+    bound: int
+    initial: Sequence[Ref]
+    following: Sequence[Ref]
+    until: Ref | None
+
+
+@define(eq=False)
+class Rounds(Node):
+    """The body of a loop of the graph, evaluated once for all rounds.
+
+    One that was never closed was an attempt, and counts for nothing.
+    """
+
+    region: Region | None = None
+    closing: Closing | None = None
+
+
+@define(eq=False)
+class Trace:
+    """The recording of one elaboration.
+
+    `nodes` are those of cells. `calls` are, by the identity of the variables of a function's body,
+    these variables and the call that first evaluated it. `owners` say in which component another
+    was built. `names` are the evaluator's params, variables and outputs.
+    """
+
+    nodes: dict[Cell, Node] = field(factory=dict)
+    calls: dict[int, tuple[object, Node]] = field(factory=dict)
+    owners: dict[Component, Component] = field(factory=dict)
+    names: Mapping[str, Value | Cell] = field(factory=dict)
+    _within: list[Node] = field(factory=list)
+    _guards: tuple[Guard, ...] = ()
+    _rounds: dict[int, Rounds] = field(factory=dict)
+
+    def evaluating(self, expr: ast.Expr, env: Env, compute: Callable[[], Value]) -> Value:
+        """Evaluate an expression, a part of what is being evaluated if it has a value."""
+        node = Node(self._guards, expr, env)
+        node.value = self._inside(node, compute)
+        if self._within:
+            self._within[-1].parts.append(node)
+        return node.value
+
+    def running(self, cell: Cell) -> Value:
+        """Compute a cell."""
+        node = self.nodes[cell] = Node(())
+        node.value = self._inside(node, cell.compute)
+        return node.value
+
+    def _inside(self, node: Node, compute: Callable[[], T]) -> T:
+        guards, self._guards = self._guards, ()
+        self._within.append(node)
+        try:
+            return compute()
+        finally:
+            self._within.pop()
+            self._guards = guards
+
+    def read(self, cell: Cell) -> None:
+        """Note that a cell was read."""
+        if self._within:
+            self._within[-1].parts.append(Reading(self._guards, cell))
+        value, of = cell.value, cell.keep
+        if isinstance(value, Record | Merged) and isinstance(of, Record | Merged):
+            self._own(value, of, cell.label)
+
+    def _own(self, built: Component, of: Component, path: str) -> None:
+        if built.path == path:
+            self.owners[built] = of
+        for each in built.alternatives if isinstance(built, Merged) else ():
+            self._own(each, of, path)
+
+    def where(self, guard: Guard, compute: Callable[[], T]) -> Callable[[], T]:
+        """The computation, whose parts count only where the selector takes the alternative."""
+
+        def guarded() -> T:
+            before, self._guards = self._guards, (*self._guards, guard)
+            try:
+                return compute()
+            finally:
+                self._guards = before
+
+        return guarded
+
+    def body(self, names: Mapping[str, Value | Cell]) -> None:
+        """Note the variables of a function's body that is about to be evaluated for a call."""
+        reader = self._within[-2] if len(self._within) > 1 else None
+        if reader is not None and isinstance(reader.expr, ast.Call):
+            self.calls[id(names)] = names, reader
+
+    @contextmanager
+    def rounds(self, region: Region) -> Iterator[None]:
+        """The body of a loop is evaluated here."""
+        node = self._rounds[id(region)] = Rounds(self._guards, region=region)
+        guards, self._guards = self._guards, ()
+        self._within.append(node)
+        try:
+            yield
+        finally:
+            self._within.pop()
+            self._guards = guards
+        if self._within:
+            self._within[-1].parts.append(node)
+
+    def closed(self, region: Region, closing: Closing) -> None:
+        """Note what a loop is closed with."""
+        self._rounds[id(region)].closing = closing
