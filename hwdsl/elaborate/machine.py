@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import sys
 import threading
@@ -417,7 +418,11 @@ _running = threading.Lock()
 
 
 def run_deep(work: Callable[[], T]) -> T:
-    """Run `work` with a stack deep enough for long chains of definitions."""
+    """Run `work` with a stack deep enough for long chains of definitions.
+
+    Nearly all that an elaboration makes lives until its end, so the collector of cyclic garbage
+    rests meanwhile: it would go through everything again and again and find nothing.
+    """
     if threading.current_thread().name.startswith(_THREAD):
         return work()
     results: list[T] = []
@@ -432,12 +437,16 @@ def run_deep(work: Callable[[], T]) -> T:
     with _running:
         limit = sys.getrecursionlimit()
         size = threading.stack_size(_STACK)
+        collects = gc.isenabled()
+        gc.disable()
         try:
             sys.setrecursionlimit(max(limit, _RECURSION))
             thread = threading.Thread(target=run, name=_THREAD, daemon=True)
             thread.start()
             thread.join()
         finally:
+            if collects:
+                gc.enable()
             threading.stack_size(size)
             sys.setrecursionlimit(limit)
     for failure in failures:
