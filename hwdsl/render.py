@@ -83,7 +83,7 @@ def _block(diagnostic: Diagnostic, palette: Palette) -> str:
     for source, marks in _by_source(diagnostic.labels):
         span = next(la.span for la in diagnostic.labels if la.span.source is source)
         arrow = palette.paint("-->" if first else ":::", "place")
-        lines += [f"{' ' * width}{arrow} {span}", bar]
+        lines += [f"{' ' * width}{arrow} {printable(str(span))}", bar]
         first = False
         previous = None
         for number, row in sorted(marks.items()):

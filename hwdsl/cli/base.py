@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -106,7 +107,7 @@ def listed(names: Sequence[str]) -> list[str]:
     """
     found: list[str] = []
     for name in names:
-        if not Path(name).is_dir():
+        if not os.path.isdir(name):  # a name may be longer than the system takes
             found.append(name)
             continue
         below = sorted(str(path) for path in Path(name).rglob("*.hw"))
@@ -132,7 +133,7 @@ def split_target(target: str) -> tuple[str, str | None]:
 def data_file(name: str) -> Path:
     """A file of data by its name; one that there is not ends the command."""
     path = Path(name)
-    if not path.exists():
+    if not os.path.exists(path):
         from hwdsl.diagnostics import did_you_mean
 
         hint = did_you_mean(path.name, [p.name for p in path.parent.glob(f"*{path.suffix}")])
@@ -216,22 +217,26 @@ def assignments(words: Sequence[str]) -> dict[str, str]:
 def report(diagnostics: Diagnostics, stream: TextIO) -> None:
     """Print diagnostics for people."""
     if diagnostics.items:
+        from hwdsl.cli.streams import write_painted
         from hwdsl.render import palette_for, render_text
 
-        print(render_text(diagnostics.items, palette_for(stream)), file=stream)
+        write_painted(render_text(diagnostics.items, palette_for(stream)), stream)
 
 
 def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
     """Lay out rows in columns; those whose number is in `right` are set flush right."""
     if not rows:
         return ""
-    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+    from hwdsl.render import printable
+
+    cells = [[printable(cell) for cell in row] for row in rows]  # each of them on one line
+    widths = [max(len(r[i]) for r in cells) for i in range(len(cells[0]))]
     return "\n".join(
         "  ".join(
             c.rjust(w) if i in right else c.ljust(w)
             for i, (c, w) in enumerate(zip(r, widths, strict=True))
         ).rstrip()
-        for r in rows
+        for r in cells
     )
 
 

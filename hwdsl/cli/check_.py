@@ -26,6 +26,7 @@ def run(options: argparse.Namespace) -> int:
     import hwdsl
     from hwdsl import driver
     from hwdsl.catalog import CATALOG
+    from hwdsl.cli.streams import write_painted
     from hwdsl.diagnostics import Diagnostics
     from hwdsl.render import palette_for, render_json, render_sarif, render_text
 
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         shown = [*diagnostics.items, *(diagnostics.undecided if options.undecided else ())]
         if shown:
-            print(render_text(shown, palette_for(sys.stdout)))
+            write_painted(render_text(shown, palette_for(sys.stdout)), sys.stdout)
         counts = [_count(len(names), "file"), _count(definitions, "definition"),
                   _count(questions, "evaluator")]  # fmt: skip
         print(f"{', '.join(counts)}: {_verdict(diagnostics)}")

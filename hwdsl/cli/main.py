@@ -1,11 +1,12 @@
 """`hwdsl …`: find the command, run it, turn what happens into an exit code.
 
 Exit codes: 0 fine, 1 the description is wrong, 2 the call is wrong, 70 a bug,
-130 interrupted.
+128 and the signal's number when interrupted (130 from the keyboard).
 """
 
 import argparse
 import atexit
+import errno
 import gc
 import os
 import sys
@@ -13,11 +14,18 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 import hwdsl
-from hwdsl.cli.base import BUG, FINE, INTERRUPTED, WRONG_CALL, Failure, commands
+from hwdsl.cli.base import BUG, FINE, INTERRUPTED, WRONG_CALL, WRONG_DESCRIPTION, Failure, commands
+from hwdsl.cli.signals import POLITE, Stopped, caught, stop
+from hwdsl.cli.streams import ReaderGone, guarded
 
 _GROUPS = commands()
 ENDLESS = ("values", "coefficients", "files", "targets")
 """Arguments of which there may be any number, the last of their command."""
+_MACHINE = {
+    errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE,
+    errno.ENOMEM, errno.EAGAIN,
+}  # fmt: skip
+"""Errors of the system that may come up anywhere and are no bug: no room, too many files."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,30 +35,49 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # at exit, where the search through all of them is a fifth of the time of a check.
     gc.set_threshold(1_000_000, 50, 100)
     atexit.register(gc.freeze)
+    with guarded(), caught(POLITE, stop):
+        try:
+            return _run(words)
+        except KeyboardInterrupt as ending:  # while the last lines were written
+            return 128 + ending.number if isinstance(ending, Stopped) else INTERRUPTED
+
+
+def _run(words: list[str]) -> int:
+    """Run a command, turning what it raises into a message and an exit code."""
     try:
         code = _dispatch(words)
         sys.stdout.flush()
+        return code
     except Failure as failure:
-        print(f"hwdsl: {failure}", file=sys.stderr)
+        _say(str(failure))
         return failure.code
-    except BrokenPipeError:
-        # The reader has gone; a second error while Python flushes at exit would be noise.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except ReaderGone:
         return FINE
+    except Stopped as ending:
+        _say(f"ended by {ending}")
+        return 128 + ending.number
     except KeyboardInterrupt:
-        print("hwdsl: interrupted", file=sys.stderr)
+        _say("interrupted")
         return INTERRUPTED
     except RecursionError:
-        print(
-            "hwdsl: the description nests too deeply; name parts of it with `let`", file=sys.stderr
-        )
-        return 1
-    except Exception as bug:  # the process boundary: everything else has a place of its own
+        _say("the description nests too deeply; name parts of it with `let`")
+        return WRONG_DESCRIPTION
+    except MemoryError as error:
+        _say(f"there is not enough memory for this{f': {error}' if str(error) else ''}")
+        return WRONG_CALL
+    except Exception as error:  # the process boundary: everything else has a place of its own
+        if isinstance(error, OSError) and error.errno in _MACHINE:
+            where = f": {error.filename}" if error.filename else ""
+            _say(f"{error.strerror}{where}")
+            return WRONG_CALL
         if os.environ.get("HWDSL_DEBUG"):
             raise
-        _report_bug(bug, words)
+        _report_bug(error, words)
         return BUG
-    return code
+
+
+def _say(message: str) -> None:
+    print(f"hwdsl: {message}", file=sys.stderr)
 
 
 def _dispatch(words: list[str]) -> int:

@@ -1,6 +1,7 @@
 """`hwdsl new FILE`: a small description that checks and runs."""
 
 import argparse
+import os
 from pathlib import Path
 
 from hwdsl.cli.base import FINE, Failure
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     path = Path(options.file)
     if path.suffix != ".hw":
         raise Failure(f"{path} does not end in .hw")
-    if path.exists():
+    if os.path.lexists(path):
         raise Failure(f"{path} exists already")
     write_text(path, STARTER)
     print(f"wrote {path}; try\n  hwdsl run {path} batch=32\n  hwdsl why {path}:decode throughput")

@@ -22,6 +22,7 @@ from hwdsl.cli.base import (
     told,
 )
 from hwdsl.cli.files import replacing
+from hwdsl.cli.signals import POLITE, caught
 from hwdsl.cli.tables import TableWriter, check_ending, title, writer_for
 
 if TYPE_CHECKING:
@@ -110,15 +111,12 @@ def _interrupts() -> Iterator[list[int]]:
     seen: list[int] = []
 
     def note(number: int, frame: object) -> None:
+        if seen:
+            raise KeyboardInterrupt
         seen.append(number)
-        signal.signal(signal.SIGINT, before)
 
-    before = signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, note)
-    try:
+    with caught((signal.SIGINT, *POLITE), note):
         yield seen
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _columns(part: Sweep) -> list[Column]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,7 +91,7 @@ def _files(targets: Sequence[str]) -> list[str]:
 
     found = []
     for target in targets:
-        if not Path(target).is_dir():
+        if not os.path.isdir(target):
             found.append(target)
             continue
         sources = [(name, driver.read(Path(name), Diagnostics())) for name in listed([target])]

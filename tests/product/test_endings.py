@@ -1,0 +1,244 @@
+"""How commands end: a bug is 70, and what the machine does not give is a message and 2."""
+
+import errno
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from hwdsl.cli.base import commands
+from hwdsl.cli.main import main
+
+WHOLE = """edition 2026
+
+use std.chance: uniform
+
+calibrated efficiency : real = 0.8 in 0.1 .. 1 from "a guess"
+
+evaluator step {
+    param work : data      = 10 GB   in 1 GB .. 100 GB ~ uniform(8 GB, 12 GB)
+    param rate : bandwidth = 1 TB/s  in 0.1 TB/s .. 10 TB/s
+    ## How long it takes …
+    output time in ms = work / (efficiency * rate)
+}
+
+claim known {
+    source "a book"
+    expect step(work = 8 GB, rate = 1 TB/s).time == 10 ms within 1 %
+}
+
+figure by_rate {
+    of = step
+    x  = rate
+    y  = time
+}
+
+table against {
+    of       = step
+    data     = "rows.csv"
+    measured = took
+    output   = time
+}
+"""
+ROWS = "work [GB],rate [TB/s],took [ms]\n10,1,13\n20,1,25\n20,2,12\n"
+
+PLACES = {
+    "check whole.hw": "hwdsl.semantics.check",
+    "fmt whole.hw": "hwdsl.syntax.format_module",
+    "compile whole.hw -o made": "hwdsl.specs.specs_of",
+    "compile whole.hw": "hwdsl.codegen.build.ingredients",
+    "run whole.hw": "hwdsl.codegen.runtime.evaluator.Result",
+    "run whole.hw --tree time": "hwdsl.derive.derive",
+    "sweep whole.hw rate=1..2:3": "hwdsl.codegen.runtime.plan._evaluate",
+    "sweep whole.hw rate=1..2:3 -o out.csv": "hwdsl.codegen.runtime.plan._evaluate",
+    "sample whole.hw -n 10": "hwdsl.codegen.runtime.sample._Run",
+    "sample whole.hw -n 10 -o out.csv": "hwdsl.cli.sample_._write",
+    "validate whole.hw": "hwdsl.validate._in_unit",
+    "validate whole.hw -o out.svg": "hwdsl.figures.validated",
+    "fit whole.hw rows.csv --measured time=took": "hwdsl.fit._precision",
+    "fit whole.hw rows.csv --measured time=took -o found.hw": "hwdsl.fit.fragment",
+    "report whole.hw": "hwdsl.displays._points",
+    "report whole.hw -o out": "hwdsl.report.pages",
+    "why whole.hw time": "hwdsl.derive.derive",
+    "verify whole.hw": "hwdsl.elaborate.verify",
+    "explain unit-mismatch": "hwdsl.catalog.page",
+    "new fresh.hw": "hwdsl.cli.files.write_text",
+    "cache": "hwdsl.codegen.cache.entries",
+    "doctor": "hwdsl.codegen.build.compiler",
+}
+"""A call and a function far below it."""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HWDSL_NO_COMPILE", "1")
+    Path("whole.hw").write_text(WHOLE)
+    Path("rows.csv").write_text(ROWS)
+    return tmp_path
+
+
+def test_every_command_is_there() -> None:
+    assert {call.split()[0] for call in PLACES} == set(commands())
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyError])
+@pytest.mark.parametrize("call", PLACES)
+def test_a_bug_is_reported_as_one(
+    call: str,
+    error: type[Exception],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def bug(*arguments: object, **named: object) -> None:
+        raise error("a bug")
+
+    before = set(Path().iterdir())
+    monkeypatch.setattr(PLACES[call], bug)
+    code = main(call.split())
+    assert (code, "bug of hwdsl" in capsys.readouterr().err) == (70, True)
+    assert set(Path().iterdir()) - before <= {Path("made")}, "half a file is left"
+
+
+@pytest.mark.parametrize("call", ["run whole.hw", "check whole.hw"])
+def test_a_machine_that_gives_no_more_is_no_bug(
+    call: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for error, said in [
+        (MemoryError("Unable to allocate 7.45 GiB"), "not enough memory for this: Unable to"),
+        (OSError(errno.EMFILE, "Too many open files", "x.so"), "Too many open files: x.so"),
+    ]:
+
+        def fail(*arguments: object, error: Exception = error, **named: object) -> None:
+            raise error
+
+        monkeypatch.setattr(PLACES[call], fail)
+        assert main(call.split()) == 2
+        assert said in capsys.readouterr().err
+
+
+LONG = "sweep whole.hw rate=1..2:300"
+ANSWERS = [call for call in PLACES if " -o " not in call and not call.startswith("compile")]
+ANSWERS += [LONG, "explain", "check --help"]
+"""Calls that print something."""
+
+
+def full() -> IO[str]:
+    return open("/dev/full", "w")
+
+
+def broken() -> IO[str]:
+    end, start = os.pipe()
+    os.close(end)
+    return os.fdopen(start, "w")
+
+
+def closed() -> IO[str]:
+    return os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+
+
+@pytest.mark.parametrize(
+    ("stream", "code", "said"),
+    [
+        (full, 2, "hwdsl: cannot write to standard output: No space left on device\n"),
+        (closed, 2, "hwdsl: cannot write to standard output: it is closed\n"),
+        (broken, 0, ""),
+    ],
+)
+@pytest.mark.parametrize("call", ANSWERS)
+def test_output_that_nobody_can_have(
+    call: str, stream: Callable[[], IO[str]], code: int, said: str,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setattr("hwdsl.driver.tell", lambda notice: None)
+    with stream() as opened:
+        monkeypatch.setattr(sys, "stdout", opened)
+        assert (main(call.split()), capsys.readouterr().err) == (code, said)
+
+
+@pytest.mark.parametrize("call", ANSWERS)
+def test_output_without_the_character(
+    call: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inner = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(inner, "ascii"))
+    code = main(call.split())
+    said = "standard output is in ascii, which has no '\\u" if code else ""
+    assert code in (0, 2)
+    assert said in capsys.readouterr().err
+    assert (call == LONG) == (code == 2)  # what can be written is
+
+
+@pytest.mark.parametrize("how", [">&-", "<&- >&-", "<&- >&- 2>&-", "> /dev/full", "2> /dev/full"])
+def test_streams_as_a_shell_gives_them(how: str) -> None:
+    for words, code in [("cache", 0 if how.startswith("2>") else 2), ("fmt whole.hw", 0)]:
+        command = f"{sys.executable} -m hwdsl {words} {how}"
+        Path("whole.hw").write_text(WHOLE)
+        main(["fmt", "whole.hw"])
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+        assert done.returncode == code
+        assert done.stderr.count("\n") == (0 if code == 0 or "2>" in how else 1)
+
+
+def test_texts_of_files_do_not_reach_the_terminal_as_controls(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    odd = "\x1b]0;title\x07 \x9b31m \u202e \r"
+    Path("rows.csv").write_text(
+        f'work [GB],rate [TB/s],took [ms],who\n10,1,13,"{odd}\n."\n', "utf-8"
+    )
+    Path("whole.hw").write_text(
+        WHOLE.replace("output   = time", "output   = time\n    label    = who\n    group    = who")
+    )
+    Path("\x1b[2J.hw").write_text("edition 2026")
+    for words in [
+        ["validate", "--rows", "whole.hw"], ["fit", "whole.hw", "rows.csv", "--group", "who"],
+        ["report", "whole.hw"], ["check", "\x1b[2J.hw", "no\x1b.hw"], ["run", "whole.hw", "\x1b=1"],
+        ["run", "whole.hw:\x1b"], ["explain", "\x1b"], ["validate", "whole.hw", "--group", "a\rb"],
+    ]:  # fmt: skip
+        main(words)
+        out, err = capsys.readouterr()
+        assert out + err
+        assert not set(out + err) & set("\x1b\x07\x9b\u202e\r")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_command_that_is_asked_to_end_leaves_nothing(number: signal.Signals, code: int) -> None:
+    script = (
+        "import os, sys\n"
+        "from hwdsl.cli.main import main\n"
+        "import hwdsl.cli.files as files\n"
+        "def stop(*_):\n"
+        f"    os.kill(os.getpid(), {int(number)})\n"
+        "    import time; time.sleep(10)\n"
+        "files._umask = stop\n"
+        "sys.exit(main(['new', 'fresh.hw']))\n"
+    )
+    start = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (code, f"hwdsl: ended by {number.name}\n")
+    assert time.monotonic() - start < 8
+    assert sorted(os.listdir()) == ["rows.csv", "whole.hw"]
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a\0b", "whole.hw/x", "none/x.hw", "\udcff"])
+@pytest.mark.parametrize("call", sorted({call.replace("rate=1..2:3", "") for call in PLACES}))
+def test_names_that_no_file_can_have(
+    call: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for part in set(call.split()[1:]) & {"whole.hw", "rows.csv", "out.csv", "out", "found.hw"}:
+        words = [name if word == part else word for word in call.split()]
+        if part in ("out.csv", "out", "found.hw"):
+            if name not in ("a" * 300, "whole.hw/x"):
+                continue
+            words[-1] += Path(part).suffix
+        assert (main(words), "bug" in capsys.readouterr().err) in ((1, False), (2, False))
