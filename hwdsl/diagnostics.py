@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from enum import Enum
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from hwdsl.source import Span
 
@@ -33,6 +33,7 @@ class Diagnostic:
 
     `name` is stable: an entry of `hwdsl.catalog.CATALOG` with a page in `hwdsl/pages/`, or the
     dotted name of a library rule such as `die.reticle`. The first label is the primary place.
+    `missing` is the path of the value that has to be given, if that is what is wrong.
     """
 
     name: str
@@ -40,11 +41,17 @@ class Diagnostic:
     message: str
     labels: tuple[Label, ...] = ()
     help: str | None = None
+    missing: str = ""
 
     @property
     def span(self) -> Span | None:
         """The primary place, if there is one."""
         return self.labels[0].span if self.labels else None
+
+    @property
+    def reading(self) -> Label:
+        """Of the finding of a missing value, where that is read."""
+        return self.labels[_reading(self)]
 
 
 @define
@@ -57,6 +64,7 @@ class Diagnostics:
     items: list[Diagnostic] = field(factory=list)
     undecided: list[Diagnostic] = field(factory=list)
     _noted: set[Diagnostic] = field(factory=set, init=False, repr=False, eq=False)
+    _read: dict[str, set[Span]] = field(factory=dict, init=False, repr=False, eq=False)
 
     @property
     def failed(self) -> bool:
@@ -64,9 +72,30 @@ class Diagnostics:
         return any(d.severity is Severity.ERROR for d in self.items)
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """Add a finding unless the very same one stands already."""
-        if diagnostic not in self.items:
+        """Add a finding unless the very same one stands already.
+
+        A value that is missing is told of once, with the number of places where it is read.
+        """
+        if diagnostic in self.items:
+            return
+        told = self._told(diagnostic.missing) if diagnostic.missing else None
+        if told is None:
             self.items.append(diagnostic)
+        else:
+            first = self.items[told]
+            places = self._read.setdefault(first.missing, {first.labels[_reading(first)].span})
+            places.add(diagnostic.labels[_reading(diagnostic)].span)
+            self.items[told] = _read_in(first, len(places))
+
+    def _told(self, missing: str) -> int | None:
+        """The number of the finding that tells of a missing value."""
+        return next((i for i, d in enumerate(self.items) if d.missing == missing), None)
+
+    def take(self, others: "Diagnostics") -> None:
+        """Add what was found of another file, where the same names mean other things."""
+        self.items += [d for d in others.items if d not in self.items]
+        for note in others.undecided:
+            self.leave(note)
 
     def leave(self, note: Diagnostic) -> None:
         """Note a rule that was not decided, once."""
@@ -112,6 +141,21 @@ class Diagnostics:
     ) -> None:
         labels = (Label(span, label), *(Label(s, t) for s, t in others))
         self.add(Diagnostic(name, severity, message, labels, help))
+
+
+def _reading(missing: Diagnostic) -> int:
+    """Which label of the finding of a missing value is where that is read."""
+    said = (i for i, label in enumerate(missing.labels) if label.text.startswith("read "))
+    return next(said, 0)
+
+
+def _read_in(told: Diagnostic, places: int) -> Diagnostic:
+    """The finding of a missing value that is read in so many places."""
+    if places < 2:
+        return told
+    labels, at = list(told.labels), _reading(told)
+    labels[at] = evolve(labels[at], text=f"read in {places} places")
+    return evolve(told, labels=tuple(labels))
 
 
 def with_article(name: str) -> str:

@@ -26,6 +26,8 @@ _COLOURS = {
     "bold": "\x1b[1m",
 }
 _TAB = "    "
+_WIDEST = 40
+"""Longer cells of a list push the rest of their line to the right."""
 
 
 @frozen
@@ -174,6 +176,33 @@ class _Row:
         return self._palette.paint(text, self._severity if primary else "place")
 
 
+def render_undecided(notes: Iterable[Diagnostic], palette: Palette | None = None) -> str:
+    """The rules that were not decided, a line each, by the value that they wait for.
+
+    Those that most rules wait for come first.
+    """
+    palette = palette or Palette()
+    groups: dict[tuple[str, str], list[Diagnostic]] = {}
+    for note in notes:
+        groups.setdefault(_waits_for(note), []).append(note)
+    parts = []
+    for (name, where), waiting in sorted(groups.items(), key=lambda g: -len(g[1])):
+        count = "1 rule waits" if len(waiting) == 1 else f"{len(waiting)} rules wait"
+        head = palette.paint(f"{count} for {name}", "note") + f"  {where}".rstrip()
+        rows = [(n.name, printable(n.labels[0].text), str(n.labels[0].span)) for n in waiting]
+        wide = [min(max(len(row[i]) for row in rows), _WIDEST) for i in (0, 1)]
+        parts.append("\n".join([head, *(f"  {a:<{wide[0]}}  {b:<{wide[1]}}  {c}"
+                                        for a, b, c in rows)]))  # fmt: skip
+    return "\n\n".join(parts) + "\n"
+
+
+def _waits_for(note: Diagnostic) -> tuple[str, str]:
+    """The value that a note names, with what its declaration says; where that is."""
+    declared = note.labels[-1].span
+    field = note.missing.rpartition(".")[2]
+    return f"`{field}`, {printable(' '.join(declared.text.split()))}", str(declared)
+
+
 # --- machines --------------------------------------------------------------------------------
 
 
@@ -189,6 +218,7 @@ def _as_json(diagnostic: Diagnostic) -> Json:
         "message": diagnostic.message,
         "labels": [{**_place(la.span), "text": la.text} for la in diagnostic.labels],
         "help": diagnostic.help,
+        "missing": diagnostic.missing or None,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
@@ -192,13 +192,18 @@ def chosen_evaluator(module: Module, name: str | None) -> str:
         raise Failure(
             f"{path} has several evaluators: write {path}:NAME, NAME one of {_list(names)}"
         )
-    chosen = name or names[0]
-    if chosen not in names:
-        from hwdsl.diagnostics import did_you_mean
+    return named(path, "evaluator", name or names[0], names)
 
-        hint = did_you_mean(chosen, names) or f"it has {_list(names)}"
-        raise Failure(f"{path} has no evaluator {chosen}; {hint}")
-    return chosen
+
+def named(path: object, what: str, name: str, known: Iterable[str]) -> str:
+    """A name that there is among those of a file; another one ends the command."""
+    from hwdsl.diagnostics import did_you_mean
+
+    names = list(known)
+    if name not in names:
+        hint = did_you_mean(name, names) or f"it has {_list(names) or 'none'}"
+        raise Failure(f"{path} has no {what} {name}; {hint}")
+    return name
 
 
 def assignments(words: Sequence[str]) -> dict[str, str]:

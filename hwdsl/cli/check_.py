@@ -5,10 +5,21 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, code_of, file_argument, listed
+from hwdsl.cli.base import (
+    FINE,
+    WRONG_DESCRIPTION,
+    Failure,
+    code_of,
+    file_argument,
+    listed,
+    named,
+    report,
+    split_target,
+)
 
 if TYPE_CHECKING:
     from hwdsl.diagnostics import Diagnostics
+    from hwdsl.elaborate import Elaboration
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,6 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--undecided", action="store_true", help="show rules that need a number nobody knows"
     )
+    parser.add_argument(
+        "--needs", action="store_true",
+        help="list the values that FILE:EVALUATOR (or each of a file's) reads and nobody gives",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
@@ -28,8 +43,10 @@ def run(options: argparse.Namespace) -> int:
     from hwdsl.catalog import CATALOG
     from hwdsl.cli.streams import write_painted
     from hwdsl.diagnostics import Diagnostics
-    from hwdsl.render import palette_for, render_json, render_sarif, render_text
+    from hwdsl.render import palette_for, render_json, render_sarif, render_text, render_undecided
 
+    if options.needs:
+        return _needs(options)
     diagnostics = Diagnostics()
     definitions = questions = 0
     names = listed(options.files)
@@ -41,23 +58,71 @@ def run(options: argparse.Namespace) -> int:
         if checked is not None:
             definitions += len(checked.main.tree.items)
             questions += len(driver.evaluators(checked))
-        for item in found.items:
-            diagnostics.add(item)
-        for note in found.undecided:
-            diagnostics.leave(note)
+        diagnostics.take(found)
+    asked = diagnostics.undecided if options.undecided else []
     if options.format == "json":
-        sys.stdout.write(render_json([*diagnostics.items, *diagnostics.undecided]))
+        sys.stdout.write(render_json([*diagnostics.items, *asked]))
     elif options.format == "sarif":
         sys.stdout.write(render_sarif(diagnostics.items, CATALOG, hwdsl.__version__))
     else:
-        shown = [*diagnostics.items, *(diagnostics.undecided if options.undecided else ())]
-        if shown:
-            write_painted(render_text(shown, palette_for(sys.stdout)), sys.stdout)
+        palette = palette_for(sys.stdout)
+        if diagnostics.items:
+            write_painted(render_text(diagnostics.items, palette), sys.stdout)
+        if asked:
+            write_painted(render_undecided(asked, palette), sys.stdout)
         counts = [_count(len(names), "file"), _count(definitions, "definition"),
                   _count(questions, "evaluator")]  # fmt: skip
         print(f"{', '.join(counts)}: {_verdict(diagnostics)}")
     code = code_of(diagnostics)
     return WRONG_DESCRIPTION if code == FINE and options.warnings and diagnostics.items else code
+
+
+def _needs(options: argparse.Namespace) -> int:
+    """Print what evaluators lack: values that nobody knows, params without a default."""
+    from hwdsl import driver
+    from hwdsl.diagnostics import Diagnostics
+    from hwdsl.render import render_json
+
+    if options.format == "sarif":
+        raise Failure("--needs is printed as text or json")
+    code = FINE
+    for target in options.files:
+        path, name = split_target(target)
+        found = Diagnostics()
+        checked = driver.check(Path(path), found)
+        if checked is None or found.failed:
+            report(found, sys.stderr)
+            code = max(code, code_of(found))
+            continue
+        known = driver.evaluators(checked)
+        for each in known if name is None else [named(path, "evaluator", name, known)]:
+            elaborated = driver.elaborate(checked, found := Diagnostics(), only=each)[each]
+            if options.format == "json":
+                sys.stdout.write(render_json(d for d in found.items if d.missing))
+            else:
+                print(_lacking(each, elaborated, found))
+            code = max(code, code_of(found))
+    return code
+
+
+def _lacking(name: str, of: "Elaboration", found: "Diagnostics") -> str:
+    """What an evaluator needs, a value each: why, where it is read, the line to write."""
+    from hwdsl.diagnostics import Severity
+
+    missing = [d for d in found.items if d.missing]
+    others = sum(d.severity is Severity.ERROR and not d.missing for d in found.items)
+    params = [p.name for p in of.params if p.default is None]
+    lines = [f"{name} needs {_count(len(missing), 'value')} that nobody gives"]
+    for item in missing:
+        read = item.reading
+        lines.append(f"  {item.message}\n    {read.text or 'read'}: {read.span}\n    {item.help}")
+    if not missing:
+        lines = [f"{name} needs no value that is not known"]
+    if params:
+        lines.append(f"  to be given in each call: {', '.join(params)}")
+    if others:
+        lines.append(f"  {_count(others, 'other error')}: hwdsl check shows them")
+    return "\n".join(lines)
 
 
 def _verdict(diagnostics: "Diagnostics") -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Set
 from functools import partial
 
 from attrs import evolve
@@ -28,6 +28,9 @@ from hwdsl.semantics.symbols import (
     ValueInfo,
 )
 from hwdsl.syntax import ast
+
+ROUNDS = 20
+"""Chains of missing values, one behind the other, are followed so far."""
 
 __all__ = [
     "Elaboration",
@@ -62,6 +65,8 @@ def elaborate(
     """
     m = new_machine(checked, overrides, frozenset(free))
     found = run_deep(lambda: elaborate_evaluator(m, evaluator, diagnostics))
+    if m.lacking:
+        _find_lacking(checked, evaluator, diagnostics, m.lacking)
     apart = new_machine(checked)
     return evolve(found, sampler=run_deep(lambda: draws(apart, evaluator, diagnostics)))
 
@@ -72,6 +77,29 @@ def elaborate_traced(
     """The same graph, with the machine whose `trace` says where each value in it comes from."""
     m = new_machine(checked, trace=Trace())
     return run_deep(lambda: elaborate_evaluator(m, evaluator, diagnostics)), m
+
+
+def _find_lacking(
+    checked: Checked, evaluator: EvaluatorInfo, diagnostics: Diagnostics, lacking: Set[str]
+) -> None:
+    """Report the values that an evaluator lacks beside those that were met first.
+
+    Each output and rule stops at its first missing value. So the evaluator is elaborated again as
+    if those were given, until nothing more is missing. Only what is missing is reported: what
+    becomes of the rest depends on the values.
+    """
+    given: frozenset[str] = frozenset()
+    for _ in range(ROUNDS):
+        if lacking <= given:
+            return
+        given |= lacking
+        m, found = new_machine(checked), Diagnostics()
+        m.assumed = given
+        run_deep(lambda m=m, found=found: elaborate_evaluator(m, evaluator, found))  # type: ignore[misc]
+        for item in found.items:
+            if item.missing:
+                diagnostics.add(item)
+        lacking = m.lacking
 
 
 def check_rules(checked: Checked, diagnostics: Diagnostics) -> None:

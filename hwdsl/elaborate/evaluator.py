@@ -214,6 +214,8 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
     def report(failure: Failure) -> None:
         diagnostics.add(failure.diagnostic)
         m.depth = 0
+        if failure.diagnostic.missing:
+            m.lacking.add(failure.diagnostic.missing)
 
     instance = open_evaluator(m, info, {}, free)
     if m.trace is not None:
@@ -240,7 +242,8 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
     frees.extend(params.calibrated_info(m, *c) for c in m.free_params)
     graph = m.builder.finish(refs, [(r.name, ref) for r, ref in rules])
     order = {p.name: i for i, p in enumerate(graph.params)}
-    if not diagnostics.failed and not any(e.unknown for e in effects):
+    notes = tuple(undecided(e, e.unknown) for e in effects if e.unknown is not None)
+    if not (diagnostics.failed or notes):
         _warn_of_unread(graph, frees, diagnostics)
     return Elaboration(
         info.name,
@@ -250,7 +253,7 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
         tuple(r for r, _ in rules),
         {i: o for i, o in m.origins.items() if i < len(graph.ops)},
         model,
-        undecided=tuple(undecided(e) for e in effects if e.unknown),
+        undecided=notes,
     )
 
 

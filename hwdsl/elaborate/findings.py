@@ -15,7 +15,7 @@ from attrs import evolve
 from hwdsl.diagnostics import Diagnostic, Diagnostics, Label, Severity
 from hwdsl.elaborate import messages
 from hwdsl.elaborate.machine import Machine
-from hwdsl.elaborate.values import Effect, Layer, Record
+from hwdsl.elaborate.values import UNKNOWN, Effect, Layer, Record
 
 NAMED = 2
 """So many of the other places are named."""
@@ -25,11 +25,11 @@ Key = tuple[object, ...]
 
 def settle(m: Machine, effect: Effect, diagnostics: Diagnostics) -> bool:
     """Report a rule that is known to be broken, or cannot be decided; False if params decide it."""
-    if effect.unknown:
-        diagnostics.leave(undecided(effect))
+    if effect.unknown is not None:
+        diagnostics.leave(undecided(effect, effect.unknown))
     elif effect.holds.known == 0.0:
         diagnostics.add(_broken(m, effect))
-    return bool(effect.unknown) or effect.holds.known is not None
+    return effect.unknown is not None or effect.holds.known is not None
 
 
 def told_once(m: Machine, effects: Sequence[Effect]) -> list[Effect]:
@@ -40,19 +40,22 @@ def told_once(m: Machine, effects: Sequence[Effect]) -> list[Effect]:
     return [_together(group) for group in groups.values()]
 
 
-def undecided(effect: Effect) -> Diagnostic:
-    """The note on a rule that reads a value which nobody knows."""
-    text = f"not decided: {effect.unknown}"
-    return Diagnostic(effect.rule, Severity.NOTE, text, _labels(effect))
+def undecided(effect: Effect, unknown: Diagnostic) -> Diagnostic:
+    """The note on a rule that reads a value which nobody knows; the last label declares that."""
+    text = f"not decided: {unknown.message}"
+    declared = [label for label in unknown.labels if label.text == UNKNOWN]
+    labels = (*_labels(effect), *declared[:1])
+    return Diagnostic(effect.rule, Severity.NOTE, text, labels, missing=unknown.missing)
 
 
 def _said(m: Machine, effect: Effect) -> Key | None:
     """What is equal for two rules of which the same is to be told; None if nothing is."""
     records = effect.text.env.records
     of = records[0] if records else None
-    if not isinstance(of, Record) or not (effect.unknown or effect.holds.known == 0.0):
+    unknown = effect.unknown is not None
+    if not isinstance(of, Record) or not (unknown or effect.holds.known == 0.0):
         return None
-    parts = () if effect.unknown else messages.parts(m, effect.text, messages.known_only)
+    parts = () if unknown else messages.parts(m, effect.text, messages.known_only)
     text = tuple("" if part == of.name else part for part in parts)
     layers = tuple(id(layer) for layer in of.layers if _says_something(layer))
     return (effect.rule, effect.severity, effect.span, text, layers)

@@ -84,6 +84,9 @@ class Machine:
     ensured: set[int] = field(factory=set)
     ranges: Ranges = field(factory=Ranges)
     free_params: list[tuple[str, ast.Calibrated, Env]] = field(factory=list)
+    assumed: frozenset[str] = frozenset()  # missing values taken as given, by their paths
+    stand_ins: dict[str, Ref] = field(factory=dict)
+    lacking: set[str] = field(factory=set)  # paths of missing values that were reported
     watching: bool = False  # whether reading an evaluator's result is noted, as claims need it
     trace: Trace | None = None  # notes where values come from, as derivations need it
 

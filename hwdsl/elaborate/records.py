@@ -7,12 +7,13 @@ from functools import partial
 
 from attrs import evolve
 
-from hwdsl.codegen.ir import INT, Ref
+from hwdsl.codegen.ir import BOOL, INT, REAL, Ref
 from hwdsl.diagnostics import with_article
 from hwdsl.elaborate.machine import Machine, as_component, as_ref
 from hwdsl.elaborate.quantities import number_text
 from hwdsl.elaborate.selection import merge, merge_components
 from hwdsl.elaborate.values import (
+    UNKNOWN,
     Block,
     Cell,
     Component,
@@ -31,8 +32,11 @@ from hwdsl.elaborate.values import (
     Value,
 )
 from hwdsl.semantics.symbols import ComponentInfo, Global, KindInfo, MemberInfo
+from hwdsl.semantics.types import BoolType, Int, Real
 from hwdsl.source import Span
 from hwdsl.syntax import ast
+
+_NUMBERS = ((Real, REAL), (Int, INT), (BoolType, BOOL))
 
 # --- blocks and layers -------------------------------------------------------------------------
 
@@ -312,7 +316,10 @@ def _compute(m: Machine, of: Component, name: str, span: Span) -> Value:
             return TextValue((of.name,))
         if name == "count":
             return m.const(1, "int")
-        raise missing(of, name, span)
+        assumed = _assumed(m, of, name)
+        if assumed is None:
+            raise missing(of, name, span)
+        return assumed
     value = _define(m, found, found.env, of, name, span)
     if name == "count":
         _check_count(m, of, as_ref(value), found)
@@ -323,7 +330,10 @@ def _define(m: Machine, found: Definition, env: Env, of: Component, name: str, s
     if isinstance(found.node, ast.Part):
         return build_part(m, found.node, env, of.path)
     if isinstance(found.node, ast.Unknown):
-        raise _unknown(of, name, found.node, span)
+        assumed = _assumed(m, of, name)
+        if assumed is None:
+            raise _unknown(of, name, found.node, span)
+        return assumed
     value = m.evaluate(found.node, env)
     if isinstance(value, Record) and value.path == value.kind.name and found.layer.kind is None:
         value.path = f"{of.path}.{name}"
@@ -352,6 +362,7 @@ def missing(of: Component, name: str, span: Span) -> MissingValue:
         of.span,
         f"add `{name} = …`",
         [*others, (span, "read here")],
+        f"{of.path}.{name}",
     )
 
 
@@ -363,10 +374,24 @@ def _unknown(of: Component, name: str, node: ast.Unknown, span: Span) -> Unknown
         f"`{of.path}.{name}` is not known: {node.reason}",
         span,
         f"give it a value: `{root} with {{ {'.'.join(steps)} = … }}`",
-        [(node.span, "unknown, as this says"), (of.span, f"this is `{of.path}`")],
+        [(node.span, UNKNOWN), (of.span, f"this is `{of.path}`")],
+        f"{of.path}.{name}",
     )
     failure.member = f"{of.path}.{name}"
     return failure
+
+
+def _assumed(m: Machine, of: Component, name: str) -> Ref | None:
+    """What stands for a missing value while it is asked what else is missing, if it is a number."""
+    path, info = f"{of.path}.{name}", of.kind.member(name)
+    if path not in m.assumed or info is None:
+        return None
+    found = m.stand_ins.get(path)
+    if found is None:
+        kind = next((k for t, k in _NUMBERS if isinstance(info.type, t)), None)
+        if kind is not None:
+            found = m.stand_ins[path] = m.builder.param(path, kind)
+    return found
 
 
 def _merged_member(m: Machine, of: Merged, name: str, span: Span) -> Value:

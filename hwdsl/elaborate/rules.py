@@ -155,13 +155,13 @@ def state_rule(m: Machine, name: str, rule: ast.Rule, env: Env, path: str) -> li
 
     A rule that reads what nobody knows is not decided: it holds, and says what is not known.
     """
-    depth, unknown = m.depth, ""
+    depth, unknown = m.depth, None
     try:
         holds, implied = m.collect(lambda: m.number(rule.condition, env))
     except UnknownValue as failure:
         m.depth = depth
         holds, implied = m.truth(True), []
-        unknown = failure.diagnostic.message
+        unknown = failure.diagnostic
     template = rule.message or ast.Template(
         rule.span, (f"`{' '.join(rule.condition.span.text.split())}` does not hold",)
     )

@@ -16,6 +16,9 @@ from hwdsl.semantics.symbols import EnumInfo, KindInfo, ModuleScope
 from hwdsl.source import Span
 from hwdsl.syntax import ast
 
+UNKNOWN = "unknown, as this says"
+"""What stands at the declaration of a value that nobody knows."""
+
 
 class Failure(Exception):
     """An error of the user met while evaluating; becomes a diagnostic at the stage's border."""
@@ -27,10 +30,11 @@ class Failure(Exception):
         span: Span,
         help: str | None = None,
         others: Sequence[tuple[Span, str]] = (),
+        missing: str = "",
     ) -> None:
         super().__init__(message)
         labels = (Label(span), *(Label(s, t) for s, t in others))
-        self.diagnostic = Diagnostic(name, Severity.ERROR, message, labels, help)
+        self.diagnostic = Diagnostic(name, Severity.ERROR, message, labels, help, missing)
 
 
 class NotKnown(Failure):
@@ -54,7 +58,7 @@ class UnknownValue(Failure):
         """The same failure of a reading elsewhere: the first one may only have asked `known`."""
         found = self.diagnostic
         others = [(label.span, label.text) for label in found.labels[1:]]
-        return UnknownValue(found.name, found.message, span, found.help, others)
+        return UnknownValue(found.name, found.message, span, found.help, others, found.missing)
 
     def chosen_by(self, params: Sequence[str]) -> UnknownValue:
         """The same failure, of a component that is an alternative of a choice."""
@@ -62,7 +66,7 @@ class UnknownValue(Failure):
         names = ", ".join(f"`{p}`" for p in params)
         first, *others = [(label.span, label.text) for label in found.labels]
         help = f"{found.help}, or leave the component out of {names}" if names else found.help
-        return UnknownValue(found.name, found.message, first[0], help, others)
+        return UnknownValue(found.name, found.message, first[0], help, others, found.missing)
 
 
 @frozen(eq=False)
@@ -151,7 +155,8 @@ class Effect:
     `rule` names it (`die.reticle`), `path` says how its record is reached, `owner` what that is
     called where it is written, at `place`. `text` makes the message. Of a claim, `result` is the
     evaluator's result that was read, and the rule that it is feasible or that it was asked.
-    `unknown` says of which value nobody knows, so that the rule is not decided; it then `holds`.
+    `unknown` is the finding of a value that nobody knows, so that the rule is not decided; it then
+    `holds`.
     `elsewhere` names other places of the same component.
     """
 
@@ -165,7 +170,7 @@ class Effect:
     place: Span | None = None
     owner: str = ""
     result: ResultValue | None = None
-    unknown: str = ""
+    unknown: Diagnostic | None = None
     elsewhere: str = ""
 
 

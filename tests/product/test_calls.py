@@ -86,3 +86,36 @@ def test_values_are_refused_as_they_were_written(given: dict[str, object], said:
     with pytest.raises(ValueError, match=r"^decode\.") as found:
         decode.sweep(given)
     assert said in str(found.value)
+
+
+LACKING = """edition 2026
+kind board { price : money = unknown "no public price" }
+board b { }
+evaluator e {
+    param n : int in 1 .. 9
+    output cost in USD = n * b.price
+    output twice in USD = 2 * b.price
+}
+evaluator f { output one = 1 }
+"""
+
+
+def test_what_evaluators_need_is_listed_before_they_are_asked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("lacking.hw").write_text(LACKING)
+    assert main(["check", "--needs", "lacking.hw"]) == 1
+    out = capsys.readouterr().out
+    assert out == (
+        "e needs 1 value that nobody gives\n"
+        "  `b.price` is not known: no public price\n"
+        "    read in 2 places: lacking.hw:6:30\n"
+        "    give it a value: `b with { price = … }`\n"
+        "  to be given in each call: n\n"
+        "f needs no value that is not known\n"
+    )
+    assert main(["check", "--needs", "lacking.hw:f"]) == 0
+    assert main(["check", "--needs", "lacking.hw:g"]) == 2
+    assert "lacking.hw has no evaluator g; it has e, f" in capsys.readouterr().err
+    assert main(["run", "lacking.hw:e"]) == 1
+    assert capsys.readouterr().err.count("error[unknown-value]") == 1

@@ -1,5 +1,6 @@
 """Messages of a realistic file: each thing once, by the names and in the units its author used."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -89,7 +90,19 @@ def test_rules_that_nobody_can_decide_are_counted_once_and_shortly(
     summary = check(text).splitlines()[-1]
     count = int(summary.split("; ")[1].split()[0])
     assert summary.endswith(f"; {count} rules undecided (--undecided)")
-    assert check(text, "--undecided").count("not decided: ") == count
+    listed = check(text, "--undecided").partition("\n\n1 file, ")[0]
+    groups = [group.splitlines() for group in listed.split("\n\n")]
+    waiting = [int(head.split()[0]) for head, *_ in groups]
+    assert waiting == sorted(waiting, reverse=True)
+    assert waiting == [len(rows) for _, *rows in groups]
+    assert sum(waiting) == count
+    assert 'wait for `tdp`, unknown "say what it draws at the limit"  ' in listed
+    assert all(str(tmp_path) in row for _, *rows in groups for row in rows)
+    assert check(text, "--format", "json") == ""
+    lines = check(text, "--format", "json", "--undecided").splitlines()
+    notes = [json.loads(line) for line in lines]
+    assert [note["severity"] for note in notes] == ["note"] * count
+    assert all(note["missing"] for note in notes)
     main(["run", str(tmp_path / "mine.hw")])
     out = capsys.readouterr().out
     assert out.count("rules undecided") == 1
