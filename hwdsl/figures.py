@@ -19,6 +19,8 @@ from hwdsl.codegen.runtime import Floats, Output, Param
 from hwdsl.displays import WIDE, Display
 from hwdsl.validate import Errors, Validation
 
+CREATOR = "hwdsl"
+"""Who made a figure, in its metadata."""
 SIZE = (7.2, 4.2)
 """Inches."""
 PANEL = (7.2, 5.6)
@@ -62,7 +64,7 @@ def _svg(
         for draw_on, panel in zip(fill, panels, strict=False):  # the last row may not be full
             draw_on(panel)
         out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": CREATOR})
     text = out.getvalue()
     return text[text.index("<svg") :]
 

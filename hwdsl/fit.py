@@ -29,6 +29,8 @@ from hwdsl.source import Source
 from hwdsl.syntax import ast
 from hwdsl.validate import Errors, groups, inputs, numbers, output_of, requests
 
+FITTED = "#! Fitted:"
+"""How a file of fitted coefficients starts, behind its edition."""
 CONFIDENCE = 0.95
 SINGULAR = 1e-6
 """Slopes whose smallest singular value is this share of the largest do not tell all values."""
@@ -397,7 +399,7 @@ def fragment(found: Fit, module: Module) -> str:
     digest = hashlib.sha256(problem.table.path.read_bytes()).hexdigest()[:12]
     data = f"{problem.table.path.name} (sha256 {digest}), {problem.table.rows} rows"
     outputs = ", ".join(t.output for t in problem.targets)
-    lines = ["edition 2026", f"#! Fitted: {outputs} of {problem.evaluator.name} to {data}."]
+    lines = ["edition 2026", f"{FITTED} {outputs} of {problem.evaluator.name} to {data}."]
     for i, info in enumerate(problem.coefficients):
         node = declared[info.span]
         bounds = "" if node.range is None else f" in {node.range.span.text}"
@@ -412,6 +414,11 @@ def fragment(found: Fit, module: Module) -> str:
         )
     diagnostics = Diagnostics()
     return format_module(driver.parse(Source("fit", "\n".join(lines) + "\n"), diagnostics))
+
+
+def is_fragment(head: str) -> bool:
+    """Whether a text starts as those of `fragment` do."""
+    return any(line.startswith(FITTED) for line in head.splitlines()[:3])
 
 
 def shown(info: ParamInfo, value: float, digits: int = 6) -> str:

@@ -18,6 +18,8 @@ from hwdsl.scores import Table, by_group, by_row, together
 from hwdsl.syntax import ast
 from hwdsl.validate import Validation, requests, validate
 
+GENERATOR = '<meta name="generator" content="hwdsl">'
+"""What stands in the head of our pages."""
 _STYLE = """\
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
@@ -25,6 +27,13 @@ th, td { padding: .2em .8em; text-align: right; border-bottom: 1px solid #ddd; }
 th:first-child, td:first-child { text-align: left; }
 tr.infeasible { color: #999; } figure { margin: 1em 0; } figcaption, .note { color: #555; }
 svg { max-width: 100%; height: auto; }"""
+
+
+def is_ours(head: str) -> bool:
+    """Whether a text starts as a page or a figure of ours does."""
+    from hwdsl.figures import CREATOR
+
+    return GENERATOR in head or f">{CREATOR}<" in head
 
 
 def declares_any(module: Module) -> bool:
@@ -86,7 +95,7 @@ def validation_page(found: Sequence[tuple[str, Validation]], *, rows: bool) -> s
 
 def _document(title: str, parts: Sequence[str]) -> str:
     return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{GENERATOR}\n'
         f"<title>{escape(title)}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n<body>\n"
         + "\n".join(parts)
         + "\n</body>\n</html>\n"

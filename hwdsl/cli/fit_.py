@@ -62,13 +62,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the coefficients with their intervals, what is ill-posed, and errors by group."""
     from hwdsl import fit
-    from hwdsl.cli.files import write_text
+    from hwdsl.cli.files import check_target, write_text
     from hwdsl.evaluator import DescriptionError
     from hwdsl.measured import read_table
 
     targets = _targets(options.measured)
     path, name = split_target(options.target)
     data = data_file(options.data)
+    if options.output is not None:
+        check_target(Path(options.output), fit.is_fragment, [path, data])
     module = load_module(path, compiled=True)
     name = chosen_evaluator(module, name)
     try:

@@ -19,13 +19,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the tables as Markdown, or write all as a page."""
-    from hwdsl.cli.files import write_text
-    from hwdsl.report import declares_any, markdown, pages
+    from hwdsl.cli.files import check_target, write_text, writing
+    from hwdsl.report import declares_any, is_ours, markdown, pages
 
     module = load_module(options.file)
     if not declares_any(module):
         print(f"{options.file} declares no figures and no tables: there is nothing to report")
         return FINE
+    if options.output is not None:
+        check_target(Path(options.output) / "index.html", is_ours)
     try:
         with told(WRONG_DESCRIPTION):
             files = {"": markdown(module)} if options.output is None else pages(module)
@@ -36,10 +38,10 @@ def run(options: argparse.Namespace) -> int:
         print(files[""] or none)
         return FINE
     folder = Path(options.output)
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise Failure(f"cannot write to {options.output}: {error.strerror}") from None
+    for name in files:
+        check_target(folder / name, is_ours)
     for name, text in files.items():
         write_text(folder / name, text)
         print(f"wrote {folder / name}")

@@ -17,7 +17,7 @@ from hwdsl.cli.base import (
     told,
 )
 from hwdsl.cli.files import replacing
-from hwdsl.cli.tables import check_ending, title, writer_for
+from hwdsl.cli.tables import FEASIBLE, check_table, title, writer_for
 
 if TYPE_CHECKING:
     from hwdsl.codegen.runtime import Samples
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     if options.seed < 0:
         raise Failure("a seed is not negative")
     if options.output is not None:
-        check_ending(Path(options.output))
+        check_table(Path(options.output))
     evaluator = load_evaluator(options.target)
     given = assignments(options.values)
     with told():
@@ -122,7 +122,7 @@ def _write(evaluator: Evaluator, samples: Samples, target: Path) -> None:
     columns = [*samples.drawn.values(), *samples.outputs.values(), samples.feasible]
     header = [title(n, u) for n, u in [*units.items(), *samples.units.items()]]
     with replacing(target) as temporary:
-        writer = writer_for(target, temporary, [*header, "feasible"])
+        writer = writer_for(target, temporary, [*header, FEASIBLE])
         for start in range(0, len(samples), CHUNK):
             writer.write([column[start : start + CHUNK] for column in columns])
         writer.close()

@@ -23,7 +23,7 @@ from hwdsl.cli.base import (
 )
 from hwdsl.cli.files import replacing
 from hwdsl.cli.signals import POLITE, caught
-from hwdsl.cli.tables import TableWriter, check_ending, title, writer_for
+from hwdsl.cli.tables import FEASIBLE, VIOLATIONS, TableWriter, check_table, title, writer_for
 
 if TYPE_CHECKING:
     from hwdsl.cli.tables import Column
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     """Evaluate the grid chunk by chunk; an interrupted table holds the rows that were done."""
     target = None if options.output is None else Path(options.output)
     if target is not None:
-        check_ending(target)
+        check_table(target)
     evaluator = load_evaluator(options.target)
     axes: dict[str, Any] = dict(assignments(options.values))
     with told():
@@ -62,10 +62,10 @@ def run(options: argparse.Namespace) -> int:
     header = [title(p.name, p.scale.unit) for p in spec.params]
     header += [title(o.name, o.scale.unit) for o in spec.outputs]
     if target is None:
-        _show(plan, [*header, "feasible", "violations"])
+        _show(plan, [*header, FEASIBLE, VIOLATIONS])
         return FINE
     with replacing(target) as temporary:
-        writer = writer_for(target, temporary, [*header, "feasible", "violations"])
+        writer = writer_for(target, temporary, [*header, FEASIBLE, VIOLATIONS])
         done, spent = _write(plan, writer)
         writer.close()
     # Of few points the time is that of the first call.

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hwdsl.cli.base import Failure
+from hwdsl.cli.files import check_target, writing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Column = NDArray[Any] | Sequence[str]
+
+
+FEASIBLE, VIOLATIONS = "feasible", "violations"
+"""The last columns of the tables: a sample's ends with the first, a sweep's with both."""
 
 
 class TableWriter(Protocol):
@@ -47,13 +53,7 @@ class ParquetWriter:
     """Row groups, one a chunk."""
 
     def __init__(self, path: Path, header: Sequence[str]) -> None:
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            raise Failure("Parquet needs pyarrow: pip install 'hwdsl[tables]'") from None
-        self._arrow: Any = pyarrow
-        self._parquet: Any = pyarrow.parquet
+        self._arrow, self._parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
         self._path, self._header = path, list(header)
         self._writer: Any = None
 
@@ -70,10 +70,49 @@ class ParquetWriter:
             self._writer.close()
 
 
-def check_ending(target: Path) -> None:
-    """End the command if no format goes by the file's ending."""
+class _Telling:
+    """A writer that tells the user what the system does not do."""
+
+    def __init__(self, target: Path, writer: TableWriter) -> None:
+        self._target, self._writer = target, writer
+
+    def write(self, columns: Sequence[Column]) -> None:
+        """Append rows."""
+        with writing(self._target):
+            self._writer.write(columns)
+
+    def close(self) -> None:
+        """Finish the file."""
+        with writing(self._target):
+            self._writer.close()
+
+
+def check_table(target: Path) -> None:
+    """End the command if no format goes by the file's ending, or the file is no table of ours."""
     if target.suffix not in (".csv", ".parquet"):
         raise Failure(f"{target} ends in neither .csv nor .parquet")
+    check_target(target, lambda head: _is_ours(target, head))
+
+
+def _is_ours(target: Path, head: str) -> bool:
+    """Whether a table's last columns are those that ours end with."""
+    names: list[str]
+    if target.suffix == ".parquet":
+        parquet = _pyarrow("pyarrow.parquet")
+        try:
+            names = parquet.read_schema(target).names
+        except (_pyarrow("pyarrow").ArrowException, OSError):  # no Parquet, or half of one
+            return False
+    else:
+        names = head.partition("\n")[0].rstrip("\r").split(",")
+    return names[-1:] == [FEASIBLE] or names[-2:] == [FEASIBLE, VIOLATIONS]
+
+
+def _pyarrow(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        raise Failure("Parquet needs pyarrow: pip install 'hwdsl[tables]'") from None
 
 
 def title(name: str, unit: str) -> str:
@@ -83,5 +122,6 @@ def title(name: str, unit: str) -> str:
 
 def writer_for(target: Path, temporary: Path, header: Sequence[str]) -> TableWriter:
     """A writer of the format that the target's ending names."""
-    check_ending(target)
-    return (CsvWriter if target.suffix == ".csv" else ParquetWriter)(temporary, header)
+    kind = CsvWriter if target.suffix == ".csv" else ParquetWriter
+    with writing(target):
+        return _Telling(target, kind(temporary, header))

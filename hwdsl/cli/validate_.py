@@ -53,6 +53,8 @@ def run(options: argparse.Namespace) -> int:
     """Print each validation; kernel, interpreter and single calls that disagree are a bug."""
     if options.output is not None and Path(options.output).suffix not in FORMATS:
         raise Failure(f"{options.output} ends in neither .html nor .svg")
+    if options.output is not None:
+        _check_output(Path(options.output))
     found: list[tuple[str, Validation]] = []
     with told(WRONG_DESCRIPTION):
         for name, validation in _validations(options):
@@ -65,6 +67,14 @@ def run(options: argparse.Namespace) -> int:
     if options.output is not None:
         _draw(Path(options.output), found, rows=options.rows)
     return BUG if any(v.disagreements for _, v in found) else FINE
+
+
+def _check_output(target: Path) -> None:
+    """End the command if the file to be drawn is there and no earlier drawing."""
+    from hwdsl.cli.files import check_target
+    from hwdsl.report import is_ours
+
+    check_target(target, is_ours)
 
 
 def _validations(options: argparse.Namespace) -> Iterator[tuple[str, Validation]]:
