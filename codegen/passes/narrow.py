@@ -49,6 +49,10 @@ class Narrower(Rebuilder):
         term = only_term(op, among)
         if term is not None and values[term].type == op.type:
             return values[term]
+        if op.code == "sum" and starts_in_vain(among):
+            terms = [values[a] for a in op.args[1:]]
+            if len(terms) > 1 or terms[0].type == op.type:
+                return self.builder.op("sum", *terms, type=op.type)
         if op.body is not None:
             body = op.body.ops
             self.known[id(body)] = ranges_of(self.graph, body, loop_inputs(op, among))
@@ -78,6 +82,12 @@ def only_term(op: Op, among: Sequence[Range]) -> int | None:
     if op.code == "add" and first == ZERO and not second.has(0.0):
         return op.args[1]
     return None
+
+
+def starts_in_vain(among: Sequence[Range]) -> bool:
+    """Whether a sum starts from a 0 that no bit depends on: up to the first term that is not 0, the
+    sums are 0, of whatever sign; that term brings them to the same number, or to NaN."""
+    return among[0] == ZERO and any(not a.has(0.0) for a in among[1:])
 
 
 def contenders(code: str, among: Sequence[Range]) -> list[int]:

@@ -62,6 +62,8 @@ def _reduce(m: Machine, name: str, expr: ast.Call, arguments: list[ast.Expr], en
     else:
         values = [m.number(a, env) for a in arguments]
     refs = [reducers.as_element(m, name, v) for v in values]
+    if name == "sum":
+        return reducers.total(m, refs, expr.span)
     return reducers.combine(m, name, refs, expr.span)
 
 

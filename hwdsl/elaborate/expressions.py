@@ -10,7 +10,7 @@ from hwdsl.codegen.ir import INT, Ref
 from hwdsl.elaborate import builtins, control, records
 from hwdsl.elaborate.functions import call_evaluator, call_function
 from hwdsl.elaborate.machine import Handler, Machine, as_component
-from hwdsl.elaborate.selection import clamp_index, equal, items_of, pick_value
+from hwdsl.elaborate.selection import clamp_index, equal, items_of, known_index, pick_value
 from hwdsl.elaborate.trace import Trace
 from hwdsl.elaborate.values import (
     Cell,
@@ -164,17 +164,15 @@ def _index(m: Machine, expr: ast.Index, env: Env) -> Value:
     base = m.evaluate(expr.base, env)
     index = m.number(expr.index, env)
     if isinstance(base, RangeValue) and (base.low.known is None or base.high.known is None):
+        steps = m.op(expr, "sub", base.high, base.low)
+        after = m.op(expr, "le", m.const(0, INT), index)
+        inside = m.op(expr, "and", after, m.op(expr, "le", index, steps))
+        text = f"`{expr.span.text}` asks for an element outside the range"
+        m.state("index-out-of-range", inside, expr.span, text, env)
         return m.op(expr, "add", base.low, index)
     items = items_of(m, base, expr.base.span)
     if index.known is not None:
-        at = int(index.known)
-        if not 0 <= at < len(items):
-            raise Failure(
-                "index-out-of-range",
-                f"there is no element {at}: the list has {len(items)}, the first is 0",
-                expr.span,
-            )
-        return items[at]
+        return items[known_index(m, index, len(items), "the list", expr.span)]
     if not items:
         raise Failure("index-out-of-range", "the list is empty", expr.span)
     return pick_value(m, clamp_index(m, index, len(items), expr, env), items, expr.span)
@@ -202,6 +200,11 @@ def _binary(m: Machine, expr: ast.Binary, env: Env) -> Value:
         return _connective(m, expr, left, env)
     right = m.number(expr.right, env)
     if expr.op == "..":
+        for end, written in ((left, expr.left), (right, expr.right)):
+            if end.known is None and not m.within(end, -math.inf, math.inf):
+                # No element compares with NaN: without a rule the range would be empty.
+                text = f"`{written.span.text}` must be a whole number"
+                m.state("not-whole", m.op(written, "eq", end, end), written.span, text, env)
         return RangeValue(left, right)
     return m.op(expr, _ARITHMETIC[expr.op], left, right)
 

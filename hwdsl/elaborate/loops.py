@@ -12,7 +12,15 @@ from hwdsl.codegen.ir import BOOL, INT, REAL, Ref
 from hwdsl.elaborate.machine import Machine
 from hwdsl.elaborate.records import with_lets
 from hwdsl.elaborate.rolling import Rolled, close, flatten, inner_effects, rebuild
-from hwdsl.elaborate.selection import check_index, check_size, items_of, merge, pick_value
+from hwdsl.elaborate.selection import (
+    check_index,
+    check_size,
+    ends_of,
+    items_of,
+    known_index,
+    merge,
+    pick_value,
+)
 from hwdsl.elaborate.values import (
     Cell,
     Effect,
@@ -83,6 +91,9 @@ def _open(m: Machine, expr: ast.Iterate, env: Env) -> Loop:
     carries = {name: _carry(types[name]) for name in initial}
     until = next((u for u in expr.members if isinstance(u, ast.Until)), None)
     if isinstance(over, RangeValue):
+        for end in (over.low, over.high):
+            if end.known is not None:
+                m.whole_known(end, "an end of this range", expr.range.span)
         return Loop(expr, env, over.low, over.high, initial, carries, lambda ref: ref, until)
     items = items_of(m, over, expr.range.span)
     if not items:
@@ -134,13 +145,7 @@ def _replaced(
     assert isinstance(old, ListValue)
     items = list(old.items)
     if index.known is not None:
-        at = int(index.known)
-        if not 0 <= at < len(items):
-            raise Failure(
-                "index-out-of-range",
-                f"there is no element {at}: `{node.name.name}` has {len(items)}, the first is 0",
-                node.span,
-            )
+        at = known_index(m, index, len(items), f"`{node.name.name}`", node.span)
         items[at] = value
         return ListValue(tuple(items), old.labels)
     check_index(m, index, len(items), node, env)
@@ -156,7 +161,7 @@ def _replaced(
 def _direct(m: Machine, loop: Loop) -> ResultValue | None:
     if loop.low.known is None or loop.high.known is None:
         return None
-    low, high = int(loop.low.known), int(loop.high.known)
+    low, high = ends_of(m, RangeValue(loop.low, loop.high), loop.expr.range.span)
     count = max(high - low + 1, 0)
     long = count > SHORT
     if long and not _known(loop.initial):
@@ -285,8 +290,8 @@ def _attempt(m: Machine, loop: Loop, bound: int, extra: int) -> Rolled[tuple[Ref
 
 def _trace(m: Machine, loop: Loop) -> ResultValue:
     """The states after each round, written out; only for a known range."""
-    low = int(m.need_known(loop.low, "the range of a loop whose trace is read", loop.expr.span))
-    high = int(m.need_known(loop.high, "the range of a loop whose trace is read", loop.expr.span))
+    what, span = "the range of a loop whose trace is read", loop.expr.span
+    low, high = (m.whole_known(end, what, span) for end in (loop.low, loop.high))
     check_size(high - low + 1, loop.expr.span)
     states: dict[str, Value] = dict(loop.initial)
     stopped = m.truth(False)

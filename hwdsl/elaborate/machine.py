@@ -353,6 +353,13 @@ class Machine:
         found = self.ranges.of(ref, self.builder)
         return found.low, found.high
 
+    def within(self, ref: Ref, low: float, high: float) -> bool:
+        """Whether a number is known to be one from `low` to `high`, and so not NaN."""
+        if ref.known is not None:
+            return low <= ref.known <= high
+        found = self.ranges.of(ref, self.builder)
+        return not found.nan and low <= found.low and found.high <= high
+
     def depends_on(self, refs: Sequence[Ref]) -> list[str]:
         """The names of the params that numbers depend on."""
         found: dict[str, None] = {}
@@ -392,6 +399,13 @@ class Machine:
             "fix that param to a number, or use a reducer such as `sum`, whose filter may be "
             "unknown",
         )
+
+    def whole_known(self, ref: Ref, what: str, span: Span) -> int:
+        """The value of an int; a failure if that is unknown, NaN or infinite."""
+        value = self.need_known(ref, what, span)
+        if not math.isfinite(value):
+            raise Failure("not-whole", f"{what} must be a whole number, not {value}", span)
+        return int(value)
 
 
 def as_ref(value: Value) -> Ref:

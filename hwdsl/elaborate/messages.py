@@ -15,12 +15,14 @@ from hwdsl.elaborate.values import (
     Component,
     EnumValue,
     Env,
+    Failure,
     ListValue,
     Merged,
     MessageText,
     RangeValue,
     Record,
     TextValue,
+    UnknownValue,
     Value,
 )
 from hwdsl.semantics.symbols import EnclosingRecord, MemberOf
@@ -29,7 +31,7 @@ from hwdsl.syntax import ast
 from hwdsl.units import Dim, Unit
 
 UNKNOWN = "…"
-"""Stands in a help text for what depends on a param."""
+"""Stands in a message for what depends on a param, or could not be evaluated."""
 
 Numbers = Callable[[Sequence[Ref]], list[float]]
 
@@ -46,10 +48,13 @@ def parts(m: Machine, text: MessageText, numbers: Numbers) -> list[str]:
         if isinstance(part, str):
             found.append(part)
             continue
-        if not m.has_value(partial(m.evaluate, part.value, text.env)):
-            found.append("unknown")
+        depth = m.depth
+        try:
+            value, _ = m.collect(partial(m.evaluate, part.value, text.env))
+        except Failure as failure:  # said where the value is needed
+            m.depth = depth
+            found.append("unknown" if isinstance(failure, UnknownValue) else UNKNOWN)
             continue
-        value = m.evaluate(part.value, text.env)
         unit = m.checked.units.get(part.unit) if part.unit is not None else None
         unit = unit or unit_hint(m, part.value, text.env)
         type_ = m.checked.types.get(part.value)
@@ -83,9 +88,9 @@ def _shown(
     if isinstance(value, TextValue):
         if value.selector is None:
             return value.options[0]
-        return value.options[int(numbers([text_index(m, value.selector)])[0])]
+        return _option(value.options, text_index(m, value.selector), numbers)
     if isinstance(value, EnumValue):
-        return value.enum.cases[int(numbers([value.ref])[0])]
+        return _option(value.enum.cases, value.ref, numbers)
     if isinstance(value, Ref):
         number = numbers([value])[0]
         if math.isnan(number) and value.known is None:
@@ -102,6 +107,11 @@ def _shown(
         low, high = numbers([value.low, value.high])
         return f"{number_text(low)} .. {number_text(high)}"
     return value.name if isinstance(value, Record | Merged) else value.what
+
+
+def _option(options: Sequence[str], at: Ref, numbers: Numbers) -> str:
+    index = numbers([at])[0]
+    return UNKNOWN if math.isnan(index) else options[int(index)]
 
 
 def unit_hint(m: Machine, expr: ast.Expr, env: Env) -> Unit | None:

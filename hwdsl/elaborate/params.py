@@ -265,8 +265,7 @@ def _shown(info: ParamInfo, value: float | None, env: Env) -> str:
 def _between(m: Machine, info: ParamInfo, value: Value, span: Span) -> Ref:
     if info.low is None or info.high is None or not isinstance(value, Ref):
         return m.truth(True)
-    low, high = m.interval(value)
-    if info.low <= low and high <= info.high:
+    if m.within(value, info.low, info.high):
         return m.truth(True)
     above = m.op(span, "le", m.const(info.low), value)
     return m.op(span, "and", above, m.op(span, "le", value, m.const(info.high)))

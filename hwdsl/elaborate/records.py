@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -342,7 +343,7 @@ def _define(m: Machine, found: Definition, env: Env, of: Component, name: str, s
 
 def _check_count(m: Machine, of: Record, count: Ref, found: Definition) -> None:
     """State that a count, an int, is not negative."""
-    if m.interval(count)[0] >= 0:
+    if m.within(count, 0.0, math.inf):
         return
     span = found.node.span
     holds = m.op(span, "le", m.const(0, INT), count)

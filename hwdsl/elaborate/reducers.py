@@ -43,9 +43,16 @@ NEUTRAL: Mapping[str, float] = {
     "any": 0.0,
     "all": 1.0,
     "count": 0.0,
-    "lowest": math.inf,
-    "highest": -math.inf,
+    "lowest": math.nan,  # it loses to every number, infinite ones too
+    "highest": math.nan,
 }
+"""What takes part in a reduction without a say in it.
+
+Where it is known which terms take part, the others are left out; where it is not, these stand in
+their places. Both must give the same bits, so that a known param changes no digit: a sum therefore
+starts from +0.0, which -0.0 alone would tell (see `total`).
+"""
+WORST = {"lowest": math.inf, "highest": -math.inf}
 NARY = {"sum": "sum", "prod": "prod", "min": "nmin", "max": "nmax", "count": "sum"}
 PAIR = {
     "sum": "add",
@@ -156,6 +163,9 @@ def elements(
     ):
         items = items_of(m, value, node.span)
         return items, [None] * len(items)
+    for end in (value.low, value.high):
+        if end.known is not None:
+            m.whole_known(end, "an end of this range", node.span)
     low, high = m.interval(value.low)[0], m.interval(value.high)[1]
     if not (math.isfinite(low) and math.isfinite(high)):
         unknown = value.low if value.low.known is None else value.high
@@ -175,7 +185,8 @@ def elements(
 def reduce(m: Machine, how: str, expr: ast.Comprehension, env: Env) -> Value:
     """The reduction of a comprehension; `lowest` and `highest` give the variables too."""
     terms: list[Term] = []
-    left: list[Ref] = []  # what is still to be combined: a term that goes on has taken in the rest
+    # What is still to be combined: a term that goes on has taken in the rest.
+    left = [_zero(m, INT if _is_int(m, how, expr) else REAL)] if how == "sum" else list[Ref]()
 
     def roll(part: Candidate, over: RangeValue) -> Term | None:
         return _try_roll(m, how, expr, part, over, left)
@@ -208,6 +219,16 @@ def _any(m: Machine, conditions: Sequence[Ref | None], node: ast.Node) -> Ref:
 def _need(m: Machine, how: str, exists: Ref, node: ast.Expr, env: Env) -> None:
     """State that there is something to reduce."""
     m.state("empty-list", exists, node.span, f"`{how}` finds nothing to choose from", env)
+
+
+def _zero(m: Machine, type: str) -> Ref:
+    return m.const(0.0, type)
+
+
+def total(m: Machine, values: Sequence[Ref], span: Span) -> Ref:
+    """The sum of a list, from +0.0 on as those over a filter are."""
+    types = {v.type for v in values} or {REAL}
+    return combine(m, "sum", [_zero(m, REAL if REAL in types else INT), *values], span)
 
 
 def combine(m: Machine, how: str, values: Sequence[Ref], span: Span) -> Ref:
@@ -274,14 +295,27 @@ def _best(
         _need(m, how, exists, expr, env)
         if name == "value":
             return value
-        return pick_value(m, index, [t.picks[name] for t in terms], expr.span)
+        at = _found_at(m, index, value, terms, expr)
+        return pick_value(m, at, [t.picks[name] for t in terms], expr.span)
 
     path = m.path  # where the rule is found, whoever reads the value
     fields: dict[str, Value | Cell] = {n: Cell(path, expr.span, partial(read, n)) for n in names}
-    limit = m.const(NEUTRAL[how])
+    limit = m.const(WORST[how])
     pair = (value, limit) if how == "lowest" else (limit, value)
     fields["found"] = m.op(expr, "lt", *pair)
     return ResultValue(what, fields)
+
+
+def _found_at(
+    m: Machine, index: Ref, value: Ref, terms: Sequence[Term], expr: ast.Comprehension
+) -> Ref:
+    """Which term the variables are read from: where none is a number, the first that exists."""
+    if len(terms) == 1 or all(t.exists is None for t in terms):
+        return index
+    one, zero = m.const(1.0), m.const(0.0)
+    there = [one if t.exists is None else m.op(expr, "select", t.exists, one, zero) for t in terms]
+    number = m.op(expr, "eq", value, value)
+    return m.op(expr, "select", number, index, m.op(expr, "argmax", *there))
 
 
 # --- rolled ------------------------------------------------------------------------------------
@@ -338,7 +372,11 @@ def _roll(
         term, effects = m.collect(body)
         if term is None:
             return Rolled(None, [], loop)
-        following = _next(m, how, term.value, loop, best, expr)
+        if best:
+            seen = loop.states[2] if seeks else None
+            following = _better(m, how, term, loop, seen, expr)
+        else:
+            following = [m.op(expr, PAIR[how], loop.states[0], term.value)]
         if seeks:
             here = m.truth(True) if term.exists is None else term.exists
             following.append(m.op(expr, "or", loop.states[len(carries) - 1], here))
@@ -378,17 +416,27 @@ def _is_int(m: Machine, how: str, expr: ast.Comprehension) -> bool:
     return how in ("sum", "prod") and isinstance(m.checked.types.get(expr.element), Int)
 
 
-def _next(
-    m: Machine, how: str, value: Ref, loop: LoopRegion, best: bool, expr: ast.Comprehension
+def _better(
+    m: Machine, how: str, term: Term, loop: LoopRegion, seen: Ref | None, expr: ast.Comprehension
 ) -> list[Ref]:
-    state = loop.states[0]
-    if not best:
-        return [m.op(expr, PAIR[how], state, value)]
-    pair = (value, state) if how == "lowest" else (state, value)
-    better = m.op(expr, "lt", *pair)
+    """The best value after a round and its variable, as `argmin` and `argmax` choose among terms.
+
+    `seen` says whether there was a candidate before; None where each round has one.
+    """
+    state, value = loop.states[0], term.value
+    pair = (state, value) if how == "lowest" else (value, state)
+    # A number is better than NaN, and the state is NaN until there is a number.
+    beats = m.op(expr, "not", m.op(expr, "le", *pair))
+    better = m.op(expr, "and", m.op(expr, "eq", value, value), beats)
+    taken = better
+    if seen is not None:
+        first = m.op(expr, "not", seen)
+        if term.exists is not None:
+            first = m.op(expr, "and", first, term.exists)
+        taken = m.op(expr, "or", better, first)
     return [
         m.op(expr, "select", better, value, state),
-        m.op(expr, "select", better, loop.variable, loop.states[1]),
+        m.op(expr, "select", taken, loop.variable, loop.states[1]),
     ]
 
 
@@ -410,8 +458,8 @@ def mean(m: Machine, how: str, node: ast.Expr, env: Env) -> Ref:
         weights = [m.const(1, INT) for _ in values]
     if not values:
         raise Failure("empty-list", f"`{how}` of an empty list has no value", node.span)
-    total = combine(m, "sum", values, node.span)
-    result = m.op(node, "div", total, combine(m, "sum", weights, node.span))
+    whole = total(m, values, node.span)
+    result = m.op(node, "div", whole, combine(m, "sum", weights, node.span))
     return m.op(node, "exp", result) if how == "geomean" else result
 
 
@@ -450,4 +498,5 @@ __all__ = [
     "mean",
     "rebuild",
     "reduce",
+    "total",
 ]

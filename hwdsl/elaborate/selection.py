@@ -3,6 +3,7 @@ field by field."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -115,11 +116,16 @@ def items_of(m: Machine, value: Value, span: Span) -> tuple[Value, ...]:
             )
         return value.items
     if isinstance(value, RangeValue):
-        low = int(m.need_known(value.low, "the start of this range", span))
-        high = int(m.need_known(value.high, "the end of this range", span))
+        low, high = ends_of(m, value, span)
         check_size(high - low + 1, span)
         return tuple(m.const(i, "int") for i in range(low, high + 1))
     raise TypeError(f"the checker let {type(value).__name__} pass as a list")
+
+
+def ends_of(m: Machine, over: RangeValue, span: Span) -> tuple[int, int]:
+    """The ends of a known range."""
+    low = m.whole_known(over.low, "the start of this range", span)
+    return low, m.whole_known(over.high, "the end of this range", span)
 
 
 def check_size(count: int, span: Span) -> None:
@@ -140,10 +146,19 @@ def clamp_index(m: Machine, index: Ref, count: int, expr: ast.Node, env: Env) ->
     return m.op(expr, "select", inside, index, m.const(0, INT))
 
 
+def known_index(m: Machine, index: Ref, count: int, what: str, span: Span) -> int:
+    """An index that is known, or a failure if it lies outside or is no number."""
+    at = m.need_known(index, "an index", span)
+    if not 0 <= at < count:
+        shown = int(at) if math.isfinite(at) else at
+        message = f"there is no element {shown}: {what} has {count}, the first is 0"
+        raise Failure("index-out-of-range", message, span)
+    return int(at)
+
+
 def check_index(m: Machine, index: Ref, count: int, expr: ast.Node, env: Env) -> Ref:
     """Whether an unknown index lies inside the list, with the rule that it does."""
-    low, high = m.interval(index)
-    if low >= 0 and high <= count - 1:
+    if m.within(index, 0.0, count - 1.0):
         return m.truth(True)
     first, last = m.const(0, INT), m.const(count - 1, INT)
     inside = m.op(expr, "and", m.op(expr, "le", first, index), m.op(expr, "le", index, last))

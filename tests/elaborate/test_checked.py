@@ -19,6 +19,19 @@ RULED = "kind d { require r: 2 > 1 }\nd x { }\n"
         ("let a = max([1][-1], 2)", "index-out-of-range"),
         ("fn f(x: real) -> real = [1.0, 2.0][2] * x", "index-out-of-range"),
         ("kind m { x : real = 1, let y = [1, 2][5] * x }", "index-out-of-range"),
+        ("let a = [1, 2][floor(0 / 0)]", "index-out-of-range"),
+        ("let a = sum(i for i in 1 .. floor(1 / 0))", "not-whole"),
+        ("let a = [i for i in floor(0 / 0) .. 3]", "not-whole"),
+        (
+            "let a = r.u\nlet r = iterate k in 1 .. round(inf) { state u : int = 1, next u = 2 }",
+            "not-whole",
+        ),
+        # A message that reads what has no value: the rule is told of all the same.
+        (
+            "kind k { x : real = 1, let l = max(x for y in [1.0] if false)\n"
+            'require rr: 1 > 2 else "no {l}" }\nk a',
+            "k.rr",
+        ),
         ("let a = 9007199254740993", "int-too-large"),
         ("let a = -9_007_199_254_740_993", "int-too-large"),
         ("let a = prod(k for k in 1 .. 30)", "int-too-large"),
