@@ -13,6 +13,7 @@ CATALOG: Mapping[str, str] = {
     "ambiguous-name": "two imports bring the same name",
     "amend-through-ref": "a part is amended through a reference to it",
     "bad-count": "a count is negative",
+    "bad-display": "a figure or table asks for what cannot be shown",
     "bad-exponent": "an exponent is zero below the bar or out of bounds",
     "bad-number": "a number is written in a way the language does not have",
     "bad-table": "an imported table has a cell or header that cannot be read",

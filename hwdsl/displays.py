@@ -1,8 +1,8 @@
-"""What the `figure` and `table` declarations of a file ask for, and the sweeps that answer.
+"""What the `figure` and `table` declarations of a file show, and the sweeps that answer.
 
 Input: a loaded module. Output: `Display`s, each with its evaluator's sweep. A setting that is the
-name of a param says which values it takes: `batch = [1, 8, 64]`, `bandwidth = 1 TB/s .. 10 TB/s`.
-The others are:
+name of a param says which values it takes: `batch = [1, 8, 64]`, `bandwidth = 1 TB/s .. 10 TB/s`,
+any expression of the language. The others are:
 
 ======== =========================================================================================
 of       the evaluator
@@ -11,34 +11,34 @@ y        of a figure, the output or outputs drawn, all of one unit
 by       of a figure, a param with a line for each of its values
 rows     of a table, the param or params whose values the rows are
 outputs  of a table, its outputs; all if left out
-points   how many values a range without steps has (50 of a figure, 5 of a table)
+points   how many values a range has (50 of a figure, 5 of a table, all whole numbers of an int)
 ======== =========================================================================================
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from attrs import frozen
 
-from hwdsl.codegen.runtime import CallError, InUnit, Output, Param, Sweep
-from hwdsl.evaluator import Evaluator, Module
-from hwdsl.syntax import ast
+from hwdsl.codegen.runtime import InUnit, Output, Param, Sweep
+from hwdsl.diagnostics import Diagnostics
+from hwdsl.elaborate import Picture, pictures
+from hwdsl.evaluator import DescriptionError, Evaluator, Module
 
-WIDE = 50.0
-"""From this ratio of its ends on, a positive range is taken in equal ratios."""
-_OWN = ("of", "x", "y", "by", "rows", "outputs", "points")
-"""Settings of a figure or table; a param of such a name can be an axis, and takes no values."""
+UNDEFINED = "an output is not a number"
+"""What is said of the rule that no output is NaN."""
 
 
 @frozen(eq=False)
 class Display:
     """A figure or table with the points it shows: the sweep's axes are `along`, the last fastest.
 
-    A figure has one axis or two, the last of which is horizontal.
+    A figure has one axis or two, the last of which is horizontal. `broken` says of each rule that
+    some point breaks what it asks for there, at the first of those points.
     """
 
     form: str
@@ -48,100 +48,95 @@ class Display:
     along: tuple[Param, ...]
     outputs: tuple[Output, ...]
     sweep: Sweep
+    broken: tuple[Broken, ...]
+
+
+@frozen
+class Broken:
+    """A rule that some points of a display break: how many, and its message at the first."""
+
+    rule: str
+    points: int
+    message: str
 
 
 def displays(module: Module) -> list[Display]:
     """The figures and tables of a file that need no measured data, evaluated, in its order.
 
-    Raises CallError for a declaration whose settings do not fit its evaluator.
+    Raises DescriptionError for a declaration that cannot be shown.
     """
-    found = []
-    for item in module.checked.main.tree.items:
-        if isinstance(item, ast.Display):
-            settings = {a.path[-1].name: a.value for a in item.settings}
-            if "data" not in settings:
-                try:
-                    found.append(_display(module, item, settings))
-                except CallError as error:
-                    raise CallError(f"{item.form} {item.name.name}: {error}") from None
-    return found
+    diagnostics = Diagnostics()
+    elaborations = {name: e.elaboration for name, e in module.evaluators.items()}
+    found = pictures(module.checked, elaborations, diagnostics)
+    if diagnostics.failed:
+        raise DescriptionError(diagnostics)
+    return [_display(module.evaluators[picture.evaluator], picture) for picture in found]
 
 
-def _display(module: Module, item: ast.Display, settings: Mapping[str, ast.Node]) -> Display:
-    evaluator = module.evaluators[_names(settings, "of")[0]]
-    params = {p.name: p for p in evaluator.spec.params}
-    for name, value in settings.items():
-        if name not in _OWN and name not in params:
-            known = ", ".join([*_OWN, *params])
-            raise CallError(f"`{name}` is no setting ({value.span}); there are {known}")
-    figure = item.form == "figure"
-    axes = _names(settings, "by") + _names(settings, "x") if figure else _names(settings, "rows")
-    wanted = _names(settings, "y" if figure else "outputs")
-    if not axes or (figure and ("x" not in settings or not wanted)):
-        raise CallError("a figure says `x` and `y`, a table `rows`")
-    outputs = _outputs(evaluator, wanted)
-    if figure and len({o.scale.unit for o in outputs}) > 1:
-        raise CallError(f"{', '.join(o.name for o in outputs)} are in different units")
-    points = _points(settings.get("points"), 50 if figure else 5)
-    given = {n: _texts(settings[n]) for n in settings if n in params and n not in _OWN}
-    along = tuple(evaluator.param(n) for n in axes)
-    values = {p.name: _values(p, given.pop(p.name, None), points) for p in along}
-    sweep = evaluator.sweep({**given, **values})
-    return Display(item.form, item.name.name, item.doc, evaluator, along, outputs, sweep)
+def _display(evaluator: Evaluator, picture: Picture) -> Display:
+    node = picture.node
+    values = {n: _in_unit(evaluator.param(n), v) for n, v in picture.values.items()}
+    held = {n: v[0] for n, v in values.items() if n not in picture.along}
+    sweep = evaluator.sweep({**held, **{n: values[n] for n in picture.along}})
+    along = tuple(evaluator.param(n) for n in picture.along)
+    outputs = _outputs(evaluator, picture.outputs)
+    name, doc, broken = node.name.name, node.doc, _broken(evaluator, sweep)
+    return Display(node.form, name, doc, evaluator, along, outputs, sweep, broken)
 
 
-def _names(settings: Mapping[str, ast.Node], setting: str) -> list[str]:
-    """The names that a setting gives: one, or a list of them."""
-    value = settings.get(setting)
-    if value is None:
-        return []
-    found: tuple[ast.Node, ...] = value.items if isinstance(value, ast.ListLit) else (value,)
-    for item in found:
-        if not isinstance(item, ast.Name):
-            raise CallError(f"{setting} is a name, or a list of names ({item.span})")
-    return [item.name for item in found if isinstance(item, ast.Name)]
+def _in_unit(param: Param, values: Sequence[float]) -> Any:
+    """Values in base units as they are given to a sweep."""
+    if param.kind in ("choice", "bool"):
+        return [param.show(value) for value in values]
+    return np.asarray(param.scale.from_base(np.array(values))).view(InUnit)
 
 
 def _outputs(evaluator: Evaluator, names: Sequence[str]) -> tuple[Output, ...]:
     """The outputs of those names, a vector's elements for its name; all if none is named."""
+    known = evaluator.spec.outputs
+    wanted = names or dict.fromkeys(o.name.partition(".")[0] for o in known)
+    return tuple(o for name in wanted for o in known if o.name.partition(".")[0] == name)
+
+
+def _broken(evaluator: Evaluator, sweep: Sweep) -> tuple[Broken, ...]:
+    """The requirements that points break, the most frequent first."""
+    required = {r.name for r in evaluator.spec.rules if r.severity == "require"} | {"undefined"}
+    messages = {r.name: r.message for r in evaluator.elaboration.rules}
     found = []
-    for name in names or dict.fromkeys(o.name.partition(".")[0] for o in evaluator.spec.outputs):
-        matching = [o for o in evaluator.spec.outputs if o.name.partition(".")[0] == name]
-        if not matching:
-            known = ", ".join(o.name for o in evaluator.spec.outputs)
-            raise CallError(f"{evaluator.name} has no output {name}; it has {known}")
-        found.extend(matching)
+    for rule, count in sorted(sweep.violations.items(), key=lambda item: -item[1]):
+        if rule in required:
+            first = int(np.flatnonzero(sweep.broken(rule))[0])
+            said = messages[rule](sweep.point(first)) if rule in messages else UNDEFINED
+            found.append(Broken(rule, count, said))
     return tuple(found)
 
 
-def _points(value: ast.Node | None, otherwise: int) -> int:
-    if value is None:
-        return otherwise
-    if not (isinstance(value, ast.Number) and value.is_int and 2 <= int(value.text) <= 10_000):
-        raise CallError(f"points is a whole number from 2 to 10,000 ({value.span})")
-    return int(value.text)
+# --- texts -------------------------------------------------------------------------------------
 
 
-def _texts(value: ast.Node) -> Any:
-    """The text of a value as on the command line, or those of a list."""
-    if isinstance(value, ast.ListLit):
-        return [_texts(item) for item in value.items]
-    return value.value if isinstance(value, ast.Text) else value.span.text
+def spoken(name: str) -> str:
+    """A name in words: `price_by_seats` is `price by seats`."""
+    return name.replace("_", " ").strip()
 
 
-def _values(param: Param, given: Any, points: int) -> Any:
-    """The values of a param along an axis: as given, or over its range."""
-    if isinstance(given, str) and ".." in given and param.kind == "real" and ":" not in given:
-        return given if " step " in given else f"{given}:{points}"
-    if given is not None:
-        return given
-    if param.labels or param.kind == "bool":
-        return "all"
-    if not (math.isfinite(param.low) and math.isfinite(param.high)):
-        raise CallError(f"say which values {param.name} takes: `{param.name} = …`")
-    low, high = param.scale.from_base(param.low), param.scale.from_base(param.high)
-    ends = np.geomspace if low > 0 and high >= WIDE * low else np.linspace
-    values = np.clip(ends(low, high, points), low, high)
-    if param.kind == "int":
-        return np.unique(np.round(values)).astype(int).tolist()
-    return values.view(InUnit)
+def words(name: str) -> str:
+    """A name as the title of something: `price_by_seats` is `Price by seats`."""
+    text = spoken(name)
+    return text[:1].upper() + text[1:]
+
+
+def titled(name: str, unit: str) -> str:
+    """What is shown, with its unit behind it."""
+    return f"{name} [{unit}]" if unit else name
+
+
+def plain(value: float, digits: int = 6) -> str:
+    """A number with so many digits, its thousands separated; very large and small ones with a
+    power of ten."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    if not 1e-4 <= abs(value) < 1e15:
+        return f"{value:.{digits}g}"
+    places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    text = f"{round(value, digits - 1 - math.floor(math.log10(abs(value)))):,.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

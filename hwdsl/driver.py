@@ -123,13 +123,16 @@ def elaborate(
 
     Coefficients named in `free` become params.
     """
-    from hwdsl.elaborate import elaborate
+    from hwdsl.elaborate import elaborate, pictures
 
-    return {
+    found = {
         name: elaborate(checked, info, diagnostics, free=free)
         for name, info in evaluators(checked).items()
         if only is None or name == only
     }
+    if only is None and not diagnostics.failed:
+        pictures(checked, found, diagnostics)  # what no report could show is said now
+    return found
 
 
 def lower(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import textwrap
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -16,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hwdsl.codegen.runtime import Floats, Output, Param
-from hwdsl.displays import WIDE, Display
+from hwdsl.displays import Display, plain, spoken, titled, words
+from hwdsl.elaborate.displays import WIDE
 from hwdsl.validate import Errors, Validation
 
 CREATOR = "hwdsl"
@@ -31,6 +33,8 @@ NARROW = 8.0
 """From this ratio of largest to smallest on, a validation's axes are logarithmic."""
 DASHES = ("-", (0, (6, 2)), (0, (6, 2, 1.5, 2)), (0, (3, 1.5)))
 """Lines that lie upon each other can be told apart, and without colours too."""
+MOST_NAMED = 6
+"""Dotted stretches that are named by their rule in the picture; the text below names all."""
 COLOURED = 10
 """Groups with a colour of their own: as many as can be told apart."""
 
@@ -54,10 +58,13 @@ def _svg(
     name: str, size: tuple[float, float], columns: int, fill: Sequence[Callable[[Any], None]]
 ) -> str:
     matplotlib, figures = _matplotlib()
+    # A dollar in a text of the file is a dollar, and no start of a formula.
     style = {"svg.hashsalt": name, "svg.fonttype": "none", "font.size": 10,
-             "font.family": "sans-serif"}  # fmt: skip
+             "font.family": "sans-serif", "text.parse_math": False}  # fmt: skip
     rows = -(-len(fill) // columns)
-    with matplotlib.rc_context(style):
+    with matplotlib.rc_context(style), warnings.catch_warnings():
+        # The text stays text: whoever shows it has the letters that matplotlib's font lacks.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         inches = (columns * size[0], rows * size[1])
         figure = figures.Figure(figsize=inches, layout="constrained")
         panels = figure.subfigures(rows, columns, squeeze=False).ravel()
@@ -72,7 +79,8 @@ def _svg(
 def draw(display: Display, axes: Any) -> None:
     """Draw on a matplotlib `Axes`: solid where a point is feasible, dotted where it is not.
 
-    Along a choice stand bars, along a number lines; an axis of wide range is logarithmic.
+    Along a choice stand bars, along a number lines; an axis of wide range is logarithmic. A dotted
+    stretch is named by the rule that it breaks.
     """
     x, by = display.along[-1], display.along[:-1]
     sweep = display.sweep
@@ -95,17 +103,23 @@ def draw(display: Display, axes: Any) -> None:
                 dash = DASHES[len(shown) % len(DASHES)]
                 _line(axes, places, values[i], feasible[i], label, dash)
             shown.append(values[i])
-    units = _title(", ".join(o.name for o in display.outputs), display.outputs[0].scale.unit)
-    axes.set_xlabel(_said(_title(x.name, x.scale.unit), x.doc, 80))
-    axes.set_ylabel(_said(units, display.outputs[0].doc if len(display.outputs) == 1 else "", 38))
+    _name_rules(display, axes, places)
+    first, names_of = display.outputs[0], ", ".join(spoken(o.name) for o in display.outputs)
+    doc = first.doc if len(display.outputs) == 1 else ""
+    axes.set_xlabel(_said(x.name, x.doc, x.scale.unit, 80))
+    axes.set_ylabel(_said(names_of, doc, first.scale.unit, 38))
     if categories:
         axes.set_xticks(places, [str(c) for c in across])
     else:
         if _is_wide(across):
             _logarithmic(axes.set_xscale, axes.xaxis)
+        else:
+            axes.xaxis.set_major_formatter(_tick)
         if _is_wide(np.concatenate(shown)):
             _logarithmic(axes.set_yscale, axes.yaxis)
-        elif np.any(np.concatenate(shown) < 0) and np.any(np.concatenate(shown) > 0):
+        else:
+            axes.yaxis.set_major_formatter(_tick)
+        if np.any(np.concatenate(shown) < 0) and np.any(np.concatenate(shown) > 0):
             axes.axhline(0, color="0.3", linewidth=0.8, zorder=0)
     _finish(axes, legend=count > 1)
 
@@ -130,9 +144,9 @@ def draw_validated(validation: Validation, figure: Any) -> None:
         _logarithmic(above.set_xscale, above.xaxis)
         _logarithmic(above.set_yscale, above.yaxis)
     above.set(xlim=(low, high), ylim=(low, high))
-    above.set_ylabel(_title(request.output, validation.unit))
-    above.set_title(f"{request.title}: {len(measured)} rows", loc="left", fontsize=10)
-    below.set_xlabel(_title("measured", validation.unit))
+    above.set_ylabel(titled(spoken(request.output), validation.unit))
+    above.set_title(f"{words(request.title)}: {len(measured):,} rows", loc="left", fontsize=10)
+    below.set_xlabel(titled("measured", validation.unit))
     below.set_ylabel(f"{request.output} / measured")
     for axes in (above, below):
         _finish(axes, legend=False)
@@ -237,19 +251,50 @@ def _finish(axes: Any, *, legend: bool) -> None:
 def _logarithmic(set_scale: Any, axis: Any) -> None:
     """A logarithmic axis with plain numbers at the powers of ten."""
     set_scale("log")
-    axis.set_major_formatter("{x:g}")
+    axis.set_major_formatter(_tick)
     axis.set_minor_formatter("")
+
+
+def _tick(value: float, place: object) -> str:
+    """A number at an axis."""
+    return plain(value)
+
+
+def _name_rules(display: Display, axes: Any, places: NDArray[Any]) -> None:
+    """Name the rule that each dotted stretch breaks first, once for a stretch and a rule."""
+    sweep, x = display.sweep, display.along[-1]
+    told: set[tuple[str, int]] = set()
+    broken = {b.rule: sweep.broken(b.rule).reshape(-1, len(places)) for b in display.broken}
+    values = np.asarray(sweep[display.outputs[0].name], float).reshape(-1, len(places))
+    for rule, where in broken.items():
+        for row, heights in zip(where, values, strict=True):
+            at = np.flatnonzero(row & np.isfinite(heights))
+            if not len(at) or (rule, int(at[0])) in told or len(told) >= MOST_NAMED:
+                continue
+            told.add((rule, int(at[0])))
+            middle = int(at[len(at) // 2])
+            side = {0: "left", len(places) - 1: "right"}.get(middle, "center")
+            axes.annotate(
+                rule.rpartition(".")[2] if "." in rule else rule, (places[middle], heights[middle]),
+                xytext=(0, 5), textcoords="offset points", ha=side, fontsize=8, color="0.35",
+                style="italic", gid=f"broken-{rule}-{x.name}",
+            )  # fmt: skip
 
 
 def _line(
     axes: Any, x: NDArray[Any], y: Floats, feasible: NDArray[np.bool_], label: str, dash: Any
 ) -> None:
-    """One line, dashed in its own way; what cannot be built is dotted, pale and joined to it."""
+    """One line, dashed in its own way; what is infeasible is dotted, pale and joined to it.
+
+    A line without a feasible point is not in the legend: its dots are.
+    """
     finite = np.where(np.isfinite(y), y, np.nan)
     good = np.where(feasible, finite, np.nan)
+    drawn = bool(np.isfinite(good).any())
     (line,) = axes.plot(
-        x, good, label=label, marker="o" if len(x) < 8 else "", linewidth=1.8, linestyle=dash
-    )
+        x, good, label=label if drawn else "", marker="o" if len(x) < 8 else "", linewidth=1.8,
+        linestyle=dash,
+    )  # fmt: skip
     bad = ~feasible
     if bad.any():
         beside = bad.copy()
@@ -257,7 +302,7 @@ def _line(
         beside[:-1] |= bad[1:]
         axes.plot(
             x, np.where(beside, finite, np.nan), linestyle=":", linewidth=1.2, alpha=0.6,
-            color=line.get_color(),
+            color=line.get_color(), label="" if drawn else f"{label}, infeasible",
         )  # fmt: skip
 
 
@@ -277,21 +322,17 @@ def _bars(
 
 
 def _label(display: Display, output: Output, by: Param | None, value: object) -> str:
-    words = [] if len(display.outputs) == 1 and by is not None else [output.name]
+    said = [] if len(display.outputs) == 1 and by is not None else [spoken(output.name)]
     if by is not None:
-        shown = f"{value:g}" if isinstance(value, int | float) else str(value)
-        words.append(f"{by.name} = {shown} {by.scale.unit}".rstrip())
-    return ", ".join(words)
+        shown = plain(float(value)) if isinstance(value, int | float) else str(value)
+        said.append(f"{spoken(by.name)} = {shown} {by.scale.unit}".rstrip())
+    return ", ".join(said)
 
 
-def _title(name: str, unit: str) -> str:
-    return f"{name} [{unit}]" if unit else name
-
-
-def _said(title: str, doc: str, width: int) -> str:
-    """The title of an axis and below it the first sentence of what its file says of it."""
+def _said(name: str, doc: str, unit: str, width: int) -> str:
+    """The title of an axis: the first sentence that its file says of it, or else its name."""
     sentence = " ".join(doc.partition("\nsource:")[0].split()).partition(". ")[0].rstrip(".")
-    return "\n".join([title, *textwrap.wrap(sentence, width)])
+    return "\n".join(textwrap.wrap(titled(sentence or words(name), unit), width))
 
 
 def _is_wide(values: Any) -> bool:

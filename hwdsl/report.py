@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-import numpy as np
-
 from hwdsl.codegen.runtime import Output, Param
-from hwdsl.displays import Display, displays
+from hwdsl.displays import Display, displays, plain, spoken, titled, words
 from hwdsl.evaluator import Module
 from hwdsl.markdown import table
 from hwdsl.scores import Table, by_group, by_row, together
@@ -20,6 +18,9 @@ from hwdsl.validate import Validation, requests, validate
 
 GENERATOR = '<meta name="generator" content="hwdsl">'
 """What stands in the head of our pages."""
+MOST_RULES = 5
+"""Broken rules that are listed below a figure or table."""
+
 _STYLE = """\
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
@@ -42,7 +43,7 @@ def declares_any(module: Module) -> bool:
 
 
 def markdown(module: Module) -> str:
-    """The tables of the file as Markdown. Raises ValueError for one that does not fit."""
+    """The tables of the file as Markdown. Raises DescriptionError for one that does not fit."""
     parts = []
     for display in displays(module):
         if display.form == "table":
@@ -50,7 +51,8 @@ def markdown(module: Module) -> str:
             rows = [
                 [*row, "yes" if good else "no"] for row, good in zip(rows, feasible, strict=True)
             ]
-            parts.append(_section(display.name, display.doc, table([*head, "feasible"], rows)))
+            whole = table([*head, "feasible"], rows)
+            parts.append(_section(words(display.name), display.doc, whole))
     for found in _validations(module):
         tables = f"{table(*by_row(found))}\n\n{table(*by_group(found))}"
         parts.append(_section(found.request.title, "", tables))
@@ -60,8 +62,8 @@ def markdown(module: Module) -> str:
 def pages(module: Module) -> dict[str, str]:
     """The whole report by file: `index.html`, which stands alone, and each figure as SVG.
 
-    Raises ValueError for a declaration that does not fit, and ModuleNotFoundError for a figure
-    without matplotlib.
+    Raises DescriptionError for a declaration that does not fit, and ModuleNotFoundError for a
+    figure without matplotlib.
     """
     from hwdsl.figures import svg
 
@@ -69,7 +71,7 @@ def pages(module: Module) -> dict[str, str]:
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(module.doc)}</p>"]
     files: dict[str, str] = {}
     for display in displays(module):
-        parts.append(f'<h2 id="{escape(display.name)}">{escape(display.name)}</h2>')
+        parts.append(f'<h2 id="{escape(display.name)}">{escape(words(display.name))}</h2>')
         if display.form == "figure":
             drawn = files[f"{title}_{display.name}.svg"] = svg(display)
             parts.append(_figure(display, drawn))
@@ -105,7 +107,7 @@ def _document(title: str, parts: Sequence[str]) -> str:
 def cells(display: Display) -> tuple[list[str], list[list[str]], list[bool]]:
     """A table's header, its rows as text, and whether each row's point is feasible."""
     shown: list[Param | Output] = [*display.along, *display.outputs]
-    head = [f"{x.name} [{x.scale.unit}]" if x.scale.unit else x.name for x in shown]
+    head = [titled(spoken(x.name), x.scale.unit) for x in shown]
     columns = [display.sweep.column(x.name).tolist() for x in shown]
     rows = [[_cell(v) for v in row] for row in zip(*columns, strict=True)]
     return head, rows, display.sweep.feasible.ravel().tolist()
@@ -137,17 +139,30 @@ def _plain(found: Table) -> str:
 
 
 def _figure(display: Display, drawn: str) -> str:
-    note = ""
-    if not np.all(display.sweep.feasible):
-        note = ' <span class="note">Dotted: cannot be built.</span>'
-    caption = f"<figcaption>{escape(display.doc)}{note}</figcaption>"
+    caption = f"<figcaption>{escape(display.doc)}{_infeasible(display, 'Dotted')}</figcaption>"
     return f"<figure>\n{drawn}\n{caption}\n</figure>"
+
+
+def _infeasible(display: Display, looks: str) -> str:
+    """Which rules the points break that are drawn as infeasible, with the message of each."""
+    if not display.broken:
+        return ""
+    told = [
+        f"<li><code>{escape(b.rule)}</code> at {b.points:,} of {len(display.sweep):,} points, "
+        f"the first: {escape(b.message)}</li>"
+        for b in display.broken[:MOST_RULES]
+    ]
+    left = len(display.broken) - len(told)
+    rest = f"<li>… {left} more rules</li>" if left > 0 else ""
+    return (
+        f'\n<div class="note">{looks}: infeasible, because these rules are broken:'
+        f"<ul>{''.join(told)}{rest}</ul></div>"
+    )
 
 
 def _table(display: Display) -> str:
     doc = f"<p>{escape(display.doc)}</p>\n" if display.doc else ""
-    note = "" if np.all(display.sweep.feasible) else '\n<p class="note">Grey: cannot be built.</p>'
-    return doc + _html(*cells(display)) + note
+    return doc + _html(*cells(display)) + _infeasible(display, "Grey")
 
 
 def _html(head: Sequence[str], rows: Sequence[Sequence[str]], feasible: Sequence[bool]) -> str:
@@ -166,4 +181,4 @@ def _section(name: str, doc: str, text: str) -> str:
 def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"{value:.5g}" if isinstance(value, int | float) else str(value)
+    return plain(value, 5) if isinstance(value, int | float) else str(value)

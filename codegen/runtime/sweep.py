@@ -138,10 +138,14 @@ class Sweep:
 
     def result(self, point: int) -> Result:
         """One of the points."""
-        at = point + self.plan.first
-        values = [float(v[at // s % c]) for v, s, c in self.plan.axes]
+        values = self.point(point)
         outputs = [float(o.scale.to_base(self._columns[o.name][point])) for o in self.spec.outputs]
         return Result(self.spec, values, outputs, [int(w) for w in self.words[point]])
+
+    def point(self, point: int) -> list[float]:
+        """The params at one of the points, in base units."""
+        at = point + self.plan.first
+        return [float(v[at // s % c]) for v, s, c in self.plan.axes]
 
     def best(self, maximize: str = "", *, minimize: str = "") -> Result:
         """The feasible point with the most (or least) of an output or param; the first of equals.

@@ -9,6 +9,7 @@ from attrs import evolve
 
 from hwdsl.diagnostics import Diagnostic, Diagnostics
 from hwdsl.elaborate.claims import Verdict, confidence, verify_claim
+from hwdsl.elaborate.displays import Picture, picture_of
 from hwdsl.elaborate.evaluator import draws, elaborate_evaluator
 from hwdsl.elaborate.expressions import new_machine, symbol_value
 from hwdsl.elaborate.findings import settle, told_once
@@ -19,11 +20,13 @@ from hwdsl.elaborate.records import component, find, member
 from hwdsl.elaborate.rules import Waivers, Walk
 from hwdsl.elaborate.trace import Trace
 from hwdsl.elaborate.values import Failure, Record
+from hwdsl.semantics.displays import settings_of
 from hwdsl.semantics.symbols import (
     Checked,
     ClaimInfo,
     ComponentInfo,
     EvaluatorInfo,
+    Global,
     KindInfo,
     ValueInfo,
 )
@@ -39,6 +42,7 @@ __all__ = [
     "Origin",
     "OutputInfo",
     "ParamInfo",
+    "Picture",
     "RuleInfo",
     "Verdict",
     "check_rules",
@@ -46,6 +50,7 @@ __all__ = [
     "elaborate",
     "elaborate_constants",
     "elaborate_traced",
+    "pictures",
     "verify",
 ]
 
@@ -100,6 +105,27 @@ def _find_lacking(
             if item.missing:
                 diagnostics.add(item)
         lacking = m.lacking
+
+
+def pictures(
+    checked: Checked, elaborations: Mapping[str, Elaboration], diagnostics: Diagnostics
+) -> list[Picture]:
+    """What the figures and tables of a file show, those of measured data left out, in order."""
+    found: list[Picture] = []
+    for node in checked.main.tree.items:
+        settings = settings_of(node) if isinstance(node, ast.Display) else {}
+        if not isinstance(node, ast.Display) or "data" in settings:
+            continue
+        shown = checked.resolutions[settings["of"]]
+        assert isinstance(shown, Global)
+        assert isinstance(shown.symbol, EvaluatorInfo)
+        info, m = shown.symbol, new_machine(checked)
+        try:
+            elaboration = elaborations[info.name]
+            found.append(run_deep(partial(picture_of, m, info, elaboration, node)))
+        except Failure as failure:
+            diagnostics.add(failure.diagnostic)
+    return found
 
 
 def check_rules(checked: Checked, diagnostics: Diagnostics) -> None:

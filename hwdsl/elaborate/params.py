@@ -90,7 +90,7 @@ def _describe(
     unit = declared or coherent_unit(dim, env.scope)
     labels = () if type_ == BoolType() else _labels(m, written, alternatives, unit)
     _check_repeated(node, written, alternatives)
-    start = None if default is None else _position(m, node, default, alternatives)
+    start = None if default is None else position(m, node, default, alternatives)
     _check_default(node, start, low, high, unit)
     info = ParamInfo(
         node.name.name,
@@ -201,7 +201,7 @@ def _labels(
     )
 
 
-def _position(
+def position(
     m: Machine, node: ast.Param | ast.Choice, default: Value, alternatives: Sequence[Value]
 ) -> float:
     """A default as a number in base units, or as an index among the alternatives."""

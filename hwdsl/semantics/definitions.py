@@ -7,7 +7,8 @@ from functools import partial
 from attrs import evolve
 
 from hwdsl.semantics.blocks import bind_lets, check_block, check_rule, force_late, let_type
-from hwdsl.semantics.evaluators import check_bounds, check_claim, check_display, check_evaluator
+from hwdsl.semantics.displays import check_display
+from hwdsl.semantics.evaluators import check_bounds, check_claim, check_evaluator
 from hwdsl.semantics.expressions import require
 from hwdsl.semantics.missing import check_missing
 from hwdsl.semantics.relations import POISON, dimension

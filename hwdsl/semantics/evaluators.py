@@ -24,7 +24,7 @@ from hwdsl.semantics.relations import (
 )
 from hwdsl.semantics.scopes import duplicate
 from hwdsl.semantics.state import Env, State
-from hwdsl.semantics.symbols import ClaimInfo, EvaluatorInfo, Global, ModuleScope
+from hwdsl.semantics.symbols import ClaimInfo, EvaluatorInfo
 from hwdsl.semantics.typeexprs import resolve_type
 from hwdsl.semantics.types import BoolType, EnumType, Int, ListType, Real, Type
 from hwdsl.source import Span
@@ -273,35 +273,3 @@ def _tolerance(state: State, env: Env, node: ast.Expect, value: Type, tolerance:
         return
     elif not fits(tolerance, Real(dim)):
         mismatch(state, env, node.tolerance, tolerance, Real(dim), "an absolute tolerance")
-
-
-# --- tables and figures ------------------------------------------------------------------------
-
-_OF_THE_EVALUATOR = ("output", "baseline", "x", "y")
-
-
-def check_display(state: State, scope: ModuleScope, node: ast.Display) -> None:
-    """Check that a table or figure shows an evaluator, and outputs and params that it has."""
-    settings = {a.path[-1].name: a.value for a in node.settings}
-    of = settings.get("of")
-    if of is None:
-        state.error(
-            "missing-argument",
-            f"`{node.name.name}` does not say which evaluator it shows",
-            node.name.span,
-            help="add `of = evaluator`",
-        )
-        return
-    symbol = scope.visible_values.get(of.name) if isinstance(of, ast.Name) else None
-    if not isinstance(symbol, EvaluatorInfo):
-        known = [n for n, s in scope.visible_values.items() if isinstance(s, EvaluatorInfo)]
-        state.unknown("unknown-name", "evaluator", of.span.text, of.span, known)
-        return
-    state.resolve(of, Global(symbol))
-    state.force(symbol)
-    for setting in _OF_THE_EVALUATOR:
-        value = settings.get(setting)
-        known = [*symbol.outputs, *symbol.free]
-        if isinstance(value, ast.Name) and value.name not in known:
-            what = f"output or param of `{symbol.name}`:"
-            state.unknown("unknown-name", what, value.name, value.span, known)

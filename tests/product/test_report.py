@@ -1,5 +1,6 @@
 """Figures and tables that a file declares, printed and drawn."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -10,7 +11,7 @@ import pytest
 import hwdsl
 from hwdsl import figures
 from hwdsl.cli.main import main
-from hwdsl.displays import Display, displays
+from hwdsl.displays import Display, displays, plain
 from hwdsl.report import markdown, pages
 from hwdsl.validate import Validation, requests, validate
 
@@ -124,14 +125,16 @@ def test_what_is_drawn_is_what_was_swept(shown: dict[str, Display]) -> None:
     figures.draw(shown["lines"], axes)
     solid = [line for line in axes.get_lines() if line.get_linestyle() != ":"]
     dotted = [line for line in axes.get_lines() if line.get_linestyle() == ":"]
-    assert [line.get_label() for line in solid] == ["batch = 1", "batch = 8", "batch = 64"]
+    assert [line.get_label() for line in solid][:2] == ["batch = 1", "batch = 8"]
+    assert solid[2].get_label().startswith("_")  # not in the legend
     expected = shown["lines"].sweep.throughput
     for line, values in zip(solid[:2], expected[:2], strict=True):
         assert np.array_equal(line.get_ydata(), values)
     assert np.isnan(solid[2].get_ydata()).all()  # 90 GB do not fit
     assert [line.get_ydata().tolist() for line in dotted] == [expected[2].tolist()]
-    assert axes.get_xlabel() == "bandwidth [TB/s]\nRate of the memory"
-    assert axes.get_ylabel() == "throughput [token/s]"
+    assert [line.get_label() for line in dotted] == ["batch = 64, infeasible"]
+    assert axes.get_xlabel() == "Rate of the memory [TB/s]"
+    assert axes.get_ylabel() == "Throughput [token/s]"
     axes = module.Figure().add_subplot()
     figures.draw(shown["bars"], axes)
     heights = [bar.get_height() for bar in axes.patches]
@@ -151,7 +154,7 @@ def test_a_page_stands_alone_and_is_the_same_each_time(tmp_path: Path) -> None:
     assert text.count("<svg") == 3
     assert "&lt;decoding&gt;" in text
     assert "By the memory &amp; its bandwidth." in text
-    assert "Dotted: cannot be built." in text
+    assert "Dotted: infeasible, because these rules are broken" in text
     assert 'class="infeasible"' in text
     for outside in ("http-equiv", "<script", "<link", "<img"):
         assert outside not in text
@@ -163,36 +166,135 @@ def test_tables_are_markdown(tmp_path: Path) -> None:
     lines = markdown(loaded(tmp_path, SHOWN)).splitlines()
     head = "| bandwidth [TB/s] | format | throughput [token/s] | parts.0 [GB] | parts.1 [GB] |"
     assert f"{head} feasible |" in lines
-    assert "| 2 | fp8 | 1315.1 | 13 | 73 | yes |" in lines
-    assert "| 4 | fp16 | 2232.6 | 26 | 86 | no |" in lines
+    assert "| 2 | fp8 | 1,315.1 | 13 | 73 | yes |" in lines
+    assert "| 4 | fp16 | 2,232.6 | 26 | 86 | no |" in lines
 
 
-@pytest.mark.parametrize(
-    ("form", "settings", "words"),
-    [
-        ("figure", ["x = bandwidth"], "says `x` and `y`"),
-        ("figure", ["x = open", "y = throughput"], "`open = …`"),
-        ("table", ["rows = batch", "bach = 3"], "`bach` is no setting"),
-        ("table", ["rows = batch", "points = 1"], "from 2 to"),
-        ("table", ["rows = batch", "outputs = [x]"], "no output x"),
-        ("figure", ["x = batch", "y = [throughput, step_time]"], "different units"),
-        ("table", ["rows = batch", "bandwidth = 3 s"], "`3 s` is time, but"),
-        ("table", ["rows = 3"], "a list of names"),
-    ],
-)
-def test_settings_that_do_not_fit(
+BAD = [
+    ("figure", ["x = bandwidth"], "does not say `y`"),
+    ("figure", ["x = open", "y = throughput"], "`open` has no range: say which values it takes"),
+    ("table", ["rows = batch", "bach = 3"], "unknown setting of a table of `decode`: `bach`"),
+    ("table", ["rows = batch", "points = 1"], "from 2 to"),
+    ("table", ["rows = batch", "points = 2.5"], "`points` must be an int"),
+    ("table", ["rows = batch", "outputs = [x]"], "unknown output of `decode`: `x`"),
+    ("figure", ["x = batch", "y = [throughput, step_time]"], "different units"),
+    ("table", ["rows = batch", "bandwidth = 3 s"], "a value of `bandwidth` must be bandwidth"),
+    ("table", ["rows = 3"], "`rows` is the name of a param, or a list of such names"),
+    ("table", ["rows = [batch, batch]"], "`batch` stands here twice"),
+    ("figure", ["x = batch", "by = batch", "y = step_time"], "`x` and `by` are the same"),
+    ("figure", ["x = batch", "y = step_time", "open = [1, 2]"], "neither `x` nor `by`"),
+    ("table", ["rows = batch", "batch = [1, 513]"], "`batch` cannot be 513: its range is 1 .. 512"),
+    ("table", ["rows = batch", "batch = 1 .. 513"], "`batch` cannot be 513: its range is 1 .. 512"),
+    ("table", ["rows = batch", "batch = 9 .. 8"], "from its lower end to its upper one"),
+    ("table", ["rows = batch", "batch = [b for b in sizes if b > 99]"], "is given no values"),
+    ("table", ["rows = format", "format = fp16 .. fp8"], "no values between others"),
+    ("table", ["rows = format", "format = [fp16, fp4]"], "fp4"),
+    (
+        "table",
+        ["rows = [batch, bandwidth, open]", "open = 0 .. 1", "points = 100"],
+        "points; a table has at most 100,000",
+    ),
+    (
+        "figure",
+        ["x = bandwidth", "by = batch", "y = step_time", "batch = 1 .. 512"],
+        "`f` has 512 lines; a figure has at most 100",
+    ),
+    ("table", ["rows = batch", 'data = "x.csv"', "measured = seen"], "does not say `output`"),
+]
+
+
+@pytest.mark.parametrize("command", ["check", "report"])
+@pytest.mark.parametrize(("form", "settings", "words"), BAD, ids=[b[2][:30] for b in BAD])
+def test_check_finds_what_report_would_refuse(
     tmp_path: Path,
+    command: str,
     form: str,
     settings: list[str],
     words: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     inner = "\n".join(["of = decode", *settings])
-    (tmp_path / "decode.hw").write_text(f"{HEAD}\n{form} f {{\n{inner}\n}}\n")
-    assert main(["report", str(tmp_path / "decode.hw")]) == 1
-    err = capsys.readouterr().err
-    assert "Traceback" not in err
-    assert words in err
+    text = f"{HEAD}\nlet sizes = [1, 8, 64]\n{form} f {{\n{inner}\n}}\n"
+    (tmp_path / "decode.hw").write_text(text)
+    assert main([command, str(tmp_path / "decode.hw")]) == 1
+    shown = capsys.readouterr()
+    said = shown.out + shown.err
+    assert words in said
+    assert "decode.hw:" in said
+
+
+def test_settings_are_expressions(tmp_path: Path) -> None:
+    module = loaded(
+        tmp_path,
+        """
+let sizes = [1, 8, 64]
+let least = 1 TB/s
+
+figure lines {
+    of        = decode
+    x         = bandwidth
+    y         = throughput
+    by        = batch
+    batch     = sizes
+    bandwidth = least .. 2 * least
+    points    = 2 + 1
+    open      = [least / (1 TB/s)]
+    format    = if least > 2 TB/s then fp16 else fp8
+}
+
+table grid {
+    of    = decode
+    rows  = batch
+    batch = [whole(2^k) for k in 0 .. 3]
+}
+
+table some {
+    of    = decode
+    rows  = batch
+    batch = 3 .. 6
+}
+""",
+    )
+    lines, grid, some = displays(module)
+    assert lines.sweep.batch[:, 0].tolist() == [1, 8, 64]
+    assert lines.sweep.bandwidth[0].tolist() == [1, 1.5, 2]
+    assert set(lines.sweep["format"].ravel().tolist()) == {"fp8"}
+    assert grid.sweep.batch.tolist() == [1, 2, 4, 8]
+    assert some.sweep.batch.tolist() == [3, 4, 5, 6]
+
+
+def test_a_dollar_is_a_dollar_and_markup_is_text(tmp_path: Path) -> None:
+    text = SHOWN.replace("## By the memory & its bandwidth.", "## $5 per x_{ and $_{ per <y>.")
+    head = HEAD.replace("Rate of the memory. Not", "Costs $5 per x_{ and $_{ per y 字. Not")
+    (tmp_path / "decode.hw").write_text(head + text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        files = pages(hwdsl.load(tmp_path / "decode.hw", compiled=False))
+    assert "Costs $5 per x_{ and $_{ per y 字 [TB/s]" in files["decode_lines.svg"]
+    assert "$5 per x_{ and $_{ per &lt;y&gt;." in files["index.html"]
+
+
+def test_infeasible_stretches_are_named_by_their_rule(tmp_path: Path) -> None:
+    module = loaded(tmp_path, SHOWN)
+    files = pages(module)
+    said = "<code>fits</code> at 5 of 15 points, the first: `bytes &lt;= 80 GB` does not hold"
+    assert said in files["index.html"]
+    assert ">fits</text>" in files["decode_lines.svg"]
+    assert "batch = 64, infeasible" in files["decode_lines.svg"]
+
+
+def test_whole_numbers_of_a_wide_range_are_powers_of_two(shown: dict[str, Display]) -> None:
+    assert shown["wide"].sweep.batch.tolist() == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1315.07, "1,315.1"), (12345678, "12,346,000"), (-4096, "-4,096"),
+     (0.25, "0.25"), (1e-7, "1e-07"), 
+     (0, "0"), (float("inf"), "inf"), (1e22, "1e+22"), (99999.7, "100,000"), (12.5, "12.5")],
+)  # fmt: skip
+def test_numbers_are_plain(value: float, text: str) -> None:
+    assert plain(value, 5) == text
 
 
 def test_the_command_prints_or_writes(
@@ -201,7 +303,7 @@ def test_the_command_prints_or_writes(
     monkeypatch.chdir(tmp_path)
     Path("decode.hw").write_text(HEAD + SHOWN)
     assert main(["report", "decode.hw"]) == 0
-    assert "## grid" in capsys.readouterr().out
+    assert "## Grid" in capsys.readouterr().out
     assert main(["report", "decode.hw", "-o", "out/here"]) == 0
     assert Path("out/here/index.html").read_text().startswith("<!DOCTYPE html>")
     Path("none.hw").write_text(HEAD)

@@ -1,0 +1,218 @@
+"""The points that a figure or table shows: which params take which values, in base units.
+
+Values that a file gives are expressions like any other, known when the file is compiled; a param
+along an axis for which none are given goes over its declared range or its alternatives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from attrs import frozen
+
+from hwdsl.elaborate import params
+from hwdsl.elaborate.evaluator import open_evaluator
+from hwdsl.elaborate.infos import Elaboration, ParamInfo
+from hwdsl.elaborate.machine import Machine
+from hwdsl.elaborate.selection import items_of
+from hwdsl.elaborate.values import Env, Failure, ListValue, RangeValue, Value
+from hwdsl.semantics.displays import OUTPUTS, PARAMS, names_in, own_settings, settings_of
+from hwdsl.semantics.symbols import EvaluatorInfo
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+
+STEPS = {"figure": 50, "table": 5}
+"""Values of a range of reals, unless `points` says how many."""
+WIDE = 50.0
+"""From this ratio of its ends on, a positive range is taken in equal ratios."""
+MOST_POINTS = 100_000
+"""Points of one figure or table."""
+MOST_LINES = 100
+"""Lines of one figure."""
+
+
+@frozen
+class Picture:
+    """What a figure or table shows: the axes, the last of them fastest, and the outputs.
+
+    `values` has, for each axis and for each param that is held, the values in base units (an index
+    for a case or component).
+    """
+
+    node: ast.Display
+    evaluator: str
+    along: tuple[str, ...]
+    outputs: tuple[str, ...]
+    values: Mapping[str, tuple[float, ...]]
+
+
+def picture_of(
+    m: Machine, info: EvaluatorInfo, elaboration: Elaboration, node: ast.Display
+) -> Picture:
+    """The points of a display. Raises Failure for what cannot be shown."""
+    settings = settings_of(node)
+    along = _named(settings, PARAMS[node.form][::-1])
+    outputs = _named(settings, OUTPUTS[node.form])
+    if len(set(along)) < len(along):
+        raise Failure("bad-display", "`x` and `by` are the same param", settings["by"].span)
+    if node.form == "figure":
+        _one_unit(elaboration, outputs, settings["y"].span)
+    steps = _steps(m, node, settings)
+    known = {p.name: p for p in elaboration.params}
+    values: dict[str, tuple[float, ...]] = {}
+    for name, param in known.items():
+        given = settings.get(name) if name not in own_settings(node.form) else None
+        if given is not None:
+            values[name] = _given(m, info, param, given, node.form, steps)
+            if name not in along and len(values[name]) > 1:
+                raise _several(node, param, given)
+        elif name in along:
+            values[name] = _over_range(param, node, steps)
+        elif param.default is None:
+            what = f"the {node.form} `{node.name.name}`"
+            text = f"{what} gives no value to `{name}`, which has no default"
+            raise Failure("missing-argument", text, node.name.span, f"add `{name} = …`")
+    _check_size(node, [len(values[name]) for name in along])
+    return Picture(node, info.name, along, outputs, values)
+
+
+def _named(settings: Mapping[str, ast.Expr], wanted: Sequence[str]) -> tuple[str, ...]:
+    found = [names_in(settings[s]) or [] for s in wanted if s in settings]
+    return tuple(name.name for names in found for name in names)
+
+
+def _one_unit(elaboration: Elaboration, outputs: Sequence[str], span: Span) -> None:
+    """Outputs that share an axis are in one unit."""
+    units = {o.name: o.unit.name for o in elaboration.outputs if o.name in outputs}
+    if len(set(units.values())) > 1:
+        said = ", ".join(f"`{name}` in {unit}" for name, unit in units.items())
+        text = f"the outputs of a figure are in one unit; these are in different units: {said}"
+        raise Failure("bad-display", text, span, "draw them in figures of their own")
+
+
+def _steps(m: Machine, node: ast.Display, settings: Mapping[str, ast.Expr]) -> int | None:
+    """How many values a range has; None if the file does not say."""
+    value = settings.get("points")
+    if value is None:
+        return None
+    number = m.need_known(m.number(value, Env(m.checked.main)), "`points`", value.span)
+    if not 2 <= number <= MOST_POINTS:
+        text = f"`points` is a whole number from 2 to {MOST_POINTS:,}"
+        raise Failure("bad-display", text, value.span)
+    return int(number)
+
+
+def _several(node: ast.Display, param: ParamInfo, given: ast.Expr) -> Failure:
+    where = "neither `x` nor `by`" if node.form == "figure" else "not in `rows`"
+    return Failure(
+        "bad-display",
+        f"`{param.name}` takes several values, and is {where}",
+        given.span,
+        "give it one value, or make it an axis",
+    )
+
+
+def _check_size(node: ast.Display, counts: Sequence[int]) -> None:
+    points = math.prod(counts)
+    if points > MOST_POINTS:
+        shape = " x ".join(f"{n:,}" for n in counts)
+        text = f"`{node.name.name}` has {shape} points; a {node.form} has at most {MOST_POINTS:,}"
+        help = "give fewer values; `hwdsl sweep` writes any number of points"
+        raise Failure("too-large", text, node.name.span, help)
+    if node.form == "figure" and len(counts) > 1 and counts[0] > MOST_LINES:
+        text = f"`{node.name.name}` has {counts[0]:,} lines; a figure has at most {MOST_LINES}"
+        raise Failure("too-large", text, node.name.span, "give `by` fewer values")
+
+
+# --- values ------------------------------------------------------------------------------------
+
+
+def _given(
+    m: Machine, info: EvaluatorInfo, param: ParamInfo, value: ast.Expr, form: str, steps: int | None
+) -> tuple[float, ...]:
+    """The values that a file gives to a param, each held to its range or alternatives."""
+    env = Env(m.checked.main)
+    instance = open_evaluator(m, info, {})
+    node = next(
+        x
+        for x in info.decl.members
+        if isinstance(x, ast.Param | ast.Choice) and x.name.name == param.name
+    )
+    free = params.declare(m, node, info.free[param.name], instance.env)
+
+    def number(item: Value, span: Span) -> float:
+        params.check_given(m, free, item, env, span)
+        return params.position(m, node, item, free.alternatives)
+
+    if isinstance(value, ast.Binary) and value.op == "..":
+        low, high = (number(m.evaluate(e, env), e.span) for e in (value.left, value.right))
+        return _between(param, low, high, form, steps, value.span)
+    if isinstance(value, ast.ListLit):
+        found = tuple(number(m.evaluate(item, env), item.span) for item in value.items)
+    else:
+        whole = m.evaluate(value, env)
+        many = isinstance(whole, ListValue | RangeValue)
+        items = items_of(m, whole, value.span) if many else (whole,)
+        found = tuple(number(item, value.span) for item in items)
+    if not found:
+        raise Failure("empty-list", f"`{param.name}` is given no values", value.span)
+    return found
+
+
+def _between(
+    param: ParamInfo, low: float, high: float, form: str, steps: int | None, span: Span
+) -> tuple[float, ...]:
+    """Values from `low` to `high` as the file writes them: equal steps, or all whole numbers."""
+    if param.type not in ("real", "int") or param.values:
+        raise Failure(
+            "bad-display",
+            f"`{param.name}` has no values between others",
+            span,
+            f"write a list of some of {', '.join(f'`{label}`' for label in param.labels)}",
+        )
+    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+        text = "a range goes from its lower end to its upper one, and both are finite"
+        raise Failure("bad-display", text, span)
+    if param.type == "int" and (steps is None or steps > high - low):
+        return tuple(low + i for i in range(min(int(high - low), MOST_POINTS) + 1))
+    return _spaced(param, low, high, steps or STEPS[form], ratios=False)
+
+
+def _over_range(param: ParamInfo, node: ast.Display, steps: int | None) -> tuple[float, ...]:
+    """The values of an axis for which the file gives none."""
+    if param.values:
+        return param.values
+    if param.labels or param.type == "bool":
+        return tuple(float(i) for i in range(len(param.labels) or 2))
+    low, high = param.low, param.high
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        text = f"`{param.name}` has no range: say which values it takes"
+        raise Failure("bad-display", text, node.name.span, f"add `{param.name} = low .. high`")
+    wide = low > 0 and high >= WIDE * low
+    if param.type == "int" and wide and steps is None:
+        return _powers(low, high)
+    return _spaced(param, low, high, steps or STEPS[node.form], ratios=wide)
+
+
+def _powers(low: float, high: float) -> tuple[float, ...]:
+    """The powers of two from `low` to `high`, and the ends: degrees and batches are such numbers,
+    and rules of divisibility hold for them."""
+    first, last = math.ceil(math.log2(low)), math.floor(math.log2(high))
+    return tuple(sorted({low, high, *(2.0**k for k in range(first, last + 1))}))
+
+
+def _spaced(
+    param: ParamInfo, low: float, high: float, steps: int, *, ratios: bool
+) -> tuple[float, ...]:
+    """So many values in equal steps of the param's unit, or in equal ratios; both ends are in."""
+    unit = param.unit
+    first, last = unit.from_base(low), unit.from_base(high)
+    shares = [i / (steps - 1) for i in range(steps)]
+    if ratios:
+        inner = [first * (last / first) ** share for share in shares[1:-1]]
+    else:
+        inner = [first + (last - first) * share for share in shares[1:-1]]
+    between = [min(max(unit.to_base(x), low), high) for x in inner]
+    values = [low, *between, high]
+    return tuple(dict.fromkeys(map(round, values) if param.type == "int" else values))

@@ -1,0 +1,160 @@
+"""Figures and tables: settings that are names of an evaluator's params and outputs, or values."""
+
+from __future__ import annotations
+
+from hwdsl.semantics.expressions import infer, require
+from hwdsl.semantics.mismatches import mismatch
+from hwdsl.semantics.relations import INT, fits
+from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.symbols import EvaluatorInfo, Global, ModuleScope
+from hwdsl.semantics.types import ListType, Type
+from hwdsl.syntax import ast
+
+PARAMS = {"figure": ("x", "by"), "table": ("rows",)}
+"""Settings that name params, by the form of the display."""
+OUTPUTS = {"figure": ("y",), "table": ("outputs",)}
+"""Settings that name outputs."""
+MEASURED = ("data", "measured", "output")
+"""What a table of measurements must say."""
+_OF_MEASUREMENTS = ("of", *MEASURED, "baseline", "label", "group")
+
+
+def settings_of(node: ast.Display) -> dict[str, ast.Expr]:
+    """The values of a display's settings by name."""
+    values = ((a.path[-1].name, a.value) for a in node.settings)
+    return {name: value for name, value in values if not isinstance(value, ast.Unknown)}
+
+
+def own_settings(form: str) -> tuple[str, ...]:
+    """The settings of a form that are no values of params; a param of such a name takes none."""
+    return ("of", *PARAMS[form], *OUTPUTS[form], "points")
+
+
+def names_in(value: ast.Expr) -> list[ast.Name] | None:
+    """The names of `x` or `[x, y]`; None for anything else."""
+    items = value.items if isinstance(value, ast.ListLit) else (value,)
+    found = [item for item in items if isinstance(item, ast.Name)]
+    return found if len(found) == len(items) else None
+
+
+def check_display(state: State, scope: ModuleScope, node: ast.Display) -> None:
+    """Check what a figure or table names, and the types of the values that it gives to params."""
+    settings = settings_of(node)
+    info = _evaluator(state, scope, node, settings)
+    if info is None:
+        return
+    if node.form == "table" and "data" in settings:
+        _measured(state, info, node, settings)
+        return
+    form, own = node.form, own_settings(node.form)
+    for needed in ("x", "y") if form == "figure" else ("rows",):
+        if needed not in settings:
+            _missing(state, node, needed)
+    for name, value in settings.items():
+        if name in PARAMS[form]:
+            _check_names(state, info, name, value, list(info.free), "param", one=form == "figure")
+        elif name in OUTPUTS[form]:
+            _check_names(state, info, name, value, list(info.outputs), "output", one=False)
+        elif name == "points":
+            require(state, Env(scope), value, INT, "`points`")
+        elif name in info.free:
+            _check_values(state, Env(scope), name, value, info.free[name])
+        elif name not in own:
+            where = next(a.path[-1].span for a in node.settings if a.path[-1].name == name)
+            what = f"setting of a {form} of `{info.name}`:"
+            state.unknown("bad-display", what, name, where, [*own, *info.free])
+
+
+def _evaluator(
+    state: State, scope: ModuleScope, node: ast.Display, settings: dict[str, ast.Expr]
+) -> EvaluatorInfo | None:
+    """The evaluator of the file that a display is of, checked."""
+    of = settings.get("of")
+    if of is None:
+        _missing(state, node, "of")
+        return None
+    symbol = scope.values.get(of.name) if isinstance(of, ast.Name) else None
+    if not isinstance(symbol, EvaluatorInfo):
+        known = [n for n, s in scope.values.items() if isinstance(s, EvaluatorInfo)]
+        state.unknown("unknown-name", "evaluator", of.span.text, of.span, known)
+        return None
+    state.resolve(of, Global(symbol))
+    state.force(symbol)
+    return symbol
+
+
+def _missing(state: State, node: ast.Display, setting: str) -> None:
+    state.error(
+        "missing-argument",
+        f"the {node.form} `{node.name.name}` does not say `{setting}`",
+        node.name.span,
+        help=f"add `{setting} = …`",
+    )
+
+
+def _check_names(
+    state: State,
+    info: EvaluatorInfo,
+    setting: str,
+    value: ast.Expr,
+    known: list[str],
+    what: str,
+    *,
+    one: bool,
+) -> None:
+    """Check that a setting names params or outputs of the evaluator, each once."""
+    names = names_in(value)
+    if not names or (one and len(names) > 1):
+        wanted = f"the name of {'an' if what[0] == 'o' else 'a'} {what}"
+        state.error(
+            "bad-display",
+            f"`{setting}` is {wanted}" + ("" if one else ", or a list of such names"),
+            value.span,
+            help=f"`{info.name}` has {', '.join(f'`{n}`' for n in known) or 'none'}",
+        )
+        return
+    seen: set[str] = set()
+    for name in names:
+        if name.name not in known:
+            state.unknown("unknown-name", f"{what} of `{info.name}`:", name.name, name.span, known)
+        elif name.name in seen:
+            state.error("bad-display", f"`{name.name}` stands here twice", name.span)
+        seen.add(name.name)
+
+
+def _check_values(state: State, env: Env, name: str, value: ast.Expr, type_: Type) -> None:
+    """Check `x = v`, `x = [v, w]` and `x = low .. high`."""
+    what = f"a value of `{name}`"
+    if isinstance(value, ast.Binary) and value.op == "..":
+        for end in (value.left, value.right):
+            require(state, env, end, type_, what)
+        state.checked.types[value] = ListType(type_)
+    elif isinstance(value, ast.ListLit):
+        for item in value.items:
+            require(state, env, item, type_, what)
+        state.checked.types[value] = ListType(type_)
+    else:
+        found = infer(state, env, value, type_)
+        element = found.element if isinstance(found, ListType) else found
+        if not fits(element, type_):
+            mismatch(state, env, value, element, type_, what)
+
+
+def _measured(
+    state: State, info: EvaluatorInfo, node: ast.Display, settings: dict[str, ast.Expr]
+) -> None:
+    """Check the settings of a table of measurements: names of outputs, names of columns."""
+    for needed in MEASURED:
+        if needed not in settings:
+            _missing(state, node, needed)
+    for name, value in settings.items():
+        if name in ("output", "baseline") and not isinstance(value, ast.Text):
+            _check_names(state, info, name, value, list(info.outputs), "output", one=True)
+        elif name not in _OF_MEASUREMENTS:
+            what = "setting of a table with `data`:"
+            where = next(a.path[-1].span for a in node.settings if a.path[-1].name == name)
+            state.unknown("bad-display", what, name, where, _OF_MEASUREMENTS)
+        elif name == "data" and not isinstance(value, ast.Text):
+            state.error("bad-display", "`data` is a text: the name of a file", value.span)
+        elif not isinstance(value, ast.Text | ast.Name):
+            state.error("bad-display", f"`{name}` is the name of a column", value.span)
