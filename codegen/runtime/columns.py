@@ -58,11 +58,13 @@ def to_base(param: Param, value: Any, base: Callable[[Any], float]) -> Floats:
     allowed = param.plain or isinstance(value, InUnit)
     numbers = _numbers(param, value) if allowed else None
     if numbers is not None:
-        column = np.ascontiguousarray(held(param, param.scale.to_base(numbers)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            column = np.ascontiguousarray(held(param, param.scale.to_base(numbers)))
         if param.values:
             column, fits = _nearest(np.sort(param.values), column)
         else:
             fits = (column >= param.low) & (column <= param.high)
+        fits &= np.isfinite(column) | ~np.isfinite(numbers)
         if param.kind == "int":
             fits &= (column == np.floor(column)) & np.isfinite(column)
         if not fits.all():
@@ -119,6 +121,8 @@ def _nearest(known: Floats, column: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Each value's closest of the known ones, which ascend, and whether it is that one."""
     above = np.clip(np.searchsorted(known, column), 1, max(len(known) - 1, 1)) % len(known)
     below = np.maximum(above - 1, 0)
-    upper = np.abs(known[above] - column) < np.abs(known[below] - column)
-    near = np.where(upper, known[above], known[below])
-    return near, np.asarray(np.abs(near - column) <= NEAR * np.abs(near))
+    same = np.isin(column, known)  # infinity too, from which nothing has a distance
+    with np.errstate(invalid="ignore"):
+        upper = np.abs(known[above] - column) < np.abs(known[below] - column)
+        near = np.where(same, column, np.where(upper, known[above], known[below]))
+        return near, np.asarray(same | (np.abs(near - column) <= NEAR * np.abs(near)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from inspect import Parameter, Signature
@@ -19,6 +21,8 @@ from .result import Result
 from .sample import Samples, draw
 from .spec import NEAR, Param, Spec, dims_text, hint, is_float, parse_quantity
 from .sweep import Sweep
+
+_MOST = sys.float_info.max
 
 
 class Evaluator:
@@ -41,7 +45,8 @@ class Evaluator:
         self._defaults = [p.default for p in spec.params]
         self._needed = frozenset(p.name for p in spec.params if p.default is None)
         self._slots = {
-            p.name: (k, *p.scale.parts(), p.low, p.high, _plain_types(p))
+            # What overflows in its unit is beyond these bounds too, and looked at more closely.
+            p.name: (k, *p.scale.parts(), max(p.low, -_MOST), min(p.high, _MOST), _plain_types(p))
             for k, p in enumerate(spec.params)
         }
 
@@ -213,9 +218,12 @@ class Evaluator:
             if not param.plain:
                 raise self._bad(param, param.needs_unit(value))
             try:
-                base = float(param.scale.to_base(float(value)))
+                number = float(value)
+                base = float(param.scale.to_base(number))
             except OverflowError:
-                raise self._bad(param, "the number is beyond what a float64 holds") from None
+                number, base = 0.0, math.inf
+            if math.isinf(base) and math.isfinite(number):
+                raise self._bad(param, "the number is beyond what a float64 holds")
         else:
             hint = "; give many values to sweep" if many(value) else ""
             raise self._bad(param, f"{value!r} is not a number or a text{hint}")
@@ -230,6 +238,8 @@ class Evaluator:
 
     def _alternative(self, param: Param, value: Any, base: float) -> float:
         """The number of a choice between numbers that a value is."""
+        if base in param.values:  # infinity too, from which nothing has a distance
+            return base
         near = min(param.values, key=lambda known: abs(known - base))
         if not abs(near - base) <= NEAR * abs(near):
             raise self._bad(param, f"{value} is none of them")

@@ -100,6 +100,29 @@ def test_of_a_column_the_value_that_does_not_fit_is_named(plain, name, values, m
     assert message in str(caught.value)
 
 
+@pytest.mark.filterwarnings("error")
+def test_infinity_is_taken_where_it_is_meant_and_never_made():
+    tera = Scale("TB", "1000000000000")
+    params = (
+        Param("x", "real", tera, 0.0),
+        Param("c", "real", default=1.0, low=1.0, high=math.inf, labels=("1", "inf"),
+              values=(1.0, math.inf)),
+    )  # fmt: skip
+    b = Builder()
+    graph = b.finish([(f"{p.name}_out", b.param(p.name)) for p in params])
+    spec = Spec("e", params, tuple(Output(f"{p.name}_out") for p in params))
+    evaluator = Evaluator(spec, InterpreterKernel(graph))
+    assert evaluator(x=math.inf, c=math.inf)["c_out"] == math.inf
+    assert evaluator.sweep(x=[math.inf, 1.0], c=[1.0, math.inf]).c_out.tolist() == [
+        [1.0, math.inf], [1.0, math.inf],
+    ]  # fmt: skip
+    for given in (1e300, [1.0, 1e300], np.array([-1e300, 1.0])):
+        with pytest.raises(ValueError, match="beyond what a float64 holds"):
+            evaluator.sweep(x=given)
+    with pytest.raises(ValueError, match="beyond what a float64 holds"):
+        evaluator(x=1e300)
+
+
 def test_an_unbounded_whole_number_is_not_infinite():
     b = Builder()
     kernel = InterpreterKernel(b.finish([("y", b.param("n", INT))]))
