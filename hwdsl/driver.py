@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from hwdsl.diagnostics import Diagnostic, Diagnostics, Severity, closest
-from hwdsl.source import Source
+from hwdsl.source import Source, reason
 
 if TYPE_CHECKING:
     from hwdsl.codegen.ir import Graph
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from hwdsl.kept import Kept
     from hwdsl.semantics.symbols import Checked, EvaluatorInfo
     from hwdsl.syntax import ast
-
-LARGEST_FILE = 16 * 1024 * 1024
-"""Bytes of a description beyond which it is refused; a hand-written one is a thousandth of it."""
 
 
 @frozen
@@ -58,16 +55,14 @@ def read(path: Path, diagnostics: Diagnostics) -> Source | None:
 
     try:
         if path.suffix not in ("", ".hw") and path.exists():
-            reason = "it is no `.hw` file"
-        elif path.stat().st_size > LARGEST_FILE:
-            reason = f"it is larger than {LARGEST_FILE >> 20} MiB"
+            why = "it is no `.hw` file"
         else:
             return read_source(path, diagnostics)
     except OSError as error:
-        reason = error.strerror or str(error)
+        why = reason(error)
     except ValueError as error:  # a NUL in the path
-        reason = str(error)
-    message = f"cannot read {path}: {reason}"
+        why = str(error)
+    message = f"cannot read {path}: {why}"
     diagnostics.add(Diagnostic("unreadable-file", Severity.ERROR, message, (), _near(path)))
     return None
 

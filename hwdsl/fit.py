@@ -8,7 +8,6 @@ declared values and finds the least beside them.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -396,7 +395,7 @@ def fragment(found: Fit, module: Module) -> str:
 
     problem = found.problem
     declared = {d.span: d for d in _calibrated(module)}
-    digest = hashlib.sha256(problem.table.path.read_bytes()).hexdigest()[:12]
+    digest = problem.table.digest[:12]
     data = f"{problem.table.path.name} (sha256 {digest}), {problem.table.rows} rows"
     outputs = ", ".join(t.output for t in problem.targets)
     lines = ["edition 2026", f"{FITTED} {outputs} of {problem.evaluator.name} to {data}."]

@@ -24,14 +24,21 @@ from hwdsl import installed
 from hwdsl.codegen import cache, text
 from hwdsl.codegen.runtime import Spec
 from hwdsl.diagnostics import Diagnostic, Label, Severity
-from hwdsl.source import Source, Span, read_text, text_hash
+from hwdsl.source import (
+    LARGEST_FILE,
+    LARGEST_TABLE,
+    Source,
+    Span,
+    read_bytes,
+    read_text,
+    text_hash,
+)
 from hwdsl.units import Dim, Unit
 
 if TYPE_CHECKING:
     from hwdsl.codegen.ir import Graph
 
 KIND = "loaded"
-_LARGEST = 64_000_000
 
 
 @frozen(slots=False)
@@ -101,9 +108,10 @@ def find(path: Path) -> tuple[Source, KeptFile] | None:
         found = cache.load_text(KIND, _entry(str(path)))
         if found is None:
             return None
-        main, data = Source(str(path), path.read_bytes().decode("utf-8")), json.loads(found)
+        main = Source(str(path), read_bytes(path, LARGEST_FILE).decode("utf-8"))
+        data = json.loads(found)
         inputs = [
-            (name, str(used.resolve()), text_hash(read_text(used, _LARGEST)))
+            (name, str(used.resolve()), text_hash(read_text(used, LARGEST_TABLE)))
             for name, used in ((name, path.parent / name) for name, *_ in data["inputs"])
         ]
         return (main, _file(data, main)) if data["key"] == _key(main, inputs) else None
@@ -194,7 +202,7 @@ def _warning(data: Mapping[str, Any], main: Source) -> Diagnostic:
     labels = []
     for name, start, end, said in data["labels"]:
         path = str(folder / name)
-        source = main if path == main.name else Source(path, read_text(Path(path), _LARGEST))
+        source = main if path == main.name else Source(path, read_text(Path(path), LARGEST_FILE))
         labels.append(Label(Span(source, int(start), int(end)), said))
     severity = Severity(data["severity"])
     return Diagnostic(data["name"], severity, data["message"], tuple(labels), data["help"])

@@ -8,12 +8,15 @@ Input: a path. Output: a `Measured` with columns of text, and their units as wri
 from __future__ import annotations
 
 import csv
+import hashlib
+import io
 from collections.abc import Mapping
 from pathlib import Path
 
 from attrs import frozen
 
 from hwdsl.codegen.runtime import CallError
+from hwdsl.source import LARGEST_TABLE, decoded, read_bytes, reason
 
 
 @frozen
@@ -30,6 +33,8 @@ class Measured:
 
     path: Path
     columns: Mapping[str, Column]
+    digest: str
+    """The SHA-256 of the file."""
 
     @property
     def rows(self) -> int:
@@ -47,11 +52,14 @@ class Measured:
 def read_table(path: Path) -> Measured:
     """Read a CSV table. Raises CallError for a file that is missing, ragged, empty or no text."""
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = [row for row in csv.reader(t for t in file if not t.startswith("#")) if row]
+        data = read_bytes(path, LARGEST_TABLE)
+        text = decoded(data)
     except OSError as error:
-        raise CallError(f"cannot read {path}: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
+        raise CallError(f"cannot read {path}: {reason(error)}") from None
+    told = (line for line in io.StringIO(text) if not line.startswith("#"))
+    try:
+        lines = [row for row in csv.reader(told) if row]
+    except csv.Error as error:
         raise CallError(f"{path} is not a CSV table: {error}") from None
     if len(lines) < 2:
         raise CallError(f"{path} has no rows")
@@ -68,4 +76,4 @@ def read_table(path: Path) -> Measured:
         if not name or name in columns:
             raise CallError(f"two columns of {path} are called `{name}`, or one has no name")
         columns[name] = Column(unit.rstrip().rstrip("]").strip(), tuple(r[i].strip() for r in rows))
-    return Measured(path, columns)
+    return Measured(path, columns, hashlib.sha256(data).hexdigest())

@@ -1,6 +1,9 @@
 """Source text and places in it: the ground every diagnostic stands on."""
 
+import errno
 import hashlib
+import os
+import stat
 from bisect import bisect_right
 from functools import cached_property
 from pathlib import Path
@@ -63,13 +66,51 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+LARGEST_FILE = 16 * 1024 * 1024
+"""Bytes of a description beyond which it is refused; a hand-written one is a thousandth of it."""
+LARGEST_TABLE = 64_000_000
+"""Bytes of a table beyond which it is refused."""
+
+
+def read_bytes(path: Path, limit: int) -> bytes:
+    """Read a regular file of at most `limit` bytes. Raises OSError, also for anything else.
+
+    A pipe may never end and a device has no end, so neither is opened.
+    """
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(mode):
+        raise OSError("it is no regular file")
+    with path.open("rb") as file:
+        data = file.read(limit + 1)  # the size that is told need not be true
+    if len(data) > limit:
+        raise OSError(f"it is larger than {limit / 1_000_000:.3g} MB")
+    return data
+
+
 def read_text(path: Path, limit: int) -> str:
-    """Read a regular file of at most `limit` bytes. Raises OSError, also for anything else."""
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is not a file")
-    if path.stat().st_size > limit:
-        raise OSError(f"{path} is larger than {limit // 1_000_000} MB")
+    """Read a text as `read_bytes` does."""
+    return decoded(read_bytes(path, limit))
+
+
+def decoded(data: bytes) -> str:
+    """UTF-8, with or without a mark, and with any ends of lines, as text. Raises OSError."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise OSError(f"{path} is not UTF-8 text: {error.reason}") from error
+        raise OSError(f"it is not UTF-8 text: {error.reason}") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def reason(error: OSError) -> str:
+    """Why a file cannot be read, without its name."""
+    return error.strerror or str(error)
+
+
+def lies_below(path: Path, folder: Path) -> bool:
+    """Whether a file lies in a folder or below it, links followed."""
+    try:
+        return folder.resolve() in path.resolve().parents
+    except (OSError, RuntimeError, ValueError):  # links that go round, a name that cannot be
+        return False

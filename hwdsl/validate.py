@@ -19,7 +19,7 @@ from hwdsl.codegen.runtime import CallError, Floats, Output, Plan, Sweep
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.evaluator import Evaluator, Module
 from hwdsl.measured import Column, Measured, read_table
-from hwdsl.source import Source
+from hwdsl.source import Source, lies_below
 from hwdsl.syntax import ast
 
 MILLION = 1_000_000
@@ -147,10 +147,16 @@ def _request(folder: Path, item: ast.Display, settings: dict[str, str]) -> Reque
     for name in ("of", "measured", "output"):
         if name not in settings:
             raise CallError(f"table {item.name.name} does not say `{name}` ({item.span})")
+    data = folder / settings["data"]
+    if not lies_below(data, folder):
+        raise CallError(
+            f"table {item.name.name}: `{settings['data']}` lies outside the folder of the program "
+            f"({item.span}); copy it beside the file, or name it with --data"
+        )
     return Request(
         item.name.name,
         settings["of"],
-        folder / settings["data"],
+        data,
         settings["measured"],
         settings["output"],
         settings.get("baseline"),

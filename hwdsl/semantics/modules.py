@@ -11,13 +11,22 @@ from attrs import define, field, frozen
 
 from hwdsl.diagnostics import Diagnostics, did_you_mean
 from hwdsl.installed import package_folder
-from hwdsl.source import Source, Span, read_text, text_hash
+from hwdsl.source import (
+    LARGEST_FILE,
+    LARGEST_TABLE,
+    Source,
+    Span,
+    lies_below,
+    read_text,
+    reason,
+    text_hash,
+)
 from hwdsl.syntax import ast, parse
 from hwdsl.syntax.stored import parse_stored
 
 PRELUDE = "std.units"
-MAX_MODULE = 4_000_000
-MAX_TABLE = 64_000_000
+DEEPEST = 100
+"""Modules, each used by the one before, beyond which a chain is refused."""
 
 
 @frozen(eq=False)
@@ -58,7 +67,7 @@ def load(start: str | Path | Source, diagnostics: Diagnostics) -> Modules:
         source, folder = start, Path(start.name).parent
     else:
         path = Path(start)
-        source, folder = Source(str(start), read_text(path, MAX_MODULE)), path.parent
+        source, folder = Source(str(start), read_text(path, LARGEST_FILE)), path.parent
     loader = _Loader(diagnostics, library_root(), folder)
     name = loader.name_of(Path(source.name))
     loader.add(name, source, folder, parse(source, diagnostics))
@@ -118,6 +127,14 @@ class _Loader:
         if name in self.chain:
             self._cycle(use, name)
             return
+        if len(self.chain) >= DEEPEST:
+            self.diagnostics.error(
+                "too-deep",
+                f"modules use modules more than {DEEPEST} deep",
+                use.span,
+                help="use what is needed from where it stands",
+            )
+            return
         if name not in self.loaded and not self._read(name, path, use.span):
             return
         unit.modules[use] = name
@@ -140,10 +157,11 @@ class _Loader:
 
     def _read(self, name: str, path: Path, span: Span | None = None) -> bool:
         try:
-            text = read_text(path, MAX_MODULE)
+            text = read_text(path, LARGEST_FILE)
         except OSError as error:
             if span is not None:
-                self.diagnostics.error("unreadable-file", str(error), span)
+                message = f"cannot read {path}: {reason(error)}"
+                self.diagnostics.error("unreadable-file", message, span)
             return False
         source = Source(str(path), text)
         self.inputs[source.name] = text_hash(text)
@@ -173,7 +191,7 @@ class _Loader:
         assert use.file is not None
         top = self.library if unit.library else self.root
         path = folder / use.file
-        if top.resolve() not in path.resolve().parents:
+        if not lies_below(path, top):
             self.diagnostics.error(
                 "unreadable-file",
                 f"`{use.file}` lies outside the folder of the program",
@@ -182,9 +200,12 @@ class _Loader:
             )
             return
         try:
-            table = unit.tables[use] = read_table(read_text(path, MAX_TABLE))
+            table = unit.tables[use] = read_table(read_text(path, LARGEST_TABLE))
             self.inputs[str(path)] = table.digest
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            message = f"cannot read `{use.file}`: {reason(error)}"
+            self.diagnostics.error("unreadable-file", message, use.span)
+        except BadTable as error:
             self.diagnostics.error("unreadable-file", f"`{use.file}`: {error}", use.span)
 
 
@@ -210,7 +231,7 @@ def _parse(source: Source, diagnostics: Diagnostics, library: Path) -> ast.Modul
 def library_tree(path: Path, diagnostics: Diagnostics) -> ast.Module | None:
     """The tree of a file of the library; None if it cannot be read."""
     try:
-        return _parse(Source(str(path), read_text(path, MAX_MODULE)), diagnostics, library_root())
+        return _parse(Source(str(path), read_text(path, LARGEST_FILE)), diagnostics, library_root())
     except OSError:
         return None
 
@@ -222,16 +243,20 @@ def _known_modules(*folders: Path) -> Iterator[str]:
                 yield ".".join(path.relative_to(folder).with_suffix("").parts)
 
 
+class BadTable(Exception):
+    """A text that is no table; the message says why."""
+
+
 def read_table(text: str) -> RawTable:
-    """Split CSV text into header and rows. Raises ValueError if it is no rectangle."""
+    """Split CSV text into header and rows. Raises BadTable if it is no rectangle."""
     try:
         lines = [tuple(c.strip() for c in row) for row in csv.reader(io.StringIO(text)) if row]
     except csv.Error as error:
-        raise ValueError(f"not a CSV file: {error}") from error
+        raise BadTable(f"not a CSV file: {error}") from error
     lines = [row for row in lines if not row[0].startswith("#")]
     if not lines:
-        raise ValueError("the table is empty")
+        raise BadTable("the table is empty")
     for number, row in enumerate(lines[1:], start=2):
         if len(row) != len(lines[0]):
-            raise ValueError(f"row {number} has {len(row)} cells, the header {len(lines[0])}")
+            raise BadTable(f"row {number} has {len(row)} cells, the header {len(lines[0])}")
     return RawTable(lines[0], tuple(lines[1:]), text_hash(text))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import Source, Span
+from hwdsl.source import LARGEST_FILE, Source, Span, read_bytes
 from hwdsl.syntax import ast
 from hwdsl.syntax.braces import with_missing
 from hwdsl.syntax.build import EDITIONS, Builder
@@ -58,10 +58,10 @@ def read_source(
 ) -> Source | None:
     """Return a file's text, or None after reporting that it is no UTF-8 text.
 
-    A file that cannot be opened raises OSError: the caller knows why it was wanted.
+    What is no regular file or too large raises OSError: the caller knows why it was wanted.
     """
     shown = str(path) if name is None else name
-    data = Path(path).read_bytes()
+    data = read_bytes(Path(path), LARGEST_FILE)
     try:
         return Source(shown, data.decode("utf-8"))
     except UnicodeDecodeError as error:

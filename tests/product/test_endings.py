@@ -64,7 +64,7 @@ PLACES = {
     "validate whole.hw -o out.svg": "hwdsl.figures.validated",
     "fit whole.hw rows.csv --measured time=took": "hwdsl.fit._precision",
     "fit whole.hw rows.csv --measured time=took -o found.hw": "hwdsl.fit.fragment",
-    "report whole.hw": "hwdsl.displays._points",
+    "report whole.hw": "hwdsl.report._section",
     "report whole.hw -o out": "hwdsl.report.pages",
     "why whole.hw time": "hwdsl.derive.derive",
     "verify whole.hw": "hwdsl.elaborate.verify",
