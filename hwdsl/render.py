@@ -4,10 +4,12 @@ Input: `Diagnostic` objects. Output: terminal text with the source lines and car
 a SARIF 2.1.0 log. None of them depends on time, path of the checkout or hash seed.
 """
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 from urllib.parse import quote
 
 from attrs import frozen
@@ -16,6 +18,9 @@ from hwdsl.diagnostics import Diagnostic, Label
 from hwdsl.source import Source, Span
 
 Json = dict[str, object]
+
+if TYPE_CHECKING:
+    from hwdsl.answers import Finding, Place
 
 _RESET = "\x1b[0m"
 _COLOURS = {
@@ -207,31 +212,32 @@ def _waits_for(note: Diagnostic) -> tuple[str, str]:
 
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
-    """Render findings as JSON lines: one object with name, severity, message, labels and help."""
-    return "".join(json.dumps(_as_json(d), ensure_ascii=False) + "\n" for d in diagnostics)
+    """Render findings as JSON lines, each a `Finding` of `hwdsl.answers`."""
+    from hwdsl.answers import as_json
+
+    return "".join(as_json(finding(d), indent=None) + "\n" for d in diagnostics)
 
 
-def _as_json(diagnostic: Diagnostic) -> Json:
-    return {
-        "name": diagnostic.name,
-        "severity": diagnostic.severity.value,
-        "message": diagnostic.message,
-        "labels": [{**_place(la.span), "text": la.text} for la in diagnostic.labels],
-        "help": diagnostic.help,
-        "missing": diagnostic.missing or None,
-    }
+def finding(diagnostic: Diagnostic) -> Finding:
+    """A diagnostic as programs get it."""
+    from hwdsl.answers import Finding  # to make the shapes takes a while
+
+    return Finding(
+        diagnostic.name,
+        diagnostic.severity.value,
+        diagnostic.message,
+        [place(label.span, label.text) for label in diagnostic.labels],
+        diagnostic.help,
+        diagnostic.missing or None,
+    )
 
 
-def _place(span: Span) -> Json:
-    line, column = span.source.position(span.start)
-    end_line, end_column = span.source.position(span.end)
-    return {
-        "file": span.source.name,
-        "line": line,
-        "column": column,
-        "end_line": end_line,
-        "end_column": end_column,
-    }
+def place(span: Span, text: str = "") -> Place:
+    """A place of a file as programs get it."""
+    from hwdsl.answers import Place
+
+    ends = (*span.source.position(span.start), *span.source.position(span.end))
+    return Place(span.source.name, *ends, text)
 
 
 def render_sarif(
@@ -289,16 +295,16 @@ def _result(diagnostic: Diagnostic, rule: int) -> Json:
 
 
 def _location(label: Label) -> Json:
-    place = _place(label.span)
-    uri = quote(str(place["file"]).replace(os.sep, "/"))
+    at = place(label.span)
+    uri = quote(at.file.replace(os.sep, "/"))
     location: Json = {
         "physicalLocation": {
             "artifactLocation": {"uri": uri},
             "region": {
-                "startLine": place["line"],
-                "startColumn": place["column"],
-                "endLine": place["end_line"],
-                "endColumn": place["end_column"],
+                "startLine": at.line,
+                "startColumn": at.column,
+                "endLine": at.end_line,
+                "endColumn": at.end_column,
             },
         }
     }

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from fractions import Fraction
+from functools import cached_property
 
 from attrs import field, frozen
 
@@ -81,7 +82,7 @@ def dim_text(dim: Dim) -> str:
     return "/".join([top, *(str(Dim((item,))) for item in below)])
 
 
-@frozen
+@frozen(slots=False)
 class Unit:
     """A unit: `value_in_base = value * factor + offset`, with exact rationals.
 
@@ -98,8 +99,17 @@ class Unit:
         return float(Fraction(value) * self.factor + self.offset)
 
     def from_base(self, value: float) -> float:
-        """Convert a float in base units to this unit, by one division (and one subtraction)."""
-        return (value - float(self.offset)) / float(self.factor)
+        """Convert a float in base units to this unit, to the bit as the runtime does."""
+        up, down = self._ratio
+        return (value - float(self.offset)) * down / up
+
+    @cached_property
+    def _ratio(self) -> tuple[float, float]:
+        """Numerator and denominator; one number and 1 if they are beyond float64."""
+        try:
+            return float(self.factor.numerator), float(self.factor.denominator)
+        except OverflowError:
+            return float(self.factor), 1.0
 
 
 PREFIXES: Mapping[str, Fraction] = {

@@ -15,7 +15,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from hwdsl import driver, values
-from hwdsl.codegen.runtime import CallError, Floats, Output, Plan, Sweep
+from hwdsl.codegen.runtime import CallError, Floats, Output, Plan, Scale, Sweep
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.evaluator import Evaluator, Module
 from hwdsl.measured import Column, Measured, read_table
@@ -70,7 +70,7 @@ class Validation:
     """Rows measured and predicted, in the unit of the output; what was checked beside."""
 
     request: Request
-    unit: str
+    scale: Scale
     labels: tuple[str, ...]
     measured: Floats
     predicted: Floats
@@ -83,6 +83,11 @@ class Validation:
     swept_differs: int
     repeated: int
     repeated_differs: int
+
+    @property
+    def unit(self) -> str:
+        """The unit of the output."""
+        return self.scale.unit
 
     @property
     def errors(self) -> Errors:
@@ -182,7 +187,7 @@ def validate(module: Module, request: Request) -> Validation:
         raise CallError(f"{table.path}: a measured 0 has no relative error")
     return Validation(
         request,
-        outputs[0].scale.unit,
+        outputs[0].scale,
         table.column(request.label).cells if request.label else labels,
         measured,
         sweep.column(request.output),

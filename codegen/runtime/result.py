@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import html
-from .spec import UNDEFINED, Output, Spec, hint, labels_of, names_of, required, unit_of
+from .spec import UNDEFINED, Output, Param, Spec, hint, labels_of, names_of, required, unit_of
 
 
 class Result:
@@ -108,6 +108,19 @@ class Result:
         if self.violations:
             cells.append(f"violations={self.violations}")
         return f"Result({', '.join(cells)})"
+
+
+def described(
+    result: Result,
+) -> tuple[list[tuple[Param, Any, float]], list[tuple[Output, Any, float]]]:
+    """Params and outputs of a result: what is known of each, its value as shown, in base units."""
+    spec = result._spec
+    at = zip(spec.params, result._values, strict=True)
+    found = zip(spec.outputs, result._outputs, strict=True)
+    return (
+        [(p, p.show(value), float(value)) for p, value in at],
+        [(o, _shown(o, value), float(value)) for o, value in found],
+    )
 
 
 def _shown(info: Output, value: float) -> Any:

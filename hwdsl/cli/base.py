@@ -11,18 +11,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 if TYPE_CHECKING:
-    from hwdsl.diagnostics import Diagnostics
+    from hwdsl.diagnostics import Diagnostic, Diagnostics
     from hwdsl.evaluator import Evaluator, Module
 
 FINE, WRONG_DESCRIPTION, WRONG_CALL, BUG, INTERRUPTED = 0, 1, 2, 70, 130
 
 
 class Failure(Exception):
-    """Ends a command with a message for the user and an exit code."""
+    """Ends a command with a message for the user and an exit code.
 
-    def __init__(self, message: str, code: int = WRONG_CALL) -> None:
+    `findings` are what is wrong in files, as far as that is what the message is about.
+    """
+
+    def __init__(
+        self, message: str, code: int = WRONG_CALL, findings: Sequence[Diagnostic] = ()
+    ) -> None:
         super().__init__(message)
-        self.code = code
+        self.code, self.findings = code, findings
 
 
 @contextmanager
@@ -157,9 +162,10 @@ def load_module(path: str, *, compiled: bool | None = None) -> Module:
         if unreadable(error.diagnostics):
             said = error.diagnostics.items[0]
             hint = f"; {said.help}" if said.help else ""
-            raise Failure(f"{said.message}{hint}") from None
+            raise Failure(f"{said.message}{hint}", WRONG_CALL, [said]) from None
         report(error.diagnostics, sys.stderr)
-        raise Failure(f"{path} has errors", WRONG_DESCRIPTION) from None
+        found = error.diagnostics.items
+        raise Failure(f"{path} has errors", WRONG_DESCRIPTION, found) from None
     report(module.diagnostics, sys.stderr)
     return module
 
@@ -204,6 +210,14 @@ def named(path: object, what: str, name: str, known: Iterable[str]) -> str:
         hint = did_you_mean(name, names) or f"it has {_list(names) or 'none'}"
         raise Failure(f"{path} has no {what} {name}; {hint}")
     return name
+
+
+def format_argument(parser: argparse.ArgumentParser, *others: str) -> None:
+    """Add `--format` to a command: text, what `others` name, json."""
+    parser.add_argument(
+        "--format", choices=["text", *others, "json"], default="text",
+        help="json is for programs: docs/json.md says what stands in it",
+    )  # fmt: skip
 
 
 def assignments(words: Sequence[str]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import argparse
 
+from hwdsl.answers import Cache
 from hwdsl.cli.base import FINE
 
 
@@ -17,14 +18,18 @@ def run(options: argparse.Namespace) -> int:
     if options.action == "clear":
         print(f"removed {cache.clear()} builds from {cache.folder()}")
     else:
-        print(describe())
+        print(describe(contents()))
     return FINE
 
 
-def describe() -> str:
-    """A line about the cache: its folder, builds, size."""
+def contents() -> Cache:
+    """Where the cache is and what it holds."""
     from hwdsl.codegen import cache
 
     entries = list(cache.entries())
-    size = sum(entry.size for entry in entries)
-    return f"{cache.folder()}: {len(entries)} builds, {size / 1e6:.1f} MB"
+    return Cache(str(cache.folder()), len(entries), sum(entry.size for entry in entries))
+
+
+def describe(found: Cache) -> str:
+    """A line about the cache: its folder, builds, size."""
+    return f"{found.folder}: {found.builds} builds, {found.bytes / 1e6:.1f} MB"

@@ -11,6 +11,7 @@ from hwdsl.cli.base import (
     Failure,
     code_of,
     file_argument,
+    format_argument,
     listed,
     named,
     report,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     file_argument(parser, many=True)
-    parser.add_argument("--format", choices=["text", "json", "sarif"], default="text")
+    format_argument(parser, "sarif")
     parser.add_argument("--warnings", action="store_true", help="fail on warnings too")
     parser.add_argument(
         "--undecided", action="store_true", help="show rules that need a number nobody knows"

@@ -6,12 +6,16 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from shutil import which
 
-from hwdsl.cli.base import FINE
+from hwdsl.answers import Doctor
+from hwdsl.cli.base import FINE, format_argument
+from hwdsl.cli.cache_ import contents, describe
+
+PACKAGES = ("cython", "numpy", "lark", "jinja2", "pyarrow", "matplotlib")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments (it has none)."""
-    parser.set_defaults(_=None)
+    """Declare the command's arguments."""
+    format_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -19,17 +23,28 @@ def run(options: argparse.Namespace) -> int:
     import hwdsl
     from hwdsl.cli.base import table
 
-    compiler = _compiler()
+    found = Doctor(
+        hwdsl.__version__,
+        platform.python_version(),
+        sys.executable,
+        platform.platform(),
+        _compiler(),
+        {name: _version(name) for name in PACKAGES},
+        contents(),
+    )
+    if options.format == "json":
+        from hwdsl.cli.jsons import write
+
+        write(found)
+        return FINE
+    slow = "none: evaluators are interpreted, some 100 times slower"
     rows = [
-        ["hwdsl", hwdsl.__version__],
-        ["python", f"{platform.python_version()} ({sys.executable})"],
-        ["platform", platform.platform()],
-        ["C compiler", compiler or "none: evaluators are interpreted, some 100 times slower"],
-        *[
-            [name, _version(name)]
-            for name in ("cython", "numpy", "lark", "jinja2", "pyarrow", "matplotlib")
-        ],
-        ["cache", _cache_line()],
+        ["hwdsl", found.hwdsl],
+        ["python", f"{found.python} ({found.executable})"],
+        ["platform", found.platform],
+        ["C compiler", found.compiler or slow],
+        *([name, version or "not installed"] for name, version in found.packages.items()),
+        ["cache", describe(found.cache)],
     ]
     print(table(rows))
     return FINE
@@ -42,14 +57,8 @@ def _compiler() -> str | None:
     return which(command[0]) if command else None
 
 
-def _version(name: str) -> str:
+def _version(name: str) -> str | None:
     try:
         return version(name)
     except PackageNotFoundError:
-        return "not installed"
-
-
-def _cache_line() -> str:
-    from hwdsl.cli.cache_ import describe
-
-    return describe()
+        return None

@@ -104,7 +104,14 @@ def _dispatch(words: list[str]) -> int:
     if isinstance(options, int):
         return options
     run: Callable[[argparse.Namespace], int] = options.run
-    return run(options)
+    try:
+        return run(options)
+    except Failure as failure:
+        if getattr(options, "format", "") == "json":
+            from hwdsl.cli.jsons import write_failure
+
+            write_failure(failure)
+        raise
 
 
 def _unknown(command: str) -> str:

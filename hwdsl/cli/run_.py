@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from hwdsl.cli.base import (
     FINE,
     assignments,
+    format_argument,
     load_evaluator,
     number,
     table,
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="smaller shares of the whole are summed up in one line "
         f"({LEAST:g}; {LEAST_OF_TREE:g} of a --tree)",
     )  # fmt: skip
+    format_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -61,10 +63,16 @@ def run(options: argparse.Namespace) -> int:
     with told():
         result = evaluator(given)
         derivations = evaluator.derivations(wanted, given) if wanted else {}
-    print(_point(evaluator, result, given))
-    print(_verdict(evaluator, result, given))
     depth = options.depth or (DEEP if options.tree else SHALLOW)
     least = options.least if options.least is not None else LEAST_OF_TREE if options.tree else LEAST
+    if options.format == "json":
+        from hwdsl.cli import jsons
+
+        sums = [jsons.sum_of(name, of, depth, least / 100) for name, of in derivations.items()]
+        jsons.write(jsons.run(evaluator, result, given, sums))
+        return FINE
+    print(_point(evaluator, result, given))
+    print(_verdict(evaluator, result, given))
     shown: set[float] = set()
     for name, derivation in derivations.items():
         asked = bool(options.tree) and not each

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from hwdsl.cli.base import (
     FINE,
     Failure,
     assignments,
+    format_argument,
     load_evaluator,
     number,
     table,
@@ -43,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="another one gives other draws (0)")
     parser.add_argument("-o", "--output", metavar="OUT.csv|OUT.parquet", help="write the draws too")
+    format_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -58,10 +61,17 @@ def run(options: argparse.Namespace) -> int:
         samples = evaluator.sample(
             points, given, seed=options.seed, keep=options.output is not None
         )
-    print(f"{evaluator.name}: {len(samples):,} draws, seed {options.seed}\n")
-    print(_outputs(samples), _draws(evaluator, samples), _reasons(samples), sep="\n\n")
+    if options.format == "json":
+        from hwdsl.cli import jsons
+
+        jsons.write(jsons.sample(evaluator, samples, options.seed, SHARES))
+    else:
+        print(f"{evaluator.name}: {len(samples):,} draws, seed {options.seed}\n")
+        print(_outputs(samples), _draws(evaluator, samples), _reasons(samples), sep="\n\n")
     if options.output is not None:
         _write(evaluator, samples, Path(options.output))
+        told_to = sys.stderr if options.format == "json" else sys.stdout
+        print(f"\nwrote {len(samples):,} rows to {options.output}", file=told_to)
     return FINE
 
 
@@ -126,7 +136,6 @@ def _write(evaluator: Evaluator, samples: Samples, target: Path) -> None:
         for start in range(0, len(samples), CHUNK):
             writer.write([column[start : start + CHUNK] for column in columns])
         writer.close()
-    print(f"\nwrote {len(samples):,} rows to {target}")
 
 
 def _share(value: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from hwdsl.cli.base import (
     Failure,
     chosen_evaluator,
     data_file,
+    format_argument,
     listed,
     load_module,
     split_target,
@@ -47,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="draw predicted over measured: .html or .svg"
     )
+    format_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -58,14 +61,21 @@ def run(options: argparse.Namespace) -> int:
     found: list[tuple[str, Validation]] = []
     with told(WRONG_DESCRIPTION):
         for name, validation in _validations(options):
-            print(_text(validation, rows=options.rows), end="\n\n")
+            if options.format == "text":
+                print(_text(validation, rows=options.rows), end="\n\n")
             found.append((name, validation))
-    if len(found) > 1:
+    if options.format == "json":
+        from hwdsl.cli import jsons
+
+        jsons.write(jsons.validate(found))
+    elif len(found) > 1:
         from hwdsl.scores import together
 
         print(_laid_out(together(found)))
     if options.output is not None:
         _draw(Path(options.output), found, rows=options.rows)
+        wrote = sys.stderr if options.format == "json" else sys.stdout
+        print(f"wrote {options.output}", file=wrote)
     return BUG if any(v.disagreements for _, v in found) else FINE
 
 
@@ -184,4 +194,3 @@ def _draw(target: Path, found: Sequence[tuple[str, Validation]], *, rows: bool) 
     except ModuleNotFoundError as error:
         raise Failure(str(error)) from None
     write_text(target, text)
-    print(f"wrote {target}")

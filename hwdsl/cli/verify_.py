@@ -7,9 +7,19 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, code_of, file_argument, listed, report, table
+from hwdsl.cli.base import (
+    FINE,
+    WRONG_DESCRIPTION,
+    code_of,
+    file_argument,
+    format_argument,
+    listed,
+    report,
+    table,
+)
 
 if TYPE_CHECKING:
+    from hwdsl.diagnostics import Diagnostic
     from hwdsl.elaborate import Verdict
     from hwdsl.semantics.symbols import Checked
 
@@ -20,12 +30,7 @@ _HEADER = ["", "status", "published", "computed", "difference", "within", "expec
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     file_argument(parser, many=True)
-    parser.add_argument(
-        "--format",
-        choices=["text", "markdown"],
-        default="text",
-        help="markdown is what a page of documentation shows",
-    )
+    format_argument(parser, "markdown")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -40,6 +45,8 @@ def run(options: argparse.Namespace) -> int:
 
     code = FINE
     seen: list[Verdict] = []
+    told: list[tuple[str, Checked, str, list[Verdict]]] = []
+    wrong: list[Diagnostic] = []
     names = listed(options.files)
     if options.format == "markdown":
         print(heading(names))
@@ -48,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
         checked = driver.check(Path(name), diagnostics)
         if checked is None or diagnostics.failed:
             report(diagnostics, sys.stderr)
+            wrong += diagnostics.items
             code = max(code, code_of(diagnostics))
             continue
         found = driver.verify(checked, diagnostics)
@@ -56,11 +64,17 @@ def run(options: argparse.Namespace) -> int:
         for claim, verdicts in found.items():
             if options.format == "text":
                 _print(f"{name}: {claim}", checked, claim, verdicts)
+            told.append((name, checked, claim, verdicts))
             seen += verdicts
         code = max(code, code_of(diagnostics))
         report(diagnostics, sys.stderr)
+        wrong += diagnostics.items
     if options.format == "text":
         _count(seen)
+    if options.format == "json":
+        from hwdsl.cli import jsons
+
+        jsons.write(jsons.verify(told, wrong))
     return code if all(v.as_said for v in seen) else max(code, WRONG_DESCRIPTION)
 
 

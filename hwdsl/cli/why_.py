@@ -2,7 +2,15 @@
 
 import argparse
 
-from hwdsl.cli.base import FINE, Failure, assignments, load_evaluator, target_argument, told
+from hwdsl.cli.base import (
+    FINE,
+    Failure,
+    assignments,
+    format_argument,
+    load_evaluator,
+    target_argument,
+    told,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -10,11 +18,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     target_argument(parser)
     parser.add_argument("output", nargs="?", metavar="OUTPUT", help="without it, they are listed")
     parser.add_argument("values", nargs="*", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--depth", type=int, default=4, help="levels shown (4)")
+    parser.add_argument("--depth", type=int, help="levels shown (4; in json all)")
     parser.add_argument(
         "--least", type=float, default=1.0, metavar="PERCENT",
         help="smaller shares of the whole are summed up in one line (1)",
     )  # fmt: skip
+    format_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -28,5 +37,10 @@ def run(options: argparse.Namespace) -> int:
     given = assignments(options.values)
     with told():
         derivation = evaluator.why(options.output, given)
-    print(derivation.text(options.depth, options.least / 100))
+    if options.format == "json":
+        from hwdsl.cli import jsons
+
+        jsons.write(jsons.why(evaluator, options.output, derivation, options.depth))
+        return FINE
+    print(derivation.text(4 if options.depth is None else options.depth, options.least / 100))
     return FINE

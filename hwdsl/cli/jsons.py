@@ -1,0 +1,248 @@
+"""Answers of commands in JSON: what they found, in the shapes of `hwdsl.answers`.
+
+Only commands that are asked for JSON import this: the shapes take a while to be made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hwdsl import answers
+
+if TYPE_CHECKING:
+    from hwdsl.cli.base import Failure
+    from hwdsl.codegen.runtime import Output, Param, Result, Samples
+    from hwdsl.diagnostics import Diagnostic
+    from hwdsl.elaborate import Verdict
+    from hwdsl.evaluator import Evaluator
+    from hwdsl.semantics.symbols import Checked
+    from hwdsl.units import Dim
+    from hwdsl.validate import Errors, Validation
+    from hwdsl.why import Derivation
+
+
+def write(answer: object) -> None:
+    """Print an answer as JSON."""
+    print(answers.as_json(answer))
+
+
+def write_failure(failure: Failure) -> None:
+    """Print why a command gives no answer."""
+    from hwdsl.render import finding
+
+    found = [finding(each) for each in failure.findings]
+    write(answers.Failure(failure.code, str(failure), found))
+
+
+def dimension(dims: Mapping[str, float]) -> str:
+    """A dimension as `data/time`; `1` for a pure number."""
+    from hwdsl.codegen.runtime.spec import dims_text
+
+    return dims_text(dims) if dims else "1"
+
+
+def dimension_of(dim: Dim) -> str:
+    """The same of the language's own dimensions."""
+    from hwdsl.units import dim_text
+
+    return "1" if dim.is_one else dim_text(dim)
+
+
+def inputs(result: Result, given: Iterable[str]) -> list[answers.Input]:
+    """The params of a point; those in `given` were given."""
+    from hwdsl.codegen.runtime.result import described
+
+    known = set(given)
+    return [answers.Input(*_amount(*each), each[0].name in known) for each in described(result)[0]]
+
+
+def outputs(result: Result) -> list[answers.Amount]:
+    """The outputs at a point; those of a vector by `name.label`."""
+    from hwdsl.codegen.runtime.result import described
+
+    return [answers.Amount(*_amount(*each)) for each in described(result)[1]]
+
+
+def _amount(info: Param | Output, shown: Any, base: float) -> tuple[str, Any, str, float, str]:
+    return info.name, shown, info.scale.unit, base, dimension(info.scale.dims)
+
+
+def run(
+    evaluator: Evaluator, result: Result, given: Mapping[str, str], sums: Sequence[answers.Sum]
+) -> answers.Run:
+    """A point, the rules it breaks, and its outputs as sums."""
+    kinds = {rule.name: rule.severity for rule in evaluator.spec.rules}
+    broken = [
+        answers.Broken(name, "warn" if kinds.get(name) == "warn" else "require", text, help or None)
+        for name, text, help in evaluator.complaints(given)
+    ]
+    left = [answers.Undecided(name, text) for name, text in evaluator.undecided]
+    return answers.Run(
+        evaluator.name, inputs(result, given), outputs(result), result.feasible, broken, left, sums
+    )
+
+
+def sum_of(output: str, of: Derivation, depth: int, least: float) -> answers.Sum:
+    """An output as a sum."""
+    unit = of.unit
+    assert unit is not None  # an output's
+    rows = [
+        answers.SumRow(r.level, r.name, r.times, unit.from_base(r.value), r.value, r.share)
+        for r in of.breakdown(depth, least)
+    ]
+    return answers.Sum(output, _name(unit.name), rows)
+
+
+def why(evaluator: Evaluator, output: str, of: Derivation, depth: int | None) -> answers.Why:
+    """A derivation: its steps by numbers, each once, down to a depth if one is given."""
+    numbers, level = {id(of): 0}, [of]
+    found, deep = [of], 0
+    while level and (depth is None or deep < depth):
+        deep += 1
+        below = []
+        for step in level:
+            for each in (*(t.step for t in step.terms), *step.inputs):
+                if id(each) not in numbers:
+                    numbers[id(each)] = len(found)
+                    found.append(each)
+                    below.append(each)
+        level = below
+    return answers.Why(evaluator.name, output, [_step(step, numbers) for step in found])
+
+
+def _step(step: Derivation, numbers: Mapping[int, int]) -> answers.Step:
+    from hwdsl.elaborate.quantities import suited_unit
+
+    value: Any = {"true": True, "false": False}.get(step.label, step.label)
+    unit = ""
+    if not step.label:
+        shown = step.unit if step.unit is not None and step.unit.dim == step.dim else None
+        if shown is None and not step.dim.is_one:
+            shown = suited_unit(step.value, step.dim, step.scope)
+        value = step.value if shown is None else shown.from_base(step.value)
+        unit = "" if shown is None else _name(shown.name)
+    terms = [
+        answers.Part(numbers[id(t.step)], t.factor, t.written or t.text)
+        for t in step.terms
+        if id(t.step) in numbers
+    ]
+    return answers.Step(
+        step.name, value, unit, step.value, dimension_of(step.dim), step.formula, step.place,
+        step.role, step.path, terms, [numbers[id(i)] for i in step.inputs if id(i) in numbers],
+    )  # fmt: skip
+
+
+def _name(unit: str) -> str:
+    return "" if unit == "1" else unit
+
+
+# --- sample, validate, verify
+
+
+def sample(
+    evaluator: Evaluator, samples: Samples, seed: int, shares: Sequence[float]
+) -> answers.Sample:
+    """Draws: how each output is distributed, with its quantiles at `shares`."""
+    scales = {o.name: o.scale for o in evaluator.spec.outputs}
+
+    def found(name: str) -> answers.Distribution:
+        scale = scales[name]
+        up, down, _ = scale.parts()
+        mean, deviation = samples.mean(name), samples.deviation(name)
+        quantiles = [
+            answers.Quantile(value, scale.to_base(value), share)
+            for share, value in zip(shares, samples.quantile(name, shares).tolist(), strict=True)
+        ]
+        goes_with = samples.rank_correlation(name).items()
+        return answers.Distribution(
+            name,
+            scale.unit,
+            dimension(scale.dims),
+            answers.Statistic(mean, scale.to_base(mean)),
+            answers.Statistic(deviation, deviation * up / down),
+            quantiles,
+            [answers.Correlation(param, value) for param, value in goes_with],
+        )
+
+    return answers.Sample(
+        evaluator.name,
+        len(samples),
+        seed,
+        float(samples.feasible.mean()),
+        [answers.Drawn(name, share) for name, share in samples.clipped.items()],
+        [found(name) for name in samples.outputs],
+    )
+
+
+def validate(found: Sequence[tuple[str, Validation]]) -> answers.Validate:
+    """Validations by their names, with all rows."""
+    return answers.Validate([_table(*each) for each in found])
+
+
+def _table(name: str, of: Validation) -> answers.ValidatedTable:
+    request, scale = of.request, of.scale
+    baseline = of.baseline_errors
+
+    def group(name: str, errors: Errors, beside: Errors | None) -> answers.Group:
+        ours, theirs = _summary(errors), None if beside is None else _summary(beside)
+        return answers.Group(name, len(errors.relative), ours, theirs)
+
+    columns = [of.measured, of.predicted, scale.to_base(of.measured), scale.to_base(of.predicted),
+               of.errors.relative]  # fmt: skip
+    rows = list(zip(of.labels, *(column.tolist() for column in columns), strict=True))
+    beside: list[tuple[Any, ...]] = [(None, None, None)] * len(rows)
+    if of.baseline is not None and baseline is not None:
+        theirs = (of.baseline, scale.to_base(of.baseline), baseline.relative)
+        beside = list(zip(*(column.tolist() for column in theirs), strict=True))
+    return answers.ValidatedTable(
+        name, request.evaluator, request.output, str(request.data), request.measured,
+        request.baseline, of.unit, dimension(scale.dims), group("all", of.errors, baseline),
+        [group(label, *errors) for label, errors in of.by_group().items()],
+        [answers.Row(*row, *more) for row, more in zip(rows, beside, strict=True)],
+        dict(sorted(of.broken.items())), of.unread,
+        answers.Agreement(of.compiled, of.interpreter_differs, of.swept_differs, of.repeated,
+                          of.repeated_differs),
+    )  # fmt: skip
+
+
+def _summary(errors: Errors) -> answers.Errors:
+    return answers.Errors(errors.median, errors.p90, errors.bias)
+
+
+def verify(
+    claims: Sequence[tuple[str, Checked, str, Sequence[Verdict]]], wrong: Sequence[Diagnostic]
+) -> answers.Verify:
+    """Claims, each with its file's name, and what is wrong in files."""
+    from hwdsl.render import finding
+
+    return answers.Verify([_claim(*each) for each in claims], [finding(each) for each in wrong])
+
+
+def _claim(file: str, checked: Checked, name: str, verdicts: Sequence[Verdict]) -> answers.Claim:
+    from hwdsl.elaborate import confidence
+    from hwdsl.semantics.symbols import ClaimInfo
+    from hwdsl.syntax import ast
+
+    info = checked.main.values[name]
+    assert isinstance(info, ClaimInfo)
+    notes = [" ".join(m.text.split()) for m in info.decl.members if isinstance(m, ast.SourceNote)]
+    assumed = [" ".join(m.text.split()) for m in info.decl.members if isinstance(m, ast.Assume)]
+    found = [_expectation(verdict) for verdict in verdicts]
+    return answers.Claim(file, name, notes, assumed, confidence(info.decl), found)
+
+
+def _expectation(verdict: Verdict) -> answers.Expectation:
+    from hwdsl.render import place
+    from hwdsl.verdicts import reasons
+
+    def shown(base: float | None) -> float | None:
+        return None if base is None else verdict.unit.from_base(base)
+
+    published = None if verdict.tolerance is None else verdict.expected
+    return answers.Expectation(
+        " ".join(verdict.text.split()), verdict.status or "claim", verdict.ok, verdict.as_said,
+        shown(published), shown(verdict.got), published, verdict.got,
+        "" if verdict.unit.name == "1" else verdict.unit.name, verdict.tolerance, verdict.mode,
+        reasons(verdict), place(verdict.span),
+    )  # fmt: skip
