@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, evolve, field
 
-from hwdsl import driver, kept, render, values
+from hwdsl import driver, kept, render
 from hwdsl.codegen import runtime
 from hwdsl.codegen.runtime import CallError, Result, Sweep
 from hwdsl.codegen.text import dump
@@ -26,7 +26,6 @@ from hwdsl.diagnostics import Diagnostics, did_you_mean
 from hwdsl.kept import Kept, KeptFile
 from hwdsl.source import Source
 from hwdsl.specs import spec_of
-from hwdsl.units import Unit, dim_text
 
 if TYPE_CHECKING:
     from hwdsl.codegen.ir import Graph
@@ -43,11 +42,6 @@ __all__ = [
     "Sweep",
     "load",
 ]
-
-
-MOST_STEPS = 10_000_000
-"""Values of one axis beyond which a range is taken for a mistake."""
-TOO_MANY = f"more than {MOST_STEPS:,} values of one axis"
 
 
 class DescriptionError(ValueError):
@@ -80,7 +74,7 @@ class Evaluator(runtime.Evaluator):
         self._main, self._how = main, compiled
         self._file, self._kept, self._program = file, file.evaluators[name], program
         self._gradients: dict[tuple[str, tuple[str, ...]], Graph] = {}
-        super().__init__(self._kept.spec, kernel, self._read, self._drawing)
+        super().__init__(self._kept.spec, kernel, lambda: file.scales, self._drawing)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # By content: the graph, the units, the text of the file. A process that has the same cache
@@ -107,11 +101,6 @@ class Evaluator(runtime.Evaluator):
         return self._kept.graph
 
     @property
-    def units(self) -> Mapping[str, Unit]:
-        """The units that texts may use."""
-        return self._file.units
-
-    @property
     def checked(self) -> Checked:
         """The checked file; read again if the evaluator came from the cache."""
         return self._program().checked
@@ -136,86 +125,11 @@ class Evaluator(runtime.Evaluator):
         """What makes draws, built when first asked for."""
         return self._sampler
 
-    def _read(self, text: str, param: runtime.Param) -> float:
-        """A text as a value in base units, by the language's own units."""
-        if not param.plain and values.is_plain(text):
-            raise CallError(param.needs_unit(text))
-        return values.quantity(text, self._kept.units[param.name], self.units)
-
     def interpreted(self) -> Evaluator:
         """The same evaluator run by the interpreter."""
         kernel = driver.interpreter(self.graph)
         file, program = self._file, self._program
         return Evaluator(self._main, file, self.name, program, kernel, compiled=False)
-
-    # --- sweeps as written --------------------------------------------------------------------
-
-    def plan(
-        self, at: Any = None, /, *, mode: str | None = None, zipped: Any = None, **axes: Any
-    ) -> runtime.Plan:
-        """The points of a sweep; texts may be as on the command line: `1..10 TB/s:4`, `all`."""
-        at, zipped = runtime.tables(at, zipped)
-        axes = self.named("plan", at, axes, zipped, mode=mode)
-        return super().plan(
-            {n: self._spread(n, v) for n, v in axes.items()},
-            mode=mode,
-            zipped=None if zipped is None else {n: self._spread(n, v) for n, v in zipped.items()},
-        )
-
-    def _spread(self, name: str, value: Any) -> Any:
-        """A text that stands for many values as those; all else as it is."""
-        if not isinstance(value, str):
-            return value
-        many = ".." in value or "," in value or value == "all"
-        found = self.axis(name, value) if many else value
-        return found.view(runtime.InUnit) if isinstance(found, np.ndarray) else found
-
-    def axis(self, name: str, text: str) -> list[Any] | runtime.Floats:
-        """Values written for a sweep: `lo..hi:n`, `lo..hi step s`, `a,b,c`, or `all` of a choice.
-
-        A plain `lo` takes the unit of `hi`, so `1..10 TB/s:4` is 1, 4, 7 and 10 TB/s. A range of
-        an int needs no steps: it is all whole numbers.
-        """
-        param = self.param(name)
-        if text == "all" and param.labels and param.kind != "bool":
-            return list(param.labels)
-        if text == "all" and param.kind == "bool":
-            return [False, True]
-        low, dots, rest = text.partition("..")
-        if not dots:
-            return [cell.strip() for cell in text.split(",")]
-        if param.kind not in ("real", "int"):
-            raise CallError(f"{name}={text}: {name} is {param.describe()}")
-        high, colon, count = rest.rpartition(":")
-        high, step_word, step = (high if colon else rest).partition(" step ")
-        unit = self._kept.units[name]
-        try:
-            if not param.plain and values.is_plain(high):
-                raise CallError(param.needs_unit(high))
-            written = values.written_unit(high, unit, self.units)
-            if written.dim != unit.dim:
-                have, want = dim_text(written.dim), dim_text(unit.dim)
-                raise CallError(f"{written.name} measures {have}, not {want}")
-            first = unit.from_base(values.quantity(low, written, self.units))
-            last = unit.from_base(values.quantity(high, unit, self.units))
-            if step_word and not colon:
-                pace = unit.from_base(values.quantity(step, written, self.units))
-                return _paced(first, last, pace)
-            if not colon and param.kind == "int":
-                return _paced(first, last, 1.0)
-        except CallError as error:
-            raise CallError(f"{name}={text}: {error}") from None
-        if colon and count.strip() and not count.strip().strip("0"):
-            raise CallError(f"{name}={text}: a range has at least one point")
-        count = count.strip().lstrip("0")
-        if step_word or not colon or not count.isdecimal():
-            raise CallError(f"{name}={text}: a range is written lo..hi:n or lo..hi step s")
-        if len(count) > 18 or int(count) > MOST_STEPS:
-            raise CallError(f"{name}={text}: {TOO_MANY}")
-        column = np.linspace(first, last, int(count))
-        if param.kind == "int" and (column != np.round(column)).any():
-            raise CallError(f"{name}={text}: {count} steps do not fall on whole numbers")
-        return column
 
     # --- derivatives and derivations ------------------------------------------------------------
 
@@ -359,16 +273,6 @@ class Evaluator(runtime.Evaluator):
             else:
                 found.append((name, rule.message(point), rule.help or ""))
         return found
-
-
-def _paced(first: float, last: float, pace: float) -> runtime.Floats:
-    """From first to last by steps of `pace`; the last is met but for rounding, or not reached."""
-    steps = (last - first) / pace if pace else -1.0
-    if not steps >= 0:
-        raise CallError("the steps do not lead from the one end to the other")
-    if steps >= MOST_STEPS:
-        raise CallError(TOO_MANY)
-    return np.asarray(first + pace * np.arange(int(steps * (1 + 1e-12) + 1e-9) + 1))
 
 
 @define

@@ -22,7 +22,7 @@ from attrs import frozen
 
 from hwdsl import installed
 from hwdsl.codegen import cache, text
-from hwdsl.codegen.runtime import Spec
+from hwdsl.codegen.runtime import Scale, Spec
 from hwdsl.diagnostics import Diagnostic, Label, Severity
 from hwdsl.source import (
     LARGEST_FILE,
@@ -34,6 +34,7 @@ from hwdsl.source import (
     text_hash,
 )
 from hwdsl.units import Dim, Unit
+from hwdsl.values import scales
 
 if TYPE_CHECKING:
     from hwdsl.codegen.ir import Graph
@@ -71,9 +72,9 @@ class KeptFile:
     warnings: tuple[Diagnostic, ...]
 
     @cached_property
-    def units(self) -> Mapping[str, Unit]:
+    def scales(self) -> Mapping[str, Scale]:
         """The units in sight, which only texts need."""
-        return _units(self.units_data)
+        return scales(_units(self.units_data))
 
 
 def keep(main: Source, used: Mapping[str, str], file: KeptFile) -> None:

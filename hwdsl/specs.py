@@ -11,7 +11,7 @@ from hwdsl import driver
 from hwdsl.codegen import runtime
 from hwdsl.codegen.reach import params_read
 from hwdsl.diagnostics import Severity
-from hwdsl.units import Unit
+from hwdsl.values import scale, scales
 
 if TYPE_CHECKING:
     from hwdsl.elaborate import Elaboration, ParamInfo
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 def specs_of(program: driver.Program) -> dict[str, runtime.Spec]:
     """What the runtime is told of each evaluator where the language is not there to help."""
     return {
-        name: spec_of(info, program.elaborations[name], info.scope.visible_units)
+        name: spec_of(info, program.elaborations[name], scales(info.scope.visible_units))
         for name, info in driver.evaluators(program.checked).items()
     }
 
 
 def spec_of(
-    info: EvaluatorInfo, elaboration: Elaboration, units: Mapping[str, Unit] | None = None
+    info: EvaluatorInfo, elaboration: Elaboration, units: Mapping[str, runtime.Scale] | None = None
 ) -> runtime.Spec:
     """What the runtime is told of an evaluator; `units` are those that texts may use without us."""
     return runtime.Spec(
@@ -37,7 +37,7 @@ def spec_of(
         _outputs(elaboration),
         tuple(runtime.Rule(r.name, "require" if r.severity is Severity.ERROR else "warn")
               for r in elaboration.rules),
-        {name: _scale(unit) for name, unit in (units or {}).items()},
+        units or {},
         info.decl.doc,
         () if elaboration.sampler is None else tuple(p.name for p in elaboration.sampler.params),
     )  # fmt: skip
@@ -48,7 +48,7 @@ def _outputs(elaboration: Elaboration) -> tuple[runtime.Output, ...]:
     graph = elaboration.graph
     read, place = params_read(graph), dict(graph.outputs)
     return tuple(
-        runtime.Output(name, _scale(info.unit), info.cases, info.doc,
+        runtime.Output(name, scale(info.unit), info.cases, info.doc,
                        tuple(p.name for p in graph.params if p.name in read[place[name]]))
         for info in elaboration.outputs
         for name in [f"{info.name}.{label}" for label in info.labels] or [info.name]
@@ -60,12 +60,6 @@ def _param(info: ParamInfo, uniform: bool) -> runtime.Param:
     low = -np.inf if info.low is None else info.low
     high = np.inf if info.high is None else info.high
     return runtime.Param(
-        info.name, kind, _scale(info.unit), info.default, low, high, info.labels,
+        info.name, kind, scale(info.unit), info.default, low, high, info.labels,
         info.doc, uniform, info.values if info.type in ("real", "int") else (), info.plain,
     )  # fmt: skip
-
-
-def _scale(unit: Unit) -> runtime.Scale:
-    name = "" if unit.name == "1" else unit.name
-    dims = {base: float(power) for base, power in unit.dim.powers}
-    return runtime.Scale(name, str(unit.factor), float(unit.offset), dims)

@@ -1,6 +1,6 @@
 """Dimension algebra and units, exact: rational exponents, rational factors, no hardware names."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 
@@ -146,24 +146,3 @@ PREFIXES: Mapping[str, Fraction] = {
     },
 }
 """The prefixes a `unit … prefix …` declaration may name."""
-
-FOREIGN = {"µs": "us", "µm": "um", "°C": "degC", "percent": "%", "pct": "%"}
-"""Units as they are written elsewhere."""
-
-
-def meant_unit(name: str, units: Collection[str]) -> str | None:
-    """A help text with the unit that is meant for sure, if `name` is one written another way.
-
-    That is a foreign letter, small letters for capitals, or units run together: `GBps` for `GB/s`,
-    `TFLOPS` for `TFLOP/s`.
-    """
-    if name in FOREIGN:
-        return f"write `{FOREIGN[name]}`"
-    close = [u for u in units if u.casefold() == name.casefold()]
-    if close:
-        return f"did you mean `{min(close)}`?"
-    splits = [(name[:i], name[i + 1 :]) for i in range(1, len(name) - 1) if name[i] == "p"]
-    if name.endswith("S"):
-        splits.append((name[:-1], "s"))
-    found = next((f"{up}/{down}" for up, down in splits if up in units and down in units), None)
-    return f"did you mean `{found}`?" if found else None

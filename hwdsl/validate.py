@@ -14,13 +14,14 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from hwdsl import driver, values
-from hwdsl.codegen.runtime import CallError, Floats, Output, Plan, Scale, Sweep
+from hwdsl import driver
+from hwdsl.codegen.runtime import CallError, Floats, Output, Plan, Scale, Sweep, joined, read
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.evaluator import Evaluator, Module
 from hwdsl.measured import Column, Measured, read_table
 from hwdsl.source import Source, lies_below
 from hwdsl.syntax import ast
+from hwdsl.values import scale
 
 MILLION = 1_000_000
 
@@ -260,7 +261,7 @@ def _each(table: Measured, cells: Sequence[str], read: Callable[[str], float]) -
 
 
 def _with_unit(column: Column) -> list[str]:
-    return [f"{cell} {column.unit}" if column.unit else cell for cell in column.cells]
+    return [joined(cell, column.unit) for cell in column.cells]
 
 
 def numbers(evaluator: Evaluator, table: Measured, column: str, output: str) -> Floats:
@@ -268,13 +269,13 @@ def numbers(evaluator: Evaluator, table: Measured, column: str, output: str) -> 
     info = next(o for o in evaluator.elaboration.outputs if o.name == output.partition(".")[0])
     cells = _with_unit(table.column(column))
 
-    def read(cell: str) -> float:
+    def base(cell: str) -> float:
         try:
-            return values.quantity(cell, info.unit, evaluator.units)
+            return read(cell, scale(info.unit), evaluator.units)
         except CallError as error:
             raise CallError(f"column {column}: {error}") from None
 
-    return np.array(_each(table, cells, read))
+    return np.array(_each(table, cells, base))
 
 
 def _in_unit(output: Output, base: Floats) -> Floats:

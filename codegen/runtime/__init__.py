@@ -12,13 +12,14 @@ from .evaluator import Evaluator, tables
 from .kernel import Axis, CompiledKernel, Floats, Kernel, Words
 from .plan import Plan, Progress
 from .progress import Bar
+from .quantity import meant_unit, read
 from .result import Result
 from .sample import Samples
-from .spec import Output, Param, Rule, Scale, Spec, load_specs, parse_quantity
+from .spec import Output, Param, Rule, Scale, Spec, joined, load_specs
 from .sweep import Sweep
 
 __all__ = [
     "Axis", "Bar", "CallError", "CompiledKernel", "Evaluator", "Floats", "InUnit", "Kernel",
     "Output", "Param", "Plan", "Progress", "Result", "Rule", "Samples", "Scale", "Spec", "Sweep",
-    "Words", "load_specs", "parse_quantity", "tables",
+    "Words", "joined", "load_specs", "meant_unit", "read", "tables",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .errors import CallError
 from .kernel import Floats
-from .spec import NEAR, Param
+from .spec import NEAR, Param, joined
 
 _PLAIN: dict[str, tuple[str, set[type]]] = {"bool": ("b", {bool}), "choice": ("", set())}
 """Kinds of arrays, and types of elements, that are numbers as they stand."""
@@ -71,7 +71,7 @@ def to_base(param: Param, value: Any, base: Callable[[Any], float]) -> Floats:
             bad = numbers[np.argmin(fits)].item()
             if param.kind == "int" and bad.is_integer():
                 bad = int(bad)
-            base(bad if param.plain else f"{bad!r} {param.scale.unit}")
+            base(bad if param.plain else joined(repr(bad), param.scale.unit))
         return column
     cells = value.ravel().tolist() if isinstance(value, np.ndarray) else list(value)
     if all(type(cell) is str for cell in cells):
@@ -121,8 +121,9 @@ def _nearest(known: Floats, column: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Each value's closest of the known ones, which ascend, and whether it is that one."""
     above = np.clip(np.searchsorted(known, column), 1, max(len(known) - 1, 1)) % len(known)
     below = np.maximum(above - 1, 0)
-    same = np.isin(column, known)  # infinity too, from which nothing has a distance
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # infinities are at no distance from themselves
         upper = np.abs(known[above] - column) < np.abs(known[below] - column)
-        near = np.where(same, column, np.where(upper, known[above], known[below]))
-        return near, np.asarray(same | (np.abs(near - column) <= NEAR * np.abs(near)))
+        near = np.where(upper, known[above], known[below])
+        close = np.isfinite(near) & (np.abs(near - column) <= NEAR * np.abs(near))
+    same = (known[above] == column) | (known[below] == column)
+    return np.where(same, column, near), np.asarray(same | close)

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from . import html
-from .columns import Masked, frame, held, many, to_base
+from .columns import InUnit, Masked, frame, held, many, to_base
 from .errors import CallError
 from .kernel import Floats, Kernel
 from .plan import Plan, Progress
+from .quantity import is_many, spread, written
 from .result import Result
 from .sample import Samples, draw
-from .spec import NEAR, Param, Spec, dims_text, hint, is_float, parse_quantity
+from .spec import NEAR, Param, Scale, Spec, hint, joined
 from .sweep import Sweep
 
 _MOST = sys.float_info.max
@@ -28,20 +29,20 @@ _MOST = sys.float_info.max
 class Evaluator:
     """A question with free params: call it with values, sweep it over many, or draw them.
 
-    `convert` reads texts with units; `draws` gives the kernel that makes values of `spec.drawn`
-    from even numbers between 0 and 1; `home` is the module that has the evaluator as an attribute,
-    by which copies and pickles find it again.
+    `units` gives the units that texts may use, if they are not in the spec; `draws` gives the
+    kernel that makes values of `spec.drawn` from even numbers between 0 and 1; `home` is the module
+    that has the evaluator as an attribute, by which copies and pickles find it again.
     """
 
     def __init__(
         self, spec: Spec, kernel: Kernel,
-        convert: Callable[[str, Param], float] | None = None,
+        units: Callable[[], Mapping[str, Scale]] | None = None,
         draws: Callable[[], Kernel] | None = None,
         home: str = "",
     ) -> None:  # fmt: skip
         self.spec, self.kernel, self._draws, self._home = spec, kernel, draws, home
         self.__name__, self.__doc__ = spec.name, spec.about()
-        self._convert = convert
+        self._units = units
         self._defaults = [p.default for p in spec.params]
         self._needed = frozenset(p.name for p in spec.params if p.default is None)
         self._slots = {
@@ -140,6 +141,8 @@ class Evaluator:
         if mode == "zip":
             together.update(axes)
             axes = {}
+        together = {n: self._spread(n, v) for n, v in together.items()}
+        axes = {n: self._spread(n, v) for n, v in axes.items()}
         columns = {n: self.column(self.param(n), v) for n, v in {**together, **axes}.items()}
         lengths = {n: len(columns[n]) for n, v in together.items() if many(v)}
         if len(set(lengths.values())) > 1:
@@ -184,6 +187,26 @@ class Evaluator:
             raise CallError(f"{self.spec.name} has no param {name}{hint(name, [*self._slots])}")
         return self.spec.params[slot[0]]
 
+    @property
+    def units(self) -> Mapping[str, Scale]:
+        """The units that texts may use."""
+        return self.spec.units if self._units is None else self._units()
+
+    def axis(self, name: str, text: str) -> list[str | bool] | Floats:
+        """Values written for a sweep: `lo..hi:n`, `lo..hi step s`, `a,b,c`, or `all` of a choice.
+
+        A plain `lo` takes the unit of `hi`, so `1..10 TB/s:4` is 1, 4, 7 and 10 TB/s. A range of
+        an int needs no steps: it is all whole numbers.
+        """
+        return spread(text, self.param(name), self.units)
+
+    def _spread(self, name: str, value: Any) -> Any:
+        """A text that stands for many values as those; all else as it is."""
+        if not isinstance(value, str) or not is_many(value):
+            return value
+        found = self.axis(name, value)
+        return found.view(InUnit) if isinstance(found, np.ndarray) else found
+
     def column(self, param: Param, value: Any) -> Floats:
         """Values of a param in base units."""
         try:
@@ -198,7 +221,8 @@ class Evaluator:
         """One value in base units: a number, a text with a unit, a bool or a label."""
         if hasattr(value, "to_base_units") and hasattr(value, "units"):
             units = f"{value.units:~C}".replace("**", "^")
-            value = f"{value.magnitude} {units}".replace("\u00b5", "u").replace("\u03bc", "u")
+            units = units.replace("\u00b5", "u").replace("\u03bc", "u")
+            value = joined(str(value.magnitude), units)
         if param.kind == "choice":
             if isinstance(value, str) and value in param.labels:
                 return float(param.labels.index(value))
@@ -241,28 +265,20 @@ class Evaluator:
         if base in param.values:  # infinity too, from which nothing has a distance
             return base
         near = min(param.values, key=lambda known: abs(known - base))
-        if not abs(near - base) <= NEAR * abs(near):
+        if not (math.isfinite(near) and abs(near - base) <= NEAR * abs(near)):
             raise self._bad(param, f"{value} is none of them")
         return near
 
     def _text(self, param: Param, text: str) -> float:
-        if ".." in text or "," in text:
-            what = f"{text} is several values where one is read; give a list or an array of them"
-            raise self._bad(param, what)
+        if is_many(text):
+            raise self._bad(param, f"{text} is several values where one is read; give it to sweep")
         try:
-            if self._convert is not None:
-                return self._convert(text, param)
-            number, dims = parse_quantity(text, self.spec.units)
+            found = written(text, param.scale, self.units)
+            if found.unit is None and not param.plain:
+                raise CallError(param.needs_unit(text))
+            return found.base(param.scale)
         except CallError as error:
             raise self._bad(param, str(error)) from None
-        if not dims and is_float(text):
-            if not param.plain:
-                raise self._bad(param, param.needs_unit(text))
-            return float(param.scale.to_base(number))
-        if dims != dict(param.scale.dims):
-            have, want = dims_text(dims), dims_text(param.scale.dims)
-            raise self._bad(param, f"{text} is {have}, not {want}")
-        return number
 
     def _default(self, name: str) -> float:
         param = self.param(name)

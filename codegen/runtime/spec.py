@@ -1,6 +1,6 @@
 """What a kernel is about: params, outputs and rules with their units, as plain JSON.
 
-`base = value * factor + offset`; factors are exact, written `"1000000000"` or `"1/100"`.
+`base = value * factor + offset`; both are exact, written `"1000000000"` or `"1/100"`.
 """
 
 from __future__ import annotations
@@ -8,14 +8,11 @@ from __future__ import annotations
 import difflib
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from functools import cache
 from typing import Any
-
-from .errors import CallError
 
 UNDEFINED = "undefined"
 """The rule that is broken where an output is not a number."""
@@ -36,16 +33,16 @@ def _ratio(factor: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Scale:
-    """A unit: its label, dimension (base name to exponent) and exact factor to base units."""
+    """A unit: its label, dimension (base name to exponent), exact factor and zero in base units."""
 
     unit: str = ""
     factor: str = "1"
-    offset: float = 0.0
+    offset: str = "0"
     dims: Mapping[str, float] = field(default_factory=dict)
 
     def parts(self) -> tuple[float, float, float]:
         """Numerator, denominator and offset."""
-        return *_ratio(self.factor), self.offset
+        return *_ratio(self.factor), _ratio(self.offset)[0] / _ratio(self.offset)[1]
 
     def to_base(self, value: Any) -> Any:
         """A number or array in base units."""
@@ -97,7 +94,7 @@ class Param:
 
     def needs_unit(self, value: Any) -> str:
         """What to say of a number without unit where `plain` is false."""
-        dims, better = dims_text(self.scale.dims), f"{value} {self.scale.unit}"
+        dims, better = dims_text(self.scale.dims), joined(str(value), self.scale.unit)
         return f'{value} has no unit and the file gives none ({dims}): write "{better}"'
 
     def show(self, value: float) -> Any:
@@ -160,7 +157,7 @@ class Spec:
         return "\n\n".join(part for part in parts if part)
 
     def to_json(self) -> str:
-        """As JSON; infinite bounds are left out."""
+        """As JSON; what is not finite stands there as a text."""
         return json.dumps(_plain(asdict(self)), indent=1, sort_keys=True, allow_nan=False)
 
     @staticmethod
@@ -177,7 +174,7 @@ def load_specs(text: str) -> list[Spec]:
 def _spec(data: Mapping[str, Any]) -> Spec:
     return Spec(
         data["name"],
-        tuple(Param(**_scaled(p), values=tuple(p["values"])) for p in data["params"]),
+        tuple(_param(p) for p in data["params"]),
         tuple(_output(o) for o in data["outputs"]),
         tuple(Rule(**r) for r in data["rules"]),
         {name: Scale(**u) for name, u in data["units"].items()},
@@ -186,18 +183,24 @@ def _spec(data: Mapping[str, Any]) -> Spec:
     )
 
 
+def _param(data: Mapping[str, Any]) -> Param:
+    numbers = {name: float(data[name]) for name in ("default", "low", "high")
+               if data[name] is not None}  # fmt: skip
+    return Param(**{**_scaled(data), **numbers}, values=tuple(map(float, data["values"])))
+
+
 def _output(data: Mapping[str, Any]) -> Output:
     reads = data["reads"]
     return Output(**{**_scaled(data), "reads": None if reads is None else tuple(reads)})
 
 
 def _plain(value: Any) -> Any:
+    """Data that JSON holds: `inf` and `-inf` as texts."""
     if isinstance(value, Mapping):
-        infinite = [k for k, v in value.items() if isinstance(v, float) and not math.isfinite(v)]
-        return {k: _plain(v) for k, v in value.items() if k not in infinite}
+        return {k: _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
-    return value
+    return repr(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _scaled(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -249,53 +252,31 @@ def labels_of(spec: Spec, name: str) -> list[str]:
     return [label for base, dot, label in split if dot and base == name]
 
 
-# --- texts with units ------------------------------------------------------------------------
-
-
-def parse_quantity(text: str, units: Mapping[str, Scale]) -> tuple[float, dict[str, float]]:
-    """`"4.8 TB/s"` as a number in base units and its dimension; CallError if it is none."""
-    text = text.strip()
-    end = len(text)
-    while end and not is_float(text[:end]):
-        end -= 1
-    if not end:
-        raise CallError(f"{text!r} does not start with a number")
-    number, rest = float(text[:end].replace("_", "")), text[end:].strip()
-    if not rest:
-        return number, {}
-    if rest in units and units[rest].offset:
-        return units[rest].to_base(number), dict(units[rest].dims)
-    up, down, dims = Fraction(1), Fraction(1), dict[str, float]()
-    sign = 1
-    for part in rest.replace("*", " * ").replace("/", " / ").split():
-        if part in "*/":
-            sign = -1 if part == "/" else 1
-            continue
-        name, _, power = part.partition("^")
-        if name not in units and name != "1":
-            close = difflib.get_close_matches(name, units, 1)
-            raise CallError(f"no unit {name!r}" + (f"; did you mean {close[0]}?" if close else ""))
-        if not re.fullmatch(r"[+-]?\d{1,3}", power or "1"):
-            raise CallError(f"{power!r} in {part!r} is not a whole power")
-        exponent = sign * int(power or "1")
-        unit = units.get(name, Scale())
-        factor = Fraction(unit.factor) ** exponent
-        up, down = up * factor.numerator, down * factor.denominator
-        for base, e in unit.dims.items():
-            dims[base] = dims.get(base, 0.0) + e * exponent
-    return float(Fraction(number) * up / down), {b: e for b, e in dims.items() if e}
+def joined(number: str, unit: str) -> str:
+    """A number and a unit as one text that is read again; `1/s` becomes `s^-1`."""
+    if unit.startswith("1/"):
+        first, slash, rest = unit[2:].partition("/")
+        name, _, power = first.partition("^")
+        power = power.removeprefix("-") if power.startswith("-") else f"-{power or 1}"
+        unit = f"{name}^{power}{slash}{rest}"
+    return f"{number} {unit}".rstrip()
 
 
 def dims_text(dims: Mapping[str, float]) -> str:
     """A dimension by its bases: `data/time`, `1/length^2`."""
-    named = [(base.rpartition(".")[2], power) for base, power in dims.items()]
+    named = [
+        (base.rpartition(".")[2], Fraction(power).limit_denominator(1000))
+        for base, power in sorted(dims.items())
+    ]
     above = [_power(name, power) for name, power in named if power > 0]
     below = [_power(name, -power) for name, power in named if power < 0]
     return "/".join([" * ".join(above) or "1", *below]) if named else "a pure number"
 
 
-def _power(name: str, power: float) -> str:
-    return name if power == 1 else f"{name}^{power:g}"
+def _power(name: str, power: Fraction) -> str:
+    if power == 1:
+        return name
+    return f"{name}^{power}" if power.denominator == 1 else f"{name}^({power})"
 
 
 def _number(value: Any) -> str:
@@ -311,11 +292,3 @@ def _listed(head: str, rows: Sequence[tuple[str, str]]) -> str:
     """Names and what is said of them, in two columns below a heading."""
     wide = max((len(name) for name, _ in rows), default=0)
     return "\n".join([f"{head}:", *(f"  {n:<{wide}}  {said}".rstrip() for n, said in rows)])
-
-
-def is_float(text: str) -> bool:
-    """Whether a text is a finite number."""
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False

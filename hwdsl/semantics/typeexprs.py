@@ -14,7 +14,7 @@ from hwdsl.semantics.symbols import EnumInfo, KindInfo, ModuleScope, TypeSymbol
 from hwdsl.semantics.types import EnumType, ListType, Real, RecordType, RefType, Type
 from hwdsl.source import Span
 from hwdsl.syntax import ast
-from hwdsl.units import ONE, Dim, Unit, meant_unit
+from hwdsl.units import ONE, Dim, Unit
 
 _SHORT, _BITS = 100, 600
 
@@ -167,6 +167,8 @@ def _unit_named(state: State, env: Env, factor: ast.UnitFactor) -> Unit | None:
     state.force(("unit", scope, name))
     found = find_unit(state, scope, name, factor.span)
     if found is None:
+        from hwdsl.codegen.runtime import meant_unit  # only findings need it
+
         help = meant_unit(name, scope.visible_units) or import_help("unknown-unit", name)
         help = help or did_you_mean(name, scope.visible_units)
         if name in env.locals:

@@ -16,16 +16,16 @@ BANDWIDTH = {"data": 1.0, "time": -1.0}
 SPEC = Spec(
     "roofline",
     (
-        Param("bandwidth", "real", Scale("TB/s", "1000000000000", 0.0, BANDWIDTH), 3e12, 1e11, 1e14,
+        Param("bandwidth", "real", Scale("TB/s", "1000000000000", "0", BANDWIDTH), 3e12, 1e11, 1e14,
               doc="per direction"),
         Param("chips", "int", default=8.0, low=1.0, high=64.0),
     ),
-    (Output("time", Scale("ms", "1/1000", 0.0, {"time": 1.0})),),
+    (Output("time", Scale("ms", "1/1000", "0", {"time": 1.0})),),
     (Rule("fast", "require", "takes too long"),),
     {
-        "TB": Scale("TB", "1000000000000", 0.0, {"data": 1.0}),
-        "GB": Scale("GB", "1000000000", 0.0, {"data": 1.0}),
-        "s": Scale("s", "1", 0.0, {"time": 1.0}),
+        "TB": Scale("TB", "1000000000000", "0", {"data": 1.0}),
+        "GB": Scale("GB", "1000000000", "0", {"data": 1.0}),
+        "s": Scale("s", "1", "0", {"time": 1.0}),
     },
     "How long a read takes.",
 )  # fmt: skip

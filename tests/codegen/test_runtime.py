@@ -11,7 +11,7 @@ import pytest
 from hwdsl.codegen.build import build
 from hwdsl.codegen.ir import BOOL, INT, Builder
 from hwdsl.codegen.kernel import InterpreterKernel
-from hwdsl.codegen.runtime import Evaluator, Output, Param, Rule, Scale, Spec, parse_quantity, plan
+from hwdsl.codegen.runtime import Evaluator, Output, Param, Rule, Scale, Spec, plan
 from hwdsl.codegen.runtime import spec as spec_module
 from hwdsl.codegen.runtime import sweep as sweep_module
 from hwdsl.codegen.runtime.front import front
@@ -19,28 +19,28 @@ from hwdsl.codegen.stubs import stub
 
 RATE = {"data": 1.0, "time": -1.0}
 UNITS = {
-    "TB": Scale("TB", "1000000000000", 0.0, {"data": 1.0}),
-    "GB": Scale("GB", "1000000000", 0.0, {"data": 1.0}),
-    "s": Scale("s", "1", 0.0, {"time": 1.0}),
-    "ms": Scale("ms", "1/1000", 0.0, {"time": 1.0}),
-    "degC": Scale("degC", "1", 273.15, {"temperature": 1.0}),
+    "TB": Scale("TB", "1000000000000", "0", {"data": 1.0}),
+    "GB": Scale("GB", "1000000000", "0", {"data": 1.0}),
+    "s": Scale("s", "1", "0", {"time": 1.0}),
+    "ms": Scale("ms", "1/1000", "0", {"time": 1.0}),
+    "degC": Scale("degC", "1", "273.15", {"temperature": 1.0}),
     "%": Scale("%", "1/100"),
 }
 SPEC = Spec(
     "machine",
     (
-        Param("width", "real", Scale("TB/s", "1000000000000", 0.0, RATE), 3e12, 1e11, 1e13),
+        Param("width", "real", Scale("TB/s", "1000000000000", "0", RATE), 3e12, 1e11, 1e13),
         Param("chips", "int", default=8.0, low=1.0, high=64.0),
         Param("memory", "choice", default=0.0, low=0.0, high=2.0, labels=("HBM3", "HBM4", "DDR5"),
               uniform=True),
         Param("sparse", "bool", default=0.0, low=0.0, high=1.0),
-        Param("heat", "real", Scale("degC", "1", 273.15, {"temperature": 1.0}), 300.0),
+        Param("heat", "real", Scale("degC", "1", "273.15", {"temperature": 1.0}), 300.0),
     ),
     (
-        Output("time", Scale("ms", "1/1000", 0.0, {"time": 1.0})),
+        Output("time", Scale("ms", "1/1000", "0", {"time": 1.0})),
         Output("cost", Scale("USD")),
         Output("kind", labels=("HBM3", "HBM4", "DDR5")),
-        Output("heat_out", Scale("degC", "1", 273.15, {"temperature": 1.0})),
+        Output("heat_out", Scale("degC", "1", "273.15", {"temperature": 1.0})),
     ),
     (Rule("fast", "require", "takes too long"), Rule("cheap", "warn", "is dear")),
     UNITS,
@@ -103,7 +103,7 @@ def test_help_tells_params_and_outputs(machine):
 
 def test_texts_are_converted(machine):
     assert machine(width="6000 GB/s", chips=10).time == 100.0
-    assert machine(width="6e3 GB / s", chips=10).time == 100.0
+    assert machine(width="6e3 GB/s", chips=10).time == 100.0
     assert machine(width="6", chips="10").time == 100.0
     assert machine(heat="30 degC").heat_out == pytest.approx(30.0)
 
@@ -123,11 +123,11 @@ def test_broken_rules_are_named(machine):
     [
         ({"widht": 3}, "machine has no param widht; did you mean width"),
         ({"width": 30}, "machine.width: 30 is out of range; it is a number from 0.1 to 10 TB/s"),
-        ({"width": "3 TB"}, "machine.width: 3 TB is data, not data/time; it is a number"),
-        ({"width": "1..3 m:4"}, "1..3 m:4 is several values where one is read; give a list"),
+        ({"width": "3 TB"}, "`3 TB` is data, but data/time is wanted, such as `1 TB/s`; it is"),
+        ({"width": "1..3 m:4"}, "1..3 m:4 is several values where one is read; give it to sweep"),
         ({"width": "1 m, 2 m"}, "machine.width: 1 m, 2 m is several values where one is read"),
-        ({"width": "3 QB/s"}, "no unit 'QB'"),
-        ({"width": "fast"}, "does not start with a number"),
+        ({"width": "3 QB/s"}, "no unit is called `QB`"),
+        ({"width": "fast"}, "`fast` is not a number with a unit, such as `1 TB/s`"),
         ({"width": float("nan")}, "machine.width: nan is out of range"),
         ({"width": [1, 2]}, "give many values to sweep"),
         ({"chips": 2.5}, "machine.chips: 2.5 is not whole; it is a whole number from 1 to 64"),
@@ -369,15 +369,6 @@ def test_columns_leave_as_numpy_and_arrow(machine):
     assert isinstance(table, pa.Table)
     assert table.column("memory").to_pylist() == ["HBM3", "HBM4"] * 2
     assert table.schema.field("time").metadata == {b"unit": b"ms"}
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("4.8 TB/s", 4.8e12), ("3GB", 3e9), ("1e3 ms", 1.0), ("31 %", 0.31), ("2 s^-1", 2.0),
-     ("1 GB*s^2/ms", 1e12), ("-5", -5.0), ("20 degC", 293.15), ("1 1/s", 1.0)],
-)  # fmt: skip
-def test_quantities_are_read_exactly(text, value):
-    assert parse_quantity(text, UNITS)[0] == value
 
 
 def test_foreign_rounding_is_once():

@@ -224,3 +224,29 @@ def test_the_stub_of_any_names_is_python_that_types(namesakes, tmp_path):
     assert [line for line in found.splitlines() if "error" in line and "use.py:5" not in line] == []
     assert "use.py:5: error" in found
     assert 'Revealed type is "float"' in found
+
+
+def test_infinities_are_defaults_bounds_and_alternatives():
+    """As JSON they are kept; as values they are themselves, one by one and in columns."""
+    inf = math.inf
+    params = (
+        Param("x", default=inf),
+        Param("c", default=inf, low=1.0, high=inf, labels=("1", "inf"), values=(1.0, inf)),
+        Param("d", default=-inf, low=-inf, high=1.0, labels=("-inf", "1"), values=(-inf, 1.0)),
+    )
+    spec = Spec("e", params, tuple(Output(f"{p.name}_out") for p in params))
+    assert Spec.from_json(spec.to_json()) == spec
+    b = Builder()
+    kernel = InterpreterKernel(b.finish([(f"{p.name}_out", b.param(p.name)) for p in params]))
+    e = Evaluator(Spec.from_json(spec.to_json()), kernel)
+    assert [e().x_out, e().c_out, e().d_out] == [inf, inf, -inf]
+    for given in ({"c": inf}, {"c": "inf"}, {"c": 1}, {"d": -inf}, {"d": "1"}, {"x": -inf}):
+        (name,) = given
+        swept = e.sweep({name: [given[name], given[name]]})[f"{name}_out"].tolist()
+        assert swept == [e(given)[f"{name}_out"]] * 2 == [float(given[name])] * 2
+    for wrong in ({"c": -inf}, {"c": 2.0}, {"d": inf}):
+        with pytest.raises(ValueError, match="is none of them"):
+            e(wrong)
+        (name,) = wrong
+        with pytest.raises(ValueError, match="is none of them"):
+            e.sweep({name: [wrong[name], wrong[name]]})
