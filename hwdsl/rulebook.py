@@ -6,15 +6,15 @@ modules; examples stand beside them, in `*.toml` files with a `head` and cases.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator
 
 from attrs import frozen
 
 from hwdsl.diagnostics import Diagnostics
-from hwdsl.semantics.modules import library_root
-from hwdsl.source import Source
-from hwdsl.syntax import ast, parse
+from hwdsl.semantics.modules import library_root, library_tree
+from hwdsl.syntax import ast
 
 HOLE = "HERE"
 """What an example's broken or sound part stands for in its text."""
@@ -46,8 +46,8 @@ def rules(name: str = "") -> Iterator[LibraryRule]:
         text = path.read_text(encoding="utf-8")
         if name and not (f"kind {kind}" in text and f" {rule}:" in text):
             continue
-        module = parse(Source(str(path), text), Diagnostics())
-        for item in module.items:
+        module = library_tree(path, Diagnostics())
+        for item in module.items if module is not None else ():
             if not isinstance(item, ast.Kind):
                 continue
             for member in item.members:
@@ -65,11 +65,40 @@ def example(name: str) -> Example | None:
         for case in data.get("case", ()):
             if case["rule"] == name:
                 text = data["templates"].get(case["text"], case["text"]).strip("\n")
-                whole = f"{data['head']}\n{text}\n"
                 return Example(
-                    whole.replace(HOLE, case["broken"]), whole.replace(HOLE, case["sound"])
+                    *(
+                        _whole(data["head"], text.replace(HOLE, case[k]))
+                        for k in ("broken", "sound")
+                    )
                 )
     return None
+
+
+_USE = re.compile(r"use ([\w.]+)(?:: (.*))?")
+
+
+def _whole(head: str, text: str) -> str:
+    """A description: of the lines of `head` that import, those that the text needs."""
+    words = set(re.findall(r"(?<![.\w])\w+\b(?!\s*=[^=])", text))  # but for fields
+    lines = []
+    for line in head.strip("\n").splitlines():
+        use = _USE.fullmatch(line)
+        if use is not None and use[2] is not None:
+            names = [name for name in use[2].split(", ") if name in words]
+            line = f"use {use[1]}: {', '.join(names)}" if names else ""
+        elif use is not None:
+            line = line if words & set(_public(use[1])) else ""
+        lines += [line] if line else []
+    return "\n".join([*lines, "", text]) + "\n"
+
+
+def _public(module: str) -> Iterator[str]:
+    """The names that a module of the library declares."""
+    path = library_root().joinpath(*module.split(".")).with_suffix(".hw")
+    tree = library_tree(path, Diagnostics())
+    for item in tree.items if tree is not None else ():
+        if not isinstance(item, ast.Use | ast.Allow | ast.Display):
+            yield item.name.name
 
 
 def page(name: str) -> str | None:

@@ -1,50 +1,69 @@
-"""`hwdsl explain NAME`: the page of a diagnostic, of a rule, or of what the library holds."""
+"""`hwdsl explain NAME`: the page of a diagnostic, of what the library holds, of a word."""
 
 import argparse
+import shutil
+import sys
 
 from hwdsl.cli.base import FINE, Failure
 
 OF_THE_LIBRARY = (
     "of the library: a folder (std, vendor, workloads, models, studies), a module (vendor.nvidia), "
-    "a name (die), a rule (die.reticle)"
+    "a name (die), a member or a rule (die.reticle)"
 )
+OF_THE_LANGUAGE = "of the language: a keyword (with), a function (lowest), a unit (TB/s)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
         "name",
-        nargs="?",
+        nargs="*",
         metavar="NAME",
-        help=f"of a diagnostic (without it, all are listed), or {OF_THE_LIBRARY}",
+        help=f"of a diagnostic (without it, all are listed), {OF_THE_LIBRARY}, or "
+        f"{OF_THE_LANGUAGE}; any other words are looked for",
     )
 
 
 def run(options: argparse.Namespace) -> int:
     """Print a page, or the list of names with their summaries."""
-    from hwdsl import contents, rulebook
-    from hwdsl.catalog import CATALOG, page
+    from hwdsl import explain
+    from hwdsl.catalog import CATALOG
     from hwdsl.cli.base import table
+
+    name = " ".join(options.name)
+    if not options.name:
+        print(table([list(item) for item in CATALOG.items()]))
+        print(f"\nand {OF_THE_LIBRARY}, or {OF_THE_LANGUAGE}")
+        return FINE
+    page = explain.explain(name) or (None if "." in name else explain.near(name))
+    if page is None:
+        raise Failure(_unknown(name))
+    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+    _show(explain.render(page, width))
+    return FINE
+
+
+def _unknown(name: str) -> str:
+    """What to say of a name that nothing has."""
+    from hwdsl import explain
+    from hwdsl.catalog import CATALOG
     from hwdsl.diagnostics import did_you_mean
 
-    name = options.name
-    if name is None:
-        print(table([list(item) for item in CATALOG.items()]))
-        print(f"\nand {OF_THE_LIBRARY}")
-        return FINE
-    text = page(name) if name in CATALOG else contents.page(name)
-    if text is None and "." in name:
-        text = rulebook.page(name)
-    if text is None:
-        names = [*CATALOG, *contents.names()]
-        if "." in name:
-            names += [rule.name for rule in rulebook.rules()]
-        hint = did_you_mean(name, names)
-        if "." in name and hint is None:
-            hint = "a rule of a description of your own: its message and help say what to do"
-        raise Failure(
-            f"no diagnostic and nothing of the library is called {name}"
-            + (f"; {hint}" if hint else "")
-        )
-    print(text, end="")
-    return FINE
+    hint = explain.members_help(name)
+    hint = hint or did_you_mean(name, [*CATALOG, *explain.names()])
+    hint = hint or (
+        "a rule of a description of your own says in its message and help what to do"
+        if "." in name
+        else "`hwdsl explain std` lists what the library holds"
+    )
+    return f"no diagnostic and nothing of the library or the language is called {name}; {hint}"
+
+
+def _show(text: str) -> None:
+    """Print a page; on a terminal that it does not fit, through the pager."""
+    if sys.stdout.isatty() and text.count("\n") >= shutil.get_terminal_size().lines:
+        import pydoc
+
+        pydoc.pager(text)
+    else:
+        print(text, end="")

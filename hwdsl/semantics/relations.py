@@ -123,7 +123,7 @@ def describe(type_: Type, scope: ModuleScope, expr: ast.Expr | None = None) -> s
         )
     if dim.is_one:
         return "an int" if isinstance(type_, Int) else "a pure number"
-    unit = _written_unit(expr, dim, scope) or _unit_for(dim, scope)
+    unit = _written_unit(expr, dim, scope) or unit_for(dim, scope)
     name = dim_name(dim, scope)
     return f"{name} ({unit})" if unit else name
 
@@ -138,7 +138,7 @@ def dim_name(dim: Dim, scope: ModuleScope) -> str:
 
 def units_to_write(dim: Dim, scope: ModuleScope, like: ast.UnitExpr | None = None) -> list[str]:
     """Units of a dimension to suggest; with a prefix as in `like` if there is such a one."""
-    plain = _unit_for(dim, scope)
+    plain = unit_for(dim, scope)
     if plain is None:
         return []
     size = next((i for i, c in enumerate(plain) if c in "*/^"), len(plain))
@@ -176,7 +176,7 @@ def _written_unit(expr: ast.Expr | None, dim: Dim, scope: ModuleScope) -> str | 
     return unit_text(expr.unit) if found == dim else None
 
 
-def _unit_for(dim: Dim, scope: ModuleScope) -> str | None:
+def unit_for(dim: Dim, scope: ModuleScope) -> str | None:
     """The plainest unit of a dimension: one of factor 1, else a quotient of base units."""
     named = [u for u in scope.visible_units.values() if u.dim == dim and not u.offset]
     if named:

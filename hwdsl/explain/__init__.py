@@ -1,0 +1,71 @@
+"""What `hwdsl explain NAME` says: diagnostics, what the library holds, the language's own words.
+
+Input: a name. Output: a `Page`, or None. A name is looked for among diagnostics, modules and their
+folders, public names (std first, then vendor, workloads and the rest), members and rules, words and
+functions of the language, and units.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from hwdsl import catalog, rulebook
+from hwdsl.explain import language
+from hwdsl.explain.definitions import definition, lookup
+from hwdsl.explain.library import FOLDERS, Named, definitions, modules, sentence, word
+from hwdsl.explain.members import member, members_help
+from hwdsl.explain.page import Page, Row, Section, render
+from hwdsl.explain.search import near
+from hwdsl.syntax import ast
+
+__all__ = ["Page", "explain", "members_help", "names", "near", "render"]
+
+
+def explain(name: str) -> Page | None:
+    """The page of a name; None if nothing is called so."""
+    if name in catalog.CATALOG:
+        return Page(name, "diagnostic", catalog.CATALOG[name], whole=catalog.page(name))
+    return _of_library(name) or _rule(name) or _of_language(name) or _in_other_letters(name)
+
+
+def names() -> list[str]:
+    """The names of folders, modules and what is public in them."""
+    return [*FOLDERS, *modules(), *definitions()]
+
+
+def _of_library(name: str) -> Page | None:
+    if name in FOLDERS:
+        rows = [
+            Row(m, sentence(tree.doc)) for m, tree in modules().items() if m.startswith(f"{name}.")
+        ]
+        return Page(name, "folder", sections=(Section("Modules", tuple(rows)),))
+    if name in modules():
+        return _module(name)
+    found = lookup(name)
+    if found:
+        one = definition(found)
+        return evolve(one, others=(*one.others, *language.also(name)))
+    return member(name)
+
+
+def _module(name: str) -> Page:
+    tree = modules()[name]
+    items = [i for i in tree.items if isinstance(i, Named) and not isinstance(i, ast.Claim)]
+    rows = tuple(Row(i.name.name, sentence(i.doc), role=word(i), type=word(i)) for i in items)
+    sections = (Section("Holds", rows),) if rows else ()
+    return Page(name, "module", tree.doc, sections=sections)
+
+
+def _rule(name: str) -> Page | None:
+    text = rulebook.page(name) if "." in name else None
+    return None if text is None else Page(name, "rule", whole=text)
+
+
+def _of_language(name: str) -> Page | None:
+    return language.word(name) or language.builtin(name) or language.unit(name)
+
+
+def _in_other_letters(name: str) -> Page | None:
+    """The page of the one name that differs in capitals alone."""
+    found = [known for known in names() if known.lower() == name.lower()]
+    return _of_library(found[0]) if len(found) == 1 else None
