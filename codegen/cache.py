@@ -237,7 +237,7 @@ def size(cache_dir: Path | str | None = None) -> int:
 def clear(cache_dir: Path | str | None = None) -> int:
     """Remove all builds and leftovers; return how many builds there were."""
     found = list(entries(cache_dir))
-    for name in ("kernels", "work", "parsed", "checked", "loaded"):
+    for name in ("kernels", "work", "parsed", "checked", "findings", "loaded"):
         _remove(folder(cache_dir) / name)
     return len(found)
 

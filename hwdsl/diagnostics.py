@@ -97,6 +97,14 @@ class Diagnostics:
         for note in others.undecided:
             self.leave(note)
 
+    def include(self, others: "Diagnostics") -> None:
+        """Add what was found in another part of the file, before which nothing was missing."""
+        for item in others.items:
+            self.add(item)
+        for note in others.undecided:
+            self.leave(note)
+        self._read.update(others._read)
+
     def leave(self, note: Diagnostic) -> None:
         """Note a rule that was not decided, once."""
         if note not in self._noted:

@@ -23,6 +23,7 @@ import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ from hwdsl.diagnostics import Diagnostic, Diagnostics, Severity, closest
 from hwdsl.source import Source, reason
 
 if TYPE_CHECKING:
+    from hwdsl.checks import Findings, Record
     from hwdsl.codegen.ir import Graph
     from hwdsl.codegen.runtime import Kernel
     from hwdsl.elaborate import Elaboration, Verdict
@@ -113,21 +115,70 @@ def elaborate(
     diagnostics: Diagnostics,
     only: str | None = None,
     free: Collection[str] = (),
+    record: Record | None = None,
 ) -> dict[str, Elaboration]:
     """Elaborate the evaluators of a checked file, or the one named `only`.
 
-    Coefficients named in `free` become params.
+    Coefficients named in `free` become params. What each gives is noted in `record`.
     """
-    from hwdsl.elaborate import elaborate, pictures
+    from hwdsl import checks
+    from hwdsl.elaborate import elaborate
 
-    found = {
-        name: elaborate(checked, info, diagnostics, free=free)
-        for name, info in evaluators(checked).items()
-        if only is None or name == only
-    }
-    if only is None and not diagnostics.failed:
-        pictures(checked, found, diagnostics)  # what no report could show is said now
+    if only is not None:
+        info = evaluators(checked)[only]
+        return {only: elaborate(checked, info, diagnostics, free=free)}
+    return _elaborate(checked, diagnostics, record or checks.Record(checked), free, known=False)
+
+
+def _elaborate(
+    checked: Checked,
+    diagnostics: Diagnostics,
+    record: Record,
+    free: Collection[str] = (),
+    *,
+    known: bool,
+) -> dict[str, Elaboration]:
+    """Elaborate the evaluators, then the figures and tables: what no report could show is found.
+
+    If `known`, those are left out of which `record` knows what is found.
+    """
+    from hwdsl.elaborate import displays, elaborate, picture, shown_by
+
+    found = {}
+    for name, info in evaluators(checked).items():
+        if not (known and record.knows(name, diagnostics)):
+            work = partial(elaborate, checked, info, free=free)
+            found[name] = record.noted(name, diagnostics, work)
+    for node in () if diagnostics.failed else displays(checked):
+        label = f"{node.form} {node.name.name}"
+        if not (known and record.knows(label, diagnostics)):
+            info = shown_by(checked, node)
+            if info.name not in found:
+                found[info.name] = elaborate(checked, info, Diagnostics())
+            record.noted(label, diagnostics, partial(picture, checked, node, found[info.name]))
     return found
+
+
+def findings(path: Path | Source) -> Findings:
+    """All that is to be said of a file; what the cache knows is not looked for again."""
+    from hwdsl import checks
+
+    found = Diagnostics()
+    source = path if isinstance(path, Source) else read(path, found)
+    if source is None:
+        return checks.Findings(found)
+    kept = checks.find(source) if not found.items else None
+    if kept is not None:
+        return kept
+    checked = check(source, found)
+    if checked is None:
+        return checks.Findings(found)
+    record = checks.start(checked, found)
+    if not found.failed:
+        _elaborate(checked, found, record, known=True)
+    result = checks.Findings(found, len(checked.main.tree.items), len(evaluators(checked)))
+    checks.keep(record, result)
+    return result
 
 
 def lower(
@@ -135,11 +186,12 @@ def lower(
     diagnostics: Diagnostics,
     only: str | None = None,
     free: Collection[str] = (),
+    record: Record | None = None,
 ) -> Program:
     """Elaborate (with coefficients in `free` as params) and optimise, all evaluators or `only`."""
     from hwdsl.codegen.passes import optimise
 
-    elaborations = elaborate(checked, diagnostics, only, free)
+    elaborations = elaborate(checked, diagnostics, only, free, record)
     graphs: dict[str, Graph] = {}
     if not diagnostics.failed:
         graphs = {name: optimise(e.graph) for name, e in elaborations.items()}
@@ -150,10 +202,16 @@ def program(
     path: Path | Source, diagnostics: Diagnostics, only: str | None = None
 ) -> Program | None:
     """Go from a file to optimised graphs; None if there are errors."""
+    from hwdsl import checks
+
     checked = check(path, diagnostics)
     if checked is None or diagnostics.failed:
         return None
-    lowered = lower(checked, diagnostics, only)
+    record = checks.start(checked, diagnostics) if only is None else None
+    lowered = lower(checked, diagnostics, only, record=record)
+    if record is not None:
+        definitions, questions = len(checked.main.tree.items), len(lowered.elaborations)
+        checks.keep(record, checks.Findings(diagnostics, definitions, questions))
     return None if diagnostics.failed else lowered
 
 

@@ -1,38 +1,27 @@
 """What loading a file gives, as data: enough to call and to sweep, kept in the cache by content.
 
-An entry belongs to one file and says by which key it was made: a hash of the file, of all that it
-uses, of the library and of the compiler. It holds, for each evaluator, what the runtime is told of
-it, the exact units and the optimised graph; and the warnings. Derivations and messages need more;
-for them the file is elaborated again. A cold load goes through the same data, so that it gives the
-same as a warm one.
+An entry holds, for each evaluator, what the runtime is told of it, the exact units and the
+optimised graph; and the warnings. Derivations and messages need more; for them the file is
+elaborated again. A cold load goes through the same data, so that it gives the same as a warm one.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from hwdsl import installed
+from hwdsl import artifacts
 from hwdsl.codegen import cache, text
 from hwdsl.codegen.runtime import Scale, Spec
-from hwdsl.diagnostics import Diagnostic, Label, Severity
-from hwdsl.source import (
-    LARGEST_FILE,
-    LARGEST_TABLE,
-    Source,
-    Span,
-    read_bytes,
-    read_text,
-    text_hash,
-)
+from hwdsl.diagnostics import Diagnostic
+from hwdsl.source import LARGEST_FILE, Source, read_bytes
 from hwdsl.units import Dim, Unit
 from hwdsl.values import scales
 
@@ -82,59 +71,34 @@ def keep(main: Source, used: Mapping[str, str], file: KeptFile) -> None:
 
     `used` are the files read on behalf of `main`, with hashes of their texts.
     """
-    folder, library = PurePath(main.name).parent, installed.package_folder("hwdsl.library")
     with suppress(cache.CacheError, ValueError, OSError):
-        inputs = [
-            (str(PurePath(name).relative_to(folder)), str(Path(name).resolve()), found)
-            for name, found in used.items()
-            if library not in PurePath(name).parents
-        ]
+        inputs = artifacts.inputs(main, used)
         data = {
-            "key": _key(main, inputs),
+            "key": artifacts.key(main, artifacts.surroundings(main, inputs)),
             "inputs": inputs,
             "doc": file.doc,
             "units": file.units_data,
             "evaluators": [_evaluator_data(e) for e in file.evaluators.values()],
-            "warnings": [_warning_data(d, folder) for d in file.warnings],
+            "warnings": artifacts.findings_data(file.warnings, main),
         }
         # A spec that JSON cannot hold exactly is not kept.
         whole = json.dumps(data, separators=(",", ":"))
         if _file(json.loads(whole), main) == file:
-            cache.store_text(KIND, _entry(main.name), whole)
+            cache.store_text(KIND, artifacts.entry_name(main.name), whole)
 
 
 def find(path: Path) -> tuple[Source, KeptFile] | None:
     """A file's text and entry if there is one made from what is there now, else nothing."""
     try:
-        found = cache.load_text(KIND, _entry(str(path)))
+        found = cache.load_text(KIND, artifacts.entry_name(str(path)))
         if found is None:
             return None
         main = Source(str(path), read_bytes(path, LARGEST_FILE).decode("utf-8"))
         data = json.loads(found)
-        inputs = [
-            (name, str(used.resolve()), text_hash(read_text(used, LARGEST_TABLE)))
-            for name, used in ((name, path.parent / name) for name, *_ in data["inputs"])
-        ]
-        return (main, _file(data, main)) if data["key"] == _key(main, inputs) else None
+        around = artifacts.surroundings(main, artifacts.inputs_now(main, data["inputs"]))
+        return (main, _file(data, main)) if data["key"] == artifacts.key(main, around) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None  # no entry of ours, or a file that cannot be read now
-
-
-def _entry(path: str) -> str:
-    """The name of a file's entry; a newer one takes its place."""
-    return hashlib.sha256(str(Path(path).resolve()).encode()).hexdigest() + ".json"
-
-
-def _key(main: Source, inputs: Sequence[tuple[str, str, str]]) -> str:
-    """A hash of all that the entry depends on; links count by where they lead."""
-    parts = {
-        "compiler": installed.compiler(),
-        "library": installed.library(),
-        "place": str(Path(main.name).resolve()),
-        "text": main.text,
-    }
-    parts.update({f"input {k}": "\0".join(each) for k, each in enumerate(inputs)})
-    return cache.key(parts)
 
 
 # --- as data and back ----------------------------------------------------------------------------
@@ -143,7 +107,7 @@ def _key(main: Source, inputs: Sequence[tuple[str, str, str]]) -> str:
 def _file(data: Mapping[str, Any], main: Source) -> KeptFile:
     """The file that data describes; KeyError, TypeError or ValueError if it describes none."""
     kept = [_evaluator(each) for each in data["evaluators"]]
-    warnings = tuple(_warning(each, main) for each in data["warnings"])
+    warnings = artifacts.FindingsReader(main).read(data["warnings"])
     return KeptFile({e.spec.name: e for e in kept}, data["units"], data["doc"], warnings)
 
 
@@ -182,28 +146,3 @@ def _units(data: Mapping[str, Any]) -> dict[str, Unit]:
         key: Unit(name, dim(powers), Fraction(factor), Fraction(offset))
         for key, (name, factor, offset, powers) in data.items()
     }
-
-
-def _warning_data(found: Diagnostic, folder: PurePath) -> dict[str, Any]:
-    spans = [(x.span, str(PurePath(x.span.source.name).relative_to(folder))) for x in found.labels]
-    return {
-        "name": found.name,
-        "severity": found.severity.value,
-        "message": found.message,
-        "help": found.help,
-        "labels": [
-            [name, span.start, span.end, x.text]
-            for x, (span, name) in zip(found.labels, spans, strict=True)
-        ],
-    }
-
-
-def _warning(data: Mapping[str, Any], main: Source) -> Diagnostic:
-    folder = Path(main.name).parent
-    labels = []
-    for name, start, end, said in data["labels"]:
-        path = str(folder / name)
-        source = main if path == main.name else Source(path, read_text(Path(path), LARGEST_FILE))
-        labels.append(Label(Span(source, int(start), int(end)), said))
-    severity = Severity(data["severity"])
-    return Diagnostic(data["name"], severity, data["message"], tuple(labels), data["help"])

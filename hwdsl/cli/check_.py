@@ -52,14 +52,10 @@ def run(options: argparse.Namespace) -> int:
     definitions = questions = 0
     names = listed(options.files)
     for name in names:
-        found = Diagnostics()
-        checked = driver.check(Path(name), found)
-        if checked is not None and not found.failed:
-            driver.elaborate(checked, found)  # optimising has nothing to say to the user
-        if checked is not None:
-            definitions += len(checked.main.tree.items)
-            questions += len(driver.evaluators(checked))
-        diagnostics.take(found)
+        findings = driver.findings(Path(name))
+        definitions += findings.definitions
+        questions += findings.evaluators
+        diagnostics.take(findings.found)
     asked = diagnostics.undecided if options.undecided else []
     if options.format == "json":
         sys.stdout.write(render_json([*diagnostics.items, *asked]))

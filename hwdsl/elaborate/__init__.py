@@ -47,10 +47,13 @@ __all__ = [
     "Verdict",
     "check_rules",
     "confidence",
+    "displays",
     "elaborate",
     "elaborate_constants",
     "elaborate_traced",
+    "picture",
     "pictures",
+    "shown_by",
     "verify",
 ]
 
@@ -111,21 +114,37 @@ def pictures(
     checked: Checked, elaborations: Mapping[str, Elaboration], diagnostics: Diagnostics
 ) -> list[Picture]:
     """What the figures and tables of a file show, those of measured data left out, in order."""
-    found: list[Picture] = []
-    for node in checked.main.tree.items:
-        settings = settings_of(node) if isinstance(node, ast.Display) else {}
-        if not isinstance(node, ast.Display) or "data" in settings:
-            continue
-        shown = checked.resolutions[settings["of"]]
-        assert isinstance(shown, Global)
-        assert isinstance(shown.symbol, EvaluatorInfo)
-        info, m = shown.symbol, new_machine(checked)
-        try:
-            elaboration = elaborations[info.name]
-            found.append(run_deep(partial(picture_of, m, info, elaboration, node)))
-        except Failure as failure:
-            diagnostics.add(failure.diagnostic)
-    return found
+    found = (
+        picture(checked, node, elaborations[shown_by(checked, node).name], diagnostics)
+        for node in displays(checked)
+    )
+    return [each for each in found if each is not None]
+
+
+def displays(checked: Checked) -> list[ast.Display]:
+    """The figures and tables of a file, those of measured data left out."""
+    items = checked.main.tree.items
+    return [x for x in items if isinstance(x, ast.Display) and "data" not in settings_of(x)]
+
+
+def shown_by(checked: Checked, node: ast.Display) -> EvaluatorInfo:
+    """The evaluator that a figure or table shows."""
+    shown = checked.resolutions[settings_of(node)["of"]]
+    assert isinstance(shown, Global)
+    assert isinstance(shown.symbol, EvaluatorInfo)
+    return shown.symbol
+
+
+def picture(
+    checked: Checked, node: ast.Display, elaboration: Elaboration, diagnostics: Diagnostics
+) -> Picture | None:
+    """What a figure or table shows of its elaborated evaluator; None if it cannot be shown."""
+    m, info = new_machine(checked), shown_by(checked, node)
+    try:
+        return run_deep(partial(picture_of, m, info, elaboration, node))
+    except Failure as failure:
+        diagnostics.add(failure.diagnostic)
+        return None
 
 
 def check_rules(checked: Checked, diagnostics: Diagnostics) -> None:
