@@ -24,7 +24,7 @@ from attrs import evolve
 from common import ROOT, table, timed
 
 import hwdsl
-from hwdsl.codegen.build import FLAGS, build, compiler
+from hwdsl.codegen.build import build, compiler, kernel_flags
 from hwdsl.codegen.passes import optimise
 from hwdsl.validate import Request, requests, validate
 
@@ -161,7 +161,7 @@ def constants(folder):
 def by_hand(folder):
     """The loops in C as a library."""
     (folder / "hand.c").write_text(HAND % constants(folder), "utf-8")
-    subprocess.run([*compiler(), *FLAGS, "-fvisibility=default", "-shared", "-o",
+    subprocess.run([*compiler(), *kernel_flags(compiler()), "-fvisibility=default", "-shared", "-o",
                     str(folder / "hand.so"), str(folder / "hand.c"), "-lm"], check=True)  # fmt: skip
     return ctypes.CDLL(str(folder / "hand.so"))
 

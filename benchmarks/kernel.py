@@ -158,7 +158,7 @@ def by_hand(folder):
                    "layers": ", ".join(map(str, LAYERS)),
                    "stations": ", ".join(map(str, STATIONS))}  # fmt: skip
     (folder / "hand.c").write_text(text)
-    subprocess.run([*building.compiler(), *building.FLAGS, "-fvisibility=default", "-shared", "-o", str(folder / "hand.so"),
+    subprocess.run([*building.compiler(), *building.kernel_flags(building.compiler()), "-fvisibility=default", "-shared", "-o", str(folder / "hand.so"),
                     str(folder / "hand.c"), "-lm"], check=True)  # fmt: skip
     return ctypes.CDLL(str(folder / "hand.so"))
 

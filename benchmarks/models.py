@@ -11,7 +11,7 @@ from common import EXAMPLES, table, timed
 
 import hwdsl
 from hwdsl import driver
-from hwdsl.codegen.build import FLAGS, build, compiler
+from hwdsl.codegen.build import build, compiler, kernel_flags
 
 HAND = """
 #include <math.h>
@@ -83,7 +83,7 @@ CASES = (
 def by_hand(folder):
     """The loops in C as a library."""
     (folder / "models.c").write_text(HAND)
-    subprocess.run([*compiler(), *FLAGS, "-fvisibility=default", "-shared", "-o",
+    subprocess.run([*compiler(), *kernel_flags(compiler()), "-fvisibility=default", "-shared", "-o",
                     str(folder / "models.so"), str(folder / "models.c"), "-lm"], check=True)  # fmt: skip
     return ctypes.CDLL(str(folder / "models.so"))
 

@@ -126,7 +126,10 @@ def main():
         points = dict(zip(names, columns, strict=True))
         shares = points | {"d2d": columns[2] * 100}  # the model's unit is per cent
         expected = np.empty(count)
-        for name, flags in (("C by hand, -O2", ["-O2"]), ("C by hand, our flags", building.FLAGS)):
+        for name, flags in (
+            ("C by hand, -O2", ["-O2"]),
+            ("C by hand, our flags", building.kernel_flags(building.compiler())),
+        ):
             run = by_hand(folder, f"hand{len(rows)}", flags)
             rows.append((name, count / timed(lambda: run(columns, expected), repeat)))  # noqa: B023
         for name, evaluator, given in (("kernel, carrier fixed", one, points),

@@ -13,6 +13,7 @@ import importlib.machinery
 import importlib.util
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -34,10 +35,10 @@ from hwdsl.codegen.numerics.c import C_FLAGS, C_SOURCE
 from hwdsl.codegen.runtime import CompiledKernel
 from hwdsl.codegen.text import canonical
 
-FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O3", "-march=native", *C_FLAGS,
-         "-fno-tree-pre", "-fno-thread-jumps",
-         "-fno-predictive-commoning", "--param=max-combine-insns=2")  # fmt: skip
-"""Without the first two that are switched off, selects stay as they are written: gcc merges those
+FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O3", *C_FLAGS)
+GCC_FLAGS = ("-fno-tree-pre", "-fno-thread-jumps", "-fno-predictive-commoning",
+             "--param=max-combine-insns=2")  # fmt: skip
+"""What gcc alone knows. Without the first two, selects stay as they are written: gcc merges those
 that share a condition into branches with many ends, or into selects between truths, and makes no
 vector code of such a loop. The last two are work that grows faster than a function's length and
 gains nothing."""
@@ -46,6 +47,9 @@ SOURCES = ("emit.py", "printer.py", "region.py", "branches.py", "shape.py", "mem
            "ir.py")  # fmt: skip
 SCARCE = 64 << 20
 NO_COMPILE, ABORT_ON_MISS = "HWDSL_NO_COMPILE", "HWDSL_ABORT_ON_CACHE_MISS"
+MARCH = "HWDSL_MARCH"
+FEATURES = re.compile(r"s?sse[0-9_]*[a-z]*|avx\w*|fma4?|bmi[12]|f16c|movbe|abm|popcnt|gfni")
+"""What /proc/cpuinfo calls the instructions that compilers write on their own."""
 
 
 class BuildError(Exception):
@@ -145,7 +149,7 @@ def ingredients(graphs: Mapping[str, Graph], flags: Sequence[str] = ()) -> dict[
 
 def _ingredients(texts: Iterable[bytes], flags: Sequence[str] = ()) -> dict[str, bytes | str]:
     parts: dict[str, bytes | str] = dict(_environment())
-    parts["flags"] = "\0".join((*FLAGS, *flags))
+    parts["flags"] = "\0".join((*FLAGS, *GCC_FLAGS, *_target(), *flags))
     parts.update({f"graph {i}": data for i, data in enumerate(texts)})
     return parts
 
@@ -180,6 +184,23 @@ def _cython_version() -> str:
         with suppress(OSError):
             return hashlib.sha256((Path(folder) / "Shadow.py").read_bytes()).hexdigest()
     return "none"
+
+
+def _target() -> tuple[str, ...]:
+    """Which processors a kernel is for: `$HWDSL_MARCH` (such as x86-64-v3), else this one."""
+    chosen = os.environ.get(MARCH)
+    if chosen:
+        return (f"-march={chosen}",)
+    flag = {"x86_64": "-march=native", "aarch64": "-mcpu=native"}.get(platform.machine())
+    return () if flag is None else (flag,)
+
+
+def features() -> list[str]:
+    """The instructions of this processor that kernels for it may need; none if it was not asked."""
+    if os.environ.get(MARCH):
+        return []
+    flags = next((x for x in _cpu().splitlines() if x.startswith("flags")), "")
+    return sorted(x for x in flags.split() if FEATURES.fullmatch(x))
 
 
 @once
@@ -236,7 +257,9 @@ def _compile(
     try:
         for file, text in emit(graphs).items():
             (work / file).write_text(text, "utf-8")
-        half = _start(work, [*command, *FLAGS, *flags, "-c", "kernels.c", "-o", "kernels.o"])
+        half = _start(
+            work, [*command, *kernel_flags(command), *flags, "-c", "kernels.c", "-o", "kernels.o"]
+        )
         try:
             module = _module_half(work, command, cache_dir)
         finally:
@@ -249,6 +272,13 @@ def _compile(
         raise BuildError(cache.explain(cache.folder(cache_dir), error)) from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def kernel_flags(command: Sequence[str]) -> tuple[str, ...]:
+    """The flags for kernels of a compiler; clang takes those of gcc alone for errors."""
+    done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False,
+                          errors="replace")  # fmt: skip
+    return (*FLAGS, *(() if "clang" in done.stdout else GCC_FLAGS), *_target())
 
 
 def _link_flags() -> tuple[str, ...]:

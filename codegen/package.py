@@ -1,84 +1,85 @@
 """Writing compiled evaluators as a module that needs nothing of hwdsl: NumPy is enough.
 
-`write_package` puts into a folder: `NAME.py` (a small loader), `NAME.pyi` (its types),
-`_NAME.<ext>` (the kernels), `_NAME.json` (the specs) and the folder `_hwdsl_runtime`.
+`write_package` puts into a folder `NAME.py` (a small loader), `NAME.pyi` (its types) and a folder
+`_NAME_HASH` with all that they load: kernels, specs, the runtime. Its name is a hash of what it
+holds, which the loader checks, and the loader is replaced last: whatever happens on the way, the
+old module is there or the new one. `write_wheel` makes a wheel of the same files.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import keyword
+import os
+import platform
+import re
 import shutil
+import subprocess
+import sys
 import sysconfig
+import tempfile
+import time
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 
-from hwdsl.codegen.build import build
+from attrs import frozen
+
+from hwdsl.codegen.build import BuildError, build, features
+from hwdsl.codegen.cache import STALE_SECONDS
 from hwdsl.codegen.emit import MODULE, emit, module_files
 from hwdsl.codegen.ir import Graph
 from hwdsl.codegen.runtime import CallError, Spec
 from hwdsl.codegen.stubs import stub
+from hwdsl.codegen.templates import LOADER
 from hwdsl.codegen.text import dump
 
-RUNTIME = "_hwdsl_runtime"
+OURS = "# Written by `hwdsl compile`, which replaces it."
+"""The first line of the files that a later call may replace."""
 
-_LOADER = '''\
-"""Compiled evaluators: {names}."""
-
-import importlib.machinery
-import importlib.util
-import pathlib
-import sys
-
-_here = pathlib.Path(__file__).parent
+_SETUP = """\
+from setuptools import Distribution, setup
 
 
-def _load(name, loader, folder=None):
-    spec = importlib.util.spec_from_file_location(
-        name, loader.path, loader=loader, submodule_search_locations=folder and [folder]
-    )
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    loader.exec_module(module)
-    return module
+class Binary(Distribution):
+    def has_ext_modules(self):
+        return True
 
 
-_folder = str(_here / {runtime!r})
-_name = __name__ + "._runtime"
-_runtime = _load(
-    _name, importlib.machinery.SourceFileLoader(_name, _folder + "/__init__.py"), _folder
+setup(
+    distclass=Binary, name={name!r}, version={version!r}, description={about!r},
+    packages=[{name!r}], package_data={{{name!r}: {files!r}}}, include_package_data=False,
+    install_requires=["numpy>=1.26"], python_requires={python!r},
 )
-_kernels = _load(
-    __name__ + ".{module}",
-    importlib.machinery.ExtensionFileLoader({module!r}, str(_here / {extension!r})),
-)
-_specs = _runtime.load_specs((_here / {specs!r}).read_text("utf-8"))
-_drawn = [spec.name for spec in _specs if spec.drawn]  # their kernels stand behind the others
-_draws = {{
-    name: _runtime.CompiledKernel(_kernels, len(_specs) + index)
-    for index, name in enumerate(_drawn)
-}}
-_evaluators = {{
-    spec.name: _runtime.Evaluator(
-        spec,
-        _runtime.CompiledKernel(_kernels, index),
-        None,
-        lambda name=spec.name: _draws[name],
-        __name__,
-    )
-    for index, spec in enumerate(_specs)
-}}
-globals().update({{n: e for n, e in _evaluators.items() if not n.startswith("__")}})
-__all__ = list(_evaluators)
-'''
+"""
 
 
-def write_package(
-    folder: Path, name: str, graphs: Mapping[str, Graph], specs: Mapping[str, Spec],
+@frozen
+class Package:
+    """What a module consists of: its loader, its types, and the files it loads by path."""
+
+    name: str
+    loader: str
+    stub: str
+    files: Mapping[str, bytes]
+
+    @property
+    def folder(self) -> str:
+        """The folder of the files, named by what they are."""
+        return f"_{self.name}_{_digest(self.files)}"
+
+
+def is_ours(head: str) -> bool:
+    """Whether a file that starts so was written by `write_package`."""
+    return head.startswith(OURS)
+
+
+def package(
+    name: str, graphs: Mapping[str, Graph], specs: Mapping[str, Spec],
     samplers: Mapping[str, Graph] | None = None, *, cache_dir: Path | str | None = None,
-) -> list[Path]:  # fmt: skip
-    """Build the graphs and write the module `name`; return the files written.
+) -> Package:  # fmt: skip
+    """Build the graphs as the module `name`.
 
     `specs` has one for each graph, under the same name, and `samplers` one for each whose spec says
     that params are drawn: from even numbers to those params. Raises BuildError as `build` does, and
@@ -88,25 +89,136 @@ def write_package(
         raise CallError(f"{name!r} cannot be the name of a Python module")
     ordered = [specs[g] for g in graphs]
     kernels = build(_all(graphs, samplers or {}), cache_dir=cache_dir)
-    extension = f"_{name}{sysconfig.get_config_var('EXT_SUFFIX') or '.so'}"
     runtime = resources.files("hwdsl.codegen.runtime")
-    sources = sorted(x.name for x in runtime.iterdir() if x.name.endswith(".py"))
-    texts = {
-        f"{name}.py": _LOADER.format(
-            names=", ".join(graphs), module=MODULE, extension=extension,
-            specs=f"_{name}.json", runtime=RUNTIME,
-        ),
-        f"{name}.pyi": stub(ordered),
-        f"_{name}.json": json.dumps([json.loads(s.to_json()) for s in ordered], indent=1) + "\n",
-        **{f"{RUNTIME}/{x}": (runtime / x).read_text("utf-8") for x in sources},
-    }  # fmt: skip
-    (folder / RUNTIME).mkdir(parents=True, exist_ok=True)
-    for file, text in texts.items():
-        (folder / file).write_text(text, "utf-8")
-    fresh = folder / f"{extension}.new"  # never write into a file a process has loaded
-    shutil.copyfile(kernels.path, fresh)
-    fresh.replace(folder / extension)
-    return [folder / file for file in (*texts, extension)]
+    files = {
+        f"runtime/{x.name}": x.read_bytes() for x in runtime.iterdir() if x.name.endswith(".py")
+    }
+    data = json.dumps([json.loads(s.to_json()) for s in ordered], indent=1) + "\n"
+    files["specs.json"] = data.encode()
+    files["kernels" + _suffix()] = kernels.path.read_bytes()
+    files = dict(sorted(files.items()))
+    loader = LOADER.format(
+        ours=OURS, names=", ".join(graphs), module=MODULE, folder=f"_{name}_{_digest(files)}",
+        digest=_digest(files), files=list(files), suffix=_suffix(), built=_here(),
+        features=features(),
+    )  # fmt: skip
+    return Package(name, loader, f"{OURS}\n{stub(ordered)}", files)
+
+
+def write_package(
+    folder: Path, name: str, graphs: Mapping[str, Graph], specs: Mapping[str, Spec],
+    samplers: Mapping[str, Graph] | None = None, *, cache_dir: Path | str | None = None,
+) -> list[Path]:  # fmt: skip
+    """Build the graphs and write the module `name`, at once or not at all; the files written.
+
+    As `package`; also OSError where the folder cannot be written, which then is as it was.
+    """
+    made = package(name, graphs, specs, samplers, cache_dir=cache_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {f"{name}.pyi": made.stub, f"{name}.py": made.loader}
+    with tempfile.TemporaryDirectory(prefix=f"_{name}_", suffix=".new", dir=folder) as scratch:
+        fresh = Path(scratch)
+        _write_files(fresh / "files", made.files)
+        for file, text in texts.items():
+            (fresh / file).write_text(text, "utf-8")
+        place = folder / made.folder
+        # What bears the name and does not hold what it says was damaged since.
+        if place.is_symlink() or (place.exists() and not _holds(place, made.files)):
+            place.rename(fresh / "damaged")
+        added = not place.exists()
+        if added:
+            (fresh / "files").rename(place)
+        try:
+            for file in texts:
+                (fresh / file).replace(folder / file)
+        except BaseException:
+            if added:
+                shutil.rmtree(place, ignore_errors=True)
+            raise
+    _remove_older(folder, name, made.folder)
+    return [*(folder / file for file in texts), *(place / file for file in made.files)]
+
+
+def write_wheel(
+    folder: Path, name: str, graphs: Mapping[str, Graph], specs: Mapping[str, Spec],
+    samplers: Mapping[str, Graph] | None = None, *, cache_dir: Path | str | None = None,
+) -> Path:  # fmt: skip
+    """Build the graphs and write the module `name` as a wheel for this Python and platform.
+
+    The same evaluators give the same file. Raises as `write_package` does.
+    """
+    made = package(name, graphs, specs, samplers, cache_dir=cache_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{name}-", suffix=".new", dir=folder) as scratch:
+        tree = Path(scratch).resolve()
+        _write_files(tree / name / made.folder, made.files)
+        for file, text in {"__init__.py": made.loader, "__init__.pyi": made.stub,
+                           "py.typed": ""}.items():  # fmt: skip
+            (tree / name / file).write_text(text, "utf-8")
+        files = ["__init__.pyi", "py.typed", *(f"{made.folder}/{file}" for file in made.files)]
+        major, minor = sys.version_info[:2]
+        (tree / "setup.py").write_text(
+            _SETUP.format(
+                name=name, version=f"0+{made.folder.rpartition('_')[2]}", files=files,
+                about=f"Evaluators compiled by hwdsl: {', '.join(graphs)}",
+                python=f"=={major}.{minor}.*",
+            ), "utf-8",
+        )  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "setup.py", "--quiet", "bdist_wheel", "--dist-dir", "made"], cwd=tree,
+            capture_output=True, text=True, errors="replace", check=False,
+            env={"SOURCE_DATE_EPOCH": "315532800", **os.environ},
+        )  # fmt: skip
+        wheels = list((tree / "made").glob("*.whl"))
+        if done.returncode or len(wheels) != 1:
+            raise BuildError(f"setuptools could not build the wheel:\n{done.stderr.strip()}")
+        place = folder / wheels[0].name
+        wheels[0].replace(place)
+    return place
+
+
+def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+
+
+def _holds(folder: Path, files: Mapping[str, bytes]) -> bool:
+    """Whether a folder has these files."""
+    try:
+        return all((folder / name).read_bytes() == data for name, data in files.items())
+    except OSError:
+        return False
+
+
+def _remove_older(folder: Path, name: str, kept: str) -> None:
+    """Remove the folders of modules of that name that were replaced, and what killed calls left."""
+    mine = re.compile(rf"_{re.escape(name)}_([0-9a-f]{{16}}|\w+\.new)")
+    for path in folder.iterdir():
+        if not mine.fullmatch(path.name) or path.name == kept or not path.is_dir():
+            continue
+        left = path.suffix == ".new" and path.stat().st_mtime < time.time() - STALE_SECONDS
+        if left or (path / "specs.json").is_file():
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _digest(files: Mapping[str, bytes]) -> str:
+    """The name of the files: the loader computes the same from what it finds."""
+    total = hashlib.sha256()
+    for name, data in files.items():
+        total.update(f"{name}:{len(data)}\n".encode() + data)
+    return total.hexdigest()[:16]
+
+
+def _suffix() -> str:
+    return str(sysconfig.get_config_var("EXT_SUFFIX") or ".so")
+
+
+def _here() -> str:
+    """This Python and platform, as the loader names its own."""
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
+    name = platform.python_implementation()
+    return f"{name} {version} on {sys.platform} {platform.machine()}"
 
 
 def generated(

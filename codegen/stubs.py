@@ -25,13 +25,14 @@ _RESULT = """\
     @property
     def violations(self) -> list[str]: ...
     def __getitem__(self, name: str) -> Any: ...
+    def unit(self, name: str) -> str: ...
 """
 
 
 _OPTIONS = {
     "mode": 'Literal["grid", "zip"] | None',
-    "zipped": "Mapping[str, Any] | None",
-    "progress": "Callable[[int, int], None] | None",
+    "zipped": "Any",
+    "progress": "Callable[[int, int], None] | bool | None",
     "threads": "int | None",
 }
 """The options of a sweep, which `Evaluator.named` tells from params of the same name."""
@@ -86,7 +87,7 @@ def _many(spec: Spec, *options: str, sized: bool = False) -> list[str]:
     params = [p for p in spec.params if _usable(p.name) and p.name not in options]
     given = (f"{p.name}: {_given(p)} | Sequence[Any] | NDArray[Any] = ..." for p in params)
     places = [*([f"{_fresh(spec, 'size')}: int = ..."] if sized else []),
-              f"{_fresh(spec, 'at')}: Mapping[str, Any] = ..."]  # fmt: skip
+              f"{_fresh(spec, 'at')}: Any = ..."]  # fmt: skip
     return ["self", *places, "/", "*",
             *(f"{name}: {_OPTIONS[name]} = ..." for name in options), *given]  # fmt: skip
 
@@ -115,6 +116,7 @@ class {sweep}:
     def __getattr__(self, name: str) -> NDArray[Any]: ...
     def take(self, points: Sequence[int] | NDArray[Any]) -> {sweep}: ...
     def column(self, name: str) -> NDArray[Any]: ...
+    def unit(self, name: str) -> str: ...
     def broken(self, rule: str) -> NDArray[np.bool_]: ...
     def best(
         self, maximize: {name} | Literal[""] = ..., *, minimize: {name} | Literal[""] = ...

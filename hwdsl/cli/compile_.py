@@ -1,4 +1,4 @@
-"""`hwdsl compile FILE [-o FOLDER]`: build the kernels, or write a module that needs only NumPy."""
+"""`hwdsl compile FILE [-o FOLDER [--wheel]]`: build kernels, or write a module for NumPy alone."""
 
 import argparse
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, Failure, code_of, file_argument, report, told
+from hwdsl.cli.files import check_target
 
 if TYPE_CHECKING:
     from hwdsl.codegen.ir import Graph
@@ -20,6 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FOLDER", help="write a module that imports without hwdsl"
     )
     parser.add_argument(
+        "--wheel", action="store_true", help="write the module as a wheel into FOLDER"
+    )
+    parser.add_argument(
         "--keep", action="store_true", help="write FOLDER/generated too: C, Cython, graphs as text"
     )
 
@@ -28,12 +32,14 @@ def run(options: argparse.Namespace) -> int:
     """Compile all evaluators of a file; without a compiler that is an error here."""
     from hwdsl import driver
     from hwdsl.codegen.build import BuildError, build
-    from hwdsl.codegen.package import generated, write_package
+    from hwdsl.codegen.package import generated, is_ours, write_package, write_wheel
     from hwdsl.diagnostics import Diagnostics
     from hwdsl.specs import specs_of
 
     if options.keep and options.output is None:
         raise Failure("--keep writes beside the module: say where with -o FOLDER")
+    if options.wheel and (options.output is None or options.keep):
+        raise Failure("--wheel writes nothing else: say where with -o FOLDER, without --keep")
     diagnostics = Diagnostics()
     path = Path(options.file)
     program = driver.program(path, diagnostics)
@@ -50,7 +56,12 @@ def run(options: argparse.Namespace) -> int:
             folder = Path(options.output)
             parts = (program.graphs, specs_of(program), _samplers(program))
             with told():  # the file's name may be no module's
-                written = write_package(folder, path.stem, *parts)
+                if options.wheel:
+                    written = [write_wheel(folder, path.stem, *parts)]
+                else:
+                    for name in (f"{path.stem}.py", f"{path.stem}.pyi"):
+                        check_target(folder / name, is_ours, [path])
+                    written = write_package(folder, path.stem, *parts)
             for file in written:
                 print(f"wrote {file}")
             if options.keep:

@@ -9,7 +9,7 @@ import pytest
 from test_emit import STRICT, assert_same
 
 from hwdsl.codegen.branches import Branch, condition, schedule
-from hwdsl.codegen.build import FLAGS, build
+from hwdsl.codegen.build import build, kernel_flags
 from hwdsl.codegen.emit import INLINE, emit
 from hwdsl.codegen.ir import BOOL, INT, Builder
 from hwdsl.codegen.shape import graph_shape
@@ -196,7 +196,8 @@ def test_long_functions_of_a_scalar_and_a_lane_become_vector_code(code, scalar, 
     for name, text in emit({"g": graph}).items():
         (tmp_path / name).write_text(text)
     said = subprocess.run(
-        ["gcc", *FLAGS, "-fopt-info-vec", "-c", "kernels.c", "-o", "kernels.o"], cwd=tmp_path,
+        ["gcc", *kernel_flags(["gcc"]), "-fopt-info-vec", "-c", "kernels.c", "-o", "kernels.o"],
+        cwd=tmp_path,
         capture_output=True, text=True, check=True,
     ).stderr  # fmt: skip
     lines = (tmp_path / "kernel_0.h").read_text().splitlines()
@@ -233,7 +234,8 @@ def test_selects_that_share_conditions_become_vector_code(made, tmp_path):
     for name, text in emit({"g": graph}).items():
         (tmp_path / name).write_text(text)
     said = subprocess.run(
-        ["gcc", *FLAGS, "-fopt-info-vec", "-c", "kernels.c", "-o", "kernels.o"], cwd=tmp_path,
+        ["gcc", *kernel_flags(["gcc"]), "-fopt-info-vec", "-c", "kernels.c", "-o", "kernels.o"],
+        cwd=tmp_path,
         capture_output=True, text=True, check=True,
     ).stderr  # fmt: skip
     lines = (tmp_path / "kernel_0.h").read_text().splitlines()
