@@ -127,7 +127,10 @@ _LOADED = _Loaded({})
 
 def load(path: Path) -> ModuleType:
     """Load an extension module file, once per process."""
-    info = path.stat()
+    try:
+        info = path.stat()
+    except OSError as error:  # another process has cleared the cache
+        raise BuildError(f"cannot load the compiled kernel {path}: {error.strerror}") from error
     identity = (str(path), info.st_ino, info.st_mtime_ns)
     if identity not in _LOADED.modules:
         loader = importlib.machinery.ExtensionFileLoader(MODULE, str(path))
@@ -221,10 +224,16 @@ def _cpu() -> str:
 
 
 def compiler() -> list[str]:
-    """The C compiler's command: `$CC`, else Python's own, else `cc`, `gcc` or `clang`."""
+    """The C compiler's command: `$CC`, else Python's own, else `cc`, `gcc` or `clang`.
+
+    Raises BuildError for a `$CC` that cannot be read.
+    """
     chosen = os.environ.get("CC")
     if chosen:
-        return shlex.split(chosen)
+        try:
+            return shlex.split(chosen)
+        except ValueError as error:
+            raise BuildError(f"CC is `{chosen}`, which is no command: {error}") from None
     for name in (*shlex.split(sysconfig.get_config_var("CC") or "")[:1], "cc", "gcc", "clang"):
         if shutil.which(name):
             return [name]
@@ -327,10 +336,13 @@ Running = tuple[Path, Sequence[str], subprocess.Popen[str]]
 
 def _start(work: Path, command: Sequence[str]) -> Running:
     """Start a command in the folder, which takes its temporary files as well."""
-    process = subprocess.Popen(
-        command, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        errors="replace", env={**os.environ, "TMPDIR": str(work)},
-    )  # fmt: skip
+    try:
+        process = subprocess.Popen(
+            command, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            errors="replace", env={**os.environ, "TMPDIR": str(work)},
+        )  # fmt: skip
+    except OSError as error:
+        raise BuildError(f"cannot run the C compiler {command[0]}: {error.strerror}") from error
     return work, command, process
 
 
@@ -347,6 +359,9 @@ def _finish(work: Path, command: Sequence[str], process: subprocess.Popen[str]) 
             f"the C compiler failed with status {process.returncode}:\n"
             f"  {shlex.join(command)}\n{text.strip()}{_room(work)}"
         )
+    made = command[command.index("-o") + 1]
+    if not (work / made).exists():
+        raise BuildError(f"{command[0]} is no C compiler: it made no {made}")
 
 
 def _room(work: Path) -> str:

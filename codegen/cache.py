@@ -1,11 +1,16 @@
 """Where compiled kernels are kept, and when one may be trusted.
 
+All of the cache is in one folder, `hwdsl-cache`, in the place that is chosen for it. Its file
+`CACHEDIR.TAG` says that it is ours, and lets backups leave it out: a folder of that name without
+the file is refused. Nothing outside is touched, and only what is named as our entries are is ever
+removed.
+
 An entry is a folder named by the SHA-256 of everything that can change the binary; it holds the
 extension module and `manifest.json` with the module's own SHA-256. Entries are made in a
 temporary folder and published by one rename, so readers see all of an entry or nothing, nobody
 waits for anybody, and a killed build leaves only a folder that no key names. Folders are the
 owner's alone (0700); a file is loaded only if it is a plain file of ours that nobody else can
-write and whose hash is the manifest's.
+write, or put another in the place of, and whose hash is the manifest's.
 """
 
 from __future__ import annotations
@@ -14,17 +19,28 @@ import errno
 import hashlib
 import json
 import os
+import re
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache as once
 from pathlib import Path
 
 from attrs import frozen
 
+NAME = "hwdsl-cache"
+TAG = "CACHEDIR.TAG"
+TAG_TEXT = b"""Signature: 8a477f597d28d172789f06886806bc55
+# This folder is the cache of hwdsl; `hwdsl cache clear` empties it.
+# For information about cache directory tags, see: https://bford.info/cachedir/
+"""
 MANIFEST = "manifest.json"
 FORMAT = 1
 STALE_SECONDS = 3600.0
+_ENTRY = re.compile(r"(part-)?[0-9a-f]{64}(\.json)?")
+_KIND = re.compile(r"[a-z]+")
+_WORK = re.compile(r"build-\w+")
 
 
 class CacheError(Exception):
@@ -42,13 +58,19 @@ class Entry:
 
 
 def folder(cache_dir: Path | str | None = None) -> Path:
-    """The cache folder: as given, else `HWDSL_CACHE_DIR`, else the platform's place for it."""
+    """The cache's folder: in the one given, else in `HWDSL_CACHE_DIR`, else where caches are."""
     chosen = cache_dir or os.environ.get("HWDSL_CACHE_DIR")
     if chosen:
-        return Path(chosen)
+        return _absolute(str(chosen)) / NAME
     import platformdirs  # a folder that is named needs none of it
 
-    return Path(platformdirs.user_cache_dir("hwdsl"))
+    return Path(platformdirs.user_cache_dir()) / NAME
+
+
+@once
+def _absolute(path: str) -> Path:
+    """A path as it was meant when it was first read, wherever the process goes from there."""
+    return Path(path).absolute()
 
 
 def key(parts: Mapping[str, bytes | str]) -> str:
@@ -66,20 +88,68 @@ def _kernels(cache_dir: Path | str | None) -> Path:
     return folder(cache_dir) / "kernels"
 
 
-def _prepare(path: Path) -> Path:
-    """Make the folder, the owner's alone."""
+def _prepare(cache_dir: Path | str | None, *below: str) -> Path:
+    """Make the cache's folder, or one in it, the owner's alone. Raises CacheError."""
+    root = folder(cache_dir)
+    path = root.joinpath(*below)
     try:
-        path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if stat.S_IMODE(path.stat().st_mode) != 0o700 and path.stat().st_uid == os.getuid():
-            path.chmod(0o700)
+        if not _tagged(root):
+            _make(root)
+        path.mkdir(exist_ok=True, mode=0o700)
+        for own in {root, path}:
+            if stat.S_IMODE(own.stat().st_mode) != 0o700 and own.stat().st_uid == os.getuid():
+                own.chmod(0o700)
     except OSError as error:
         raise CacheError(explain(path, error)) from error
-    if not _ours(path):
+    if not (_trusted(root) and _ours(path)):
         raise CacheError(
             f"the cache folder {path} belongs to another user or is open to others; "
             "name another one with HWDSL_CACHE_DIR"
         )
     return path
+
+
+def _make(root: Path) -> None:
+    """Put a new folder with its tag in place at once; an empty one may stand there."""
+    from tempfile import mkdtemp
+
+    root.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fresh = Path(mkdtemp(prefix=f".{NAME}-", dir=root.parent))
+    try:
+        (fresh / TAG).write_bytes(TAG_TEXT)
+        os.rename(fresh, root)
+    except OSError as error:
+        (fresh / TAG).unlink(missing_ok=True)
+        fresh.rmdir()
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
+            raise
+        if not _tagged(root):  # no other process was first
+            raise CacheError(_foreign(root)) from None
+
+
+def _foreign(root: Path) -> str:
+    return (
+        f"{root} is there and is no cache of hwdsl, as there is no {TAG} in it; "
+        "remove it, or name another folder with HWDSL_CACHE_DIR"
+    )
+
+
+def _tagged(root: Path) -> bool:
+    """Whether a folder is a cache that we made."""
+    try:
+        return (root / TAG).read_bytes() == TAG_TEXT
+    except OSError:
+        return False
+
+
+def _trusted(root: Path) -> bool:
+    """Whether the cache's folder is ours and no stranger can put another in its place."""
+    try:
+        above = root.parent.stat()
+    except OSError:
+        return False
+    open_to_all = above.st_mode & stat.S_IWOTH and not above.st_mode & stat.S_ISVTX
+    return above.st_uid in (0, os.getuid()) and not open_to_all and _ours(root) and _tagged(root)
 
 
 def explain(path: Path, error: OSError) -> str:
@@ -106,7 +176,9 @@ def find(name: str, cache_dir: Path | str | None = None) -> Path | None:
     root = _kernels(cache_dir)
     path = root / name
     manifest = read_manifest(path)
-    if manifest is None or manifest.get("key") != name or not (_ours(root) and _ours(path)):
+    if manifest is None or manifest.get("key") != name:
+        return None
+    if not (_trusted(root.parent) and _ours(root) and _ours(path)):
         return None
     files = manifest.get("files")
     if not isinstance(files, dict) or not files:
@@ -140,9 +212,9 @@ def workspace(cache_dir: Path | str | None = None) -> Path:
     """A new private folder on the cache's file system, to build in."""
     from tempfile import mkdtemp  # reading from the cache needs none of it
 
-    root = _prepare(folder(cache_dir))
+    root = _prepare(cache_dir, "work")
     try:
-        return Path(mkdtemp(prefix="build-", dir=_prepare(root / "work")))
+        return Path(mkdtemp(prefix="build-", dir=root))
     except OSError as error:
         raise CacheError(explain(root, error)) from error
 
@@ -152,7 +224,7 @@ def publish(
     cache_dir: Path | str | None = None,
 ) -> Path:  # fmt: skip
     """Put a finished build in place at once; whoever is first wins, and all have the same."""
-    root = _prepare(_kernels(cache_dir))
+    root = _prepare(cache_dir, "kernels")
     fresh = workspace(cache_dir)
     try:
         hashes = {}
@@ -192,7 +264,7 @@ def _rename(fresh: Path, target: Path, name: str, cache_dir: Path | str | None) 
 def load_text(kind: str, name: str, cache_dir: Path | str | None = None) -> str | None:
     """A text stored under a kind and name if it is sound and ours, else nothing."""
     path = folder(cache_dir) / kind / name
-    if not (_ours(path.parent) and _ours(path)):
+    if not (_trusted(path.parent.parent) and _ours(path.parent) and _ours(path)):
         return None
     try:
         digest, _, text = path.read_text("utf-8").partition("\n")
@@ -203,7 +275,7 @@ def load_text(kind: str, name: str, cache_dir: Path | str | None = None) -> str 
 
 def store_text(kind: str, name: str, text: str, cache_dir: Path | str | None = None) -> None:
     """Put a text in place at once, for `load_text`. Raises CacheError."""
-    root = _prepare(_prepare(folder(cache_dir)) / kind)
+    root = _prepare(cache_dir, kind)
     fresh = workspace(cache_dir)
     try:
         file = fresh / name
@@ -218,10 +290,7 @@ def store_text(kind: str, name: str, text: str, cache_dir: Path | str | None = N
 
 def entries(cache_dir: Path | str | None = None) -> Iterator[Entry]:
     """All published builds, sound or not, by key."""
-    root = _kernels(cache_dir)
-    if not root.is_dir():
-        return
-    for path in sorted(root.iterdir()):
+    for path in _named(_kernels(cache_dir), _ENTRY):
         try:
             sizes = [f.stat().st_size for f in path.iterdir()] if path.is_dir() else []
             yield Entry(path.name, path, sum(sizes), path.stat().st_mtime)
@@ -235,27 +304,43 @@ def size(cache_dir: Path | str | None = None) -> int:
 
 
 def clear(cache_dir: Path | str | None = None) -> int:
-    """Remove all builds and leftovers; return how many builds there were."""
-    found = list(entries(cache_dir))
-    for name in ("kernels", "work", "parsed", "checked", "findings", "loaded"):
-        _remove(folder(cache_dir) / name)
-    return len(found)
+    """Remove all builds and leftovers; return how many builds there were. Raises CacheError."""
+    root = folder(cache_dir)
+    if os.path.lexists(root) and not _tagged(root):
+        raise CacheError(_foreign(root))
+    found = len(list(entries(cache_dir)))
+    for path in _named(root / "work", _WORK):
+        _remove(path)
+    for kind in _named(root, _KIND):
+        for path in _named(kind, _ENTRY):
+            _remove(path)
+    return found
+
+
+def _named(path: Path, pattern: re.Pattern[str]) -> list[Path]:
+    """What is in our cache, or in a folder of it, under names that we give."""
+    if not (_trusted(path) or _trusted(path.parent)):
+        return []
+    try:
+        return sorted(found for found in path.iterdir() if pattern.fullmatch(found.name))
+    except OSError:  # there is none
+        return []
 
 
 def _remove(path: Path) -> None:
-    """Remove a folder and what it holds, as far as that can be done."""
+    """Remove a file, or a folder and what it holds, as far as that can be done."""
     from shutil import rmtree
 
+    with suppress(OSError):
+        path.unlink()
+        return
     rmtree(path, ignore_errors=True)
 
 
 def sweep_leftovers(cache_dir: Path | str | None = None) -> None:
     """Remove what killed builds left behind, once it is an hour old."""
-    work = folder(cache_dir) / "work"
-    if not work.is_dir():
-        return
     limit = time.time() - STALE_SECONDS
-    for path in work.iterdir():
+    for path in _named(folder(cache_dir) / "work", _WORK):
         with suppress(OSError):
             if path.lstat().st_mtime < limit:
                 _remove(path)

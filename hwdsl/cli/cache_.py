@@ -3,7 +3,7 @@
 import argparse
 
 from hwdsl.answers import Cache
-from hwdsl.cli.base import FINE
+from hwdsl.cli.base import FINE, Failure
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +16,11 @@ def run(options: argparse.Namespace) -> int:
     from hwdsl.codegen import cache
 
     if options.action == "clear":
-        print(f"removed {cache.clear()} builds from {cache.folder()}")
+        try:
+            removed = cache.clear()
+        except cache.CacheError as error:
+            raise Failure(str(error)) from None
+        print(f"removed {removed} builds from {cache.folder()}")
     else:
         print(describe(contents()))
     return FINE

@@ -51,9 +51,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _compiler() -> str | None:
-    from hwdsl.codegen.build import compiler
+    from hwdsl.codegen.build import BuildError, compiler
 
-    command = compiler()
+    try:
+        command = compiler()
+    except BuildError:  # said by whoever compiles
+        return None
     return which(command[0]) if command else None
 
 

@@ -62,10 +62,11 @@ def test_a_sound_entry_is_loaded_without_compiling(own, monkeypatch):
 
 
 def test_folders_are_the_owners_alone(own):
-    for path in (own, own / "kernels", kernel_entry(own).path):
-        assert path.stat().st_mode & 0o077 == 0 or path == own
-    fresh = own / "new"
-    cache.workspace(fresh)
+    root = cache.folder(own)
+    for path in (root, root / "kernels", kernel_entry(own).path):
+        assert path.stat().st_mode & 0o077 == 0
+    cache.workspace(own / "new")
+    fresh = cache.folder(own / "new")
     assert fresh.stat().st_mode & 0o777 == 0o700
 
 
@@ -154,23 +155,23 @@ def test_eight_processes_at_once_all_succeed(own):
     texts = [process.communicate()[0] for process in running]
     assert texts == ["([20.0], [0])\n"] * 8
     assert len(list(cache.entries(own))) == 3
-    assert list((own / "work").iterdir()) == []
+    assert list((cache.folder(own) / "work").iterdir()) == []
 
 
 def test_a_killed_build_leaves_nothing_trusted(own):
     process = start(own)
     until = time.monotonic() + 20
-    before = set((own / "work").iterdir())
-    while not set((own / "work").iterdir()) - before and time.monotonic() < until:
+    before = set((cache.folder(own) / "work").iterdir())
+    while not set((cache.folder(own) / "work").iterdir()) - before and time.monotonic() < until:
         time.sleep(0.002)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     assert len(list(cache.entries(own))) == 2
     check(own, 11.0)
-    for left in (own / "work").iterdir():
+    for left in (cache.folder(own) / "work").iterdir():
         os.utime(left, (0, 0))
     cache.sweep_leftovers(own)
-    assert list((own / "work").iterdir()) == []
+    assert list((cache.folder(own) / "work").iterdir()) == []
 
 
 def test_each_input_changes_the_key(monkeypatch):
@@ -211,11 +212,137 @@ def test_entries_size_and_clear(own):
 
 def test_the_folder_comes_from_the_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("HWDSL_CACHE_DIR", str(tmp_path / "here"))
-    assert cache.folder() == tmp_path / "here"
-    assert cache.folder(tmp_path) == tmp_path
+    assert cache.folder() == tmp_path / "here" / cache.NAME
+    assert cache.folder(tmp_path) == tmp_path / cache.NAME
+    monkeypatch.delenv("HWDSL_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    assert sys.platform != "linux" or cache.folder() == tmp_path / "caches" / cache.NAME
+
+
+def test_a_relative_folder_is_that_of_its_first_use(own, monkeypatch):
+    monkeypatch.chdir(own.parent)
+    own.rename(f"-{own.parent.name}")
+    monkeypatch.setenv("HWDSL_CACHE_DIR", f"-{own.parent.name}")
+    first = check(None, 12.0)
+    monkeypatch.chdir("/")
+    assert first.path.is_relative_to(own.parent)
+    assert check(None, 12.0).path == first.path
 
 
 def test_loading_twice_gives_one_module(own):
     first, second = check(own), check(own)
     assert first["square"].module is second["square"].module
     assert np.isnan(first["square"].point([np.nan])[0][0])
+
+
+# --- nothing but the cache is touched ------------------------------------------------------------
+
+
+def tree(folder):
+    """All that is in a folder: texts, modes and ages."""
+    return {
+        path.relative_to(folder): (path.lstat().st_mode, path.lstat().st_mtime_ns,
+                                   path.is_file() and path.read_bytes())
+        for path in sorted(folder.rglob("*")) if cache.NAME not in path.parts
+    }  # fmt: skip
+
+
+def test_a_folder_in_use_keeps_what_it_holds(tmp_path):
+    for name in ("work", "work/build-house", "kernels", "loaded", "parsed", "work/old"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.txt").write_text("mine")
+    (tmp_path / "kernels" / ("0" * 64)).mkdir()
+    for path in tmp_path.rglob("*"):
+        os.utime(path, (0, 0))
+    tmp_path.chmod(0o755)
+    before = tree(tmp_path)
+    cache.publish("1" * 64, [tmp_path / "work" / "mine.txt"], {}, tmp_path)
+    cache.sweep_leftovers(tmp_path)
+    assert cache.clear(tmp_path) == 1
+    assert tree(tmp_path) == before
+    assert tmp_path.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_folder_of_that_name_that_is_none_of_ours_is_refused(tmp_path):
+    root = cache.folder(tmp_path)
+    (root / "work" / "build-house").mkdir(parents=True)
+    (root / "work" / "build-house" / "mine.txt").write_text("mine")
+    os.utime(root / "work" / "build-house", (0, 0))
+    root.chmod(0o755)
+    with pytest.raises(BuildError, match=f"{root} is there and is no cache of hwdsl.*remove it"):
+        build({"square": square()}, cache_dir=tmp_path)
+    cache.sweep_leftovers(tmp_path)
+    with pytest.raises(cache.CacheError, match=f"no {cache.TAG} in it"):
+        cache.clear(tmp_path)
+    assert (root / "work" / "build-house" / "mine.txt").read_text() == "mine"
+    assert root.stat().st_mode & 0o777 == 0o755
+    assert os.listdir(tmp_path) == [cache.NAME]
+
+
+def test_an_empty_folder_of_that_name_becomes_the_cache(tmp_path):
+    cache.folder(tmp_path).mkdir(mode=0o755)
+    cache.store_text("parsed", "0" * 64, "text", tmp_path)
+    assert cache.load_text("parsed", "0" * 64, tmp_path) == "text"
+
+
+def test_the_tag_is_that_of_the_convention(own):
+    text = (cache.folder(own) / cache.TAG).read_bytes()
+    assert text.startswith(b"Signature: 8a477f597d28d172789f06886806bc55\n")
+    (cache.folder(own) / cache.TAG).write_bytes(text[:40])
+    assert forbidden(own)
+
+
+def test_only_our_names_are_removed(own):
+    root = cache.folder(own)
+    cache.store_text("loaded", "1" * 64 + ".json", "text", own)
+    kept = [root / "kernels" / "mine", root / "loaded" / "mine.json", root / "work" / "mine"]
+    for path in kept:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+        os.utime(path, (0, 0))
+    (root / "work" / "build-old").mkdir()
+    os.utime(root / "work" / "build-old", (0, 0))
+    cache.sweep_leftovers(own)
+    assert not (root / "work" / "build-old").exists()
+    cache.clear(own)
+    assert {path for path in root.rglob("*") if path.is_file()} == {*kept, root / cache.TAG}
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda root: root.chmod(0o777), lambda root: root.parent.chmod(0o777),
+    lambda root: os.chown(root, 12345, 12345), lambda root: os.chown(root.parent, 12345, 12345),
+])  # fmt: skip
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
+def test_a_cache_where_strangers_can_swap_is_not_read(own, spoil):
+    cache.store_text("parsed", "0" * 64, "text", own)
+    spoil(cache.folder(own))
+    assert forbidden(own)
+    assert cache.load_text("parsed", "0" * 64, own) is None
+    own.chmod(0o1777)  # as that for temporary files
+    os.chown(own, 0, 0)
+    os.chown(cache.folder(own), 0, 0)
+    cache.folder(own).chmod(0o700)
+    assert not forbidden(own)
+
+
+@pytest.mark.parametrize(("compiler", "said"), [
+    ('gcc "', 'CC is `gcc "`, which is no command: No closing quotation'),
+    ("true", "true is no C compiler: it made no kernels.o"),
+    ("{}/text", "cannot run the C compiler .*text: Exec format error"),
+])  # fmt: skip
+def test_what_is_no_compiler_is_said_to_be_none(compiler, said, own, monkeypatch):
+    (own / "text").write_text("no program")
+    (own / "text").chmod(0o755)
+    monkeypatch.setenv("CC", compiler.format(own))
+    with pytest.raises(BuildError, match=said):
+        build({"square": square(17.0)}, cache_dir=own)
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "file/below"])
+def test_places_that_cannot_be_are_named(name, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("HWDSL_CACHE_DIR", str(tmp_path / name))
+    with pytest.raises(BuildError, match=r"cannot write to the cache folder .*HWDSL_CACHE_DIR"):
+        build({"square": square()})
+    assert cache.load_text("parsed", "0" * 64) is None
+    assert cache.clear() == 0

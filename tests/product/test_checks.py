@@ -201,7 +201,7 @@ def test_a_module_that_comes_to_be_is_found(file: Path, tmp_path: Path) -> None:
 )
 def test_an_entry_that_is_none_is_made_again(file: Path, broken: str) -> None:
     first = said(file)
-    name = next((file.parent / "cache" / checks.KIND).iterdir()).name
+    name = next((cache.folder() / checks.KIND).iterdir()).name
     cache.store_text(checks.KIND, name, broken)
     assert said(file) == first == said(file)
 

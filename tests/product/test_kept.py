@@ -9,6 +9,7 @@ import pytest
 
 import hwdsl
 from hwdsl import driver, installed, kept
+from hwdsl.codegen import cache
 from hwdsl.codegen.build import ABORT_ON_MISS, BuildError
 from hwdsl.evaluator import Evaluator
 
@@ -118,7 +119,7 @@ def test_a_missing_kernel_is_still_told(
     hwdsl.load(file)
     monkeypatch.setenv(ABORT_ON_MISS, "1")
     assert hwdsl.load(file).run.compiled
-    shutil.rmtree(tmp_path / "cache" / "kernels")
+    shutil.rmtree(cache.folder() / "kernels")
     with pytest.raises(BuildError, match=ABORT_ON_MISS):
         hwdsl.load(file)
 
@@ -208,7 +209,7 @@ def test_errors_come_again(tmp_path: Path) -> None:
 
 def entry(tmp_path: Path) -> Path:
     """The only entry there is."""
-    (found,) = (tmp_path / "cache" / kept.KIND).iterdir()
+    (found,) = (cache.folder() / kept.KIND).iterdir()
     return found
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hwdsl import driver
+from hwdsl.codegen import cache
 from hwdsl.codegen.text import dump
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.semantics import definitions
@@ -144,7 +145,7 @@ def test_the_main_file_is_always_checked(library: Path) -> None:
 @pytest.mark.parametrize("damage", ["empty", "other", "wrong hash", "open to others"])
 def test_an_unsound_mark_is_not_trusted(tmp_path: Path, bodies: list[str], damage: str) -> None:
     found(tmp_path)
-    marks = list((tmp_path / "cache" / KIND).iterdir())
+    marks = list((cache.folder() / KIND).iterdir())
     assert len(marks) == 3
     for mark in marks:
         text = {"empty": "", "other": "clean"}.get(damage, mark.name)

@@ -16,7 +16,7 @@ TEXT = "edition 2026\n## A length.\nlet span = 3 mm * (1 + 2)\nfn twice(x: real)
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HWDSL_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache" / stored.KIND
+    return stored.store.folder() / stored.KIND
 
 
 def read(text=TEXT):
