@@ -7,13 +7,17 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from attrs import define
+
 from hwdsl.cli.base import (
     FINE,
     INTERRUPTED,
+    Failure,
     assignments,
     load_evaluator,
     number,
@@ -23,15 +27,20 @@ from hwdsl.cli.base import (
 )
 from hwdsl.cli.files import replacing
 from hwdsl.cli.signals import POLITE, caught
-from hwdsl.cli.tables import FEASIBLE, VIOLATIONS, TableWriter, check_table, title, writer_for
+from hwdsl.cli.tables import FEASIBLE, VIOLATIONS, check_table, title, writer_for
 
 if TYPE_CHECKING:
+    from hwdsl.cli.picking import Condition, Goal
+    from hwdsl.cli.resuming import Record
     from hwdsl.cli.tables import Column
     from hwdsl.codegen.runtime import Plan, Sweep
+    from hwdsl.evaluator import Evaluator
 
 CHUNK = 1 << 16
 FIRST = 20
 """Rows printed where no file is named."""
+MANY = 1_000_000
+"""Rows from which on it is said that Parquet is written faster."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,67 +56,267 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="OUT.csv|OUT.parquet", help="without it, the first rows"
     )
+    parser.add_argument(
+        "--zip", metavar="NAME,NAME|all",
+        help="axes of one length that go together, a point each, instead of all combinations",
+    )  # fmt: skip
+    parser.add_argument(
+        "--where", action="append", default=[], metavar="CONDITION",
+        help="keep the points that fit: feasible, or NAME >= VALUE (or <=, ==, !=, <, >)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--best",
+        metavar="NAME",
+        help="only the feasible point with the most of it (min:NAME: the least)",
+    )
+    parser.add_argument(
+        "--pareto", metavar="NAME,min:NAME", help="only the points that none beats in all of these"
+    )
+    parser.add_argument(
+        "--threads", type=int, metavar="N", help="so many instead of one for each core"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="go on where an interrupted sweep to OUT stopped"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Evaluate the grid chunk by chunk; an interrupted table holds the rows that were done."""
+    from hwdsl.cli import picking, resuming
+    from hwdsl.codegen.runtime.plan import workers
+
     target = None if options.output is None else Path(options.output)
+    _check_options(options, target)
+    evaluator = load_evaluator(options.target)
+    given = assignments(options.values)
+    goals = [picking.goal(evaluator, text) for text in _goals(options)]
+    with told():
+        plan = _plan(evaluator, given, options.zip)
+        conditions = [picking.condition(evaluator, text) for text in options.where]
+        threads = workers(options.threads)
+    if goals:
+        return _picked(plan, target, goals, conditions, threads)
+    if target is None:
+        _show_first(plan, conditions, threads)
+        return FINE
+    sweep = resuming.identity(evaluator, plan, options.where)
+    before = resuming.found(target, sweep) if options.resume else None
+    written = _to_table(plan, target, before, conditions, threads)
+    _tell(written, plan, target)
+    if written.points == plan.points:
+        resuming.remove(target)
+        return FINE
+    size = target.stat().st_size
+    resuming.leave(target, resuming.Record(sweep, written.points, written.rows, size))
+    print("hwdsl: the same call with --resume goes on from there", file=sys.stderr)
+    return INTERRUPTED
+
+
+def _check_options(options: argparse.Namespace, target: Path | None) -> None:
+    """End the command at options that do not go together, and at a target that is not ours."""
+    from hwdsl.cli import resuming
+
+    if options.best and options.pareto:
+        raise Failure("--best is one point and --pareto a front: give one of them")
+    if options.resume and (target is None or options.best or options.pareto):
+        raise Failure("--resume goes on with a whole table: it needs -o, without --best, --pareto")
     if target is not None:
         check_table(target)
-    evaluator = load_evaluator(options.target)
-    axes: dict[str, Any] = dict(assignments(options.values))
-    with told():
-        plan = evaluator.plan(axes)
-    spec = evaluator.spec
+        resuming.check(target)
+
+
+def _goals(options: argparse.Namespace) -> list[str]:
+    if options.best:
+        return [options.best]
+    return options.pareto.split(",") if options.pareto else []
+
+
+def _plan(evaluator: Evaluator, given: dict[str, str], together: str | None) -> Plan:
+    """The points: all combinations, but for axes that go together."""
+    if together == "all" and "all" not in given:
+        return evaluator.plan(dict[str, Any](given), mode="zip")
+    names = [name.strip() for name in together.split(",")] if together else []
+    for name in names:
+        if name not in given:
+            raise Failure(f"--zip {together}: no values are given for {name}")
+    zipped = {name: given.pop(name) for name in names}
+    return evaluator.plan(dict[str, Any](given), zipped=zipped or None)
+
+
+def _header(plan: Plan) -> list[str]:
+    spec = plan.evaluator.spec
     header = [title(p.name, p.scale.unit) for p in spec.params]
     header += [title(o.name, o.scale.unit) for o in spec.outputs]
-    if target is None:
-        _show(plan, [*header, FEASIBLE, VIOLATIONS])
-        return FINE
-    with replacing(target) as temporary:
-        writer = writer_for(target, temporary, [*header, FEASIBLE, VIOLATIONS])
-        done, spent = _write(plan, writer)
-        writer.close()
-    # Of few points the time is that of the first call.
-    rate = f"; computed {done / spent:,.0f} points/s" if done >= CHUNK else ""
-    print(f"wrote {done} of {plan.points} rows to {target}{rate}", file=sys.stderr)
-    return FINE if done == plan.points else INTERRUPTED
+    return [*header, FEASIBLE, VIOLATIONS]
 
 
-def _show(plan: Plan, header: list[str]) -> None:
-    """Print the first rows."""
-    columns = _columns(next(iter(plan.iter_chunks(FIRST))))
-    lists = [c if isinstance(c, Sequence) else c.tolist() for c in columns]
-    cells = [[number(c) if isinstance(c, float) else str(c) for c in column] for column in lists]
-    rows = [list(row) for row in zip(*cells, strict=True)]
-    print(table([header, *rows], right=range(len(header) - 2)))
-    if plan.points > FIRST:
+# --- printed -------------------------------------------------------------------------------------
+
+
+def _show_first(plan: Plan, conditions: Sequence[Condition], threads: int) -> None:
+    """Print the first rows that fit."""
+    from hwdsl.cli.picking import fitting
+
+    found, count = [], 0
+    for part in plan.iter_chunks(CHUNK if conditions else FIRST, threads):
+        found.append(fitting(part, conditions))
+        count += len(found[-1])
+        if count > FIRST or not conditions:
+            break
+    if not count:
+        print(f"none of the {plan.points:,} points fits")
+        return
+    _show(plan, found)
+    if conditions and count > FIRST:
+        print("… more rows: write them with -o OUT.csv")
+    elif not conditions and plan.points > FIRST:
         print(f"… {plan.points - FIRST:,} more rows: write them with -o OUT.csv")
 
 
-def _write(plan: Plan, writer: TableWriter) -> tuple[int, float]:
-    """Write all rows, or those up to an interrupt; return how many, and seconds of computing."""
-    done, spent = 0, 0.0
-    with _interrupts() as interrupted:
-        parts = plan.iter_chunks(CHUNK)
+def _show(plan: Plan, parts: Sequence[Sweep]) -> None:
+    """Print the first rows of parts."""
+    rows: list[list[str]] = []
+    for part in parts:
+        columns = _columns(part)
+        lists = [c if isinstance(c, Sequence) else c.tolist() for c in columns]
+        cells = [[number(c) if isinstance(c, float) else str(c) for c in row] for row in lists]
+        rows += [list(row) for row in zip(*cells, strict=True)]
+    header = _header(plan)
+    print(table([header, *rows[:FIRST]], right=range(len(header) - 2)))
+
+
+def _picked(
+    plan: Plan,
+    target: Path | None,
+    goals: Sequence[Goal],
+    conditions: Sequence[Condition],
+    threads: int,
+) -> int:
+    """Print or write the best point, or the front of several goals."""
+    from hwdsl.cli import picking, resuming
+
+    with _parts(plan, 0, threads) as parts:
+        found = picking.best(plan, goals, conditions, (part for part, _ in parts))
+        whole = parts.done == plan.points
+    if not whole:
+        raise KeyboardInterrupt
+    if not len(found):
+        print(f"no point of {plan.points:,} is feasible, finite in what is asked for, and fits")
+        return FINE
+    sweep = plan.part(found if len(goals) > 1 else found[:1]).run(threads=threads)
+    if target is None:
+        _show(plan, [sweep])
+        if len(sweep) > FIRST:
+            print(f"… {len(sweep) - FIRST:,} more rows: write them with -o OUT.csv")
+        return FINE
+    with replacing(target) as temporary:
+        writer = writer_for(target, temporary, _header(plan))
+        writer.write(_columns(sweep))
+        writer.close()
+    resuming.remove(target)
+    print(f"wrote {len(sweep):,} of {plan.points:,} points to {target}", file=sys.stderr)
+    return FINE
+
+
+# --- written -------------------------------------------------------------------------------------
+
+
+@define
+class Written:
+    """How far a table is: points done, rows in it; of this call, rows and seconds."""
+
+    points: int = 0
+    rows: int = 0
+    new: int = 0
+    computing: float = 0.0
+    writing: float = 0.0
+
+
+def _to_table(
+    plan: Plan,
+    target: Path,
+    before: Record | None,
+    conditions: Sequence[Condition],
+    threads: int,
+) -> Written:
+    """Write all rows, or those up to an interrupt, behind those that are there `before`."""
+    from hwdsl.cli.picking import fitting
+
+    done = Written() if before is None else Written(before.points, before.rows)
+    with replacing(target) as temporary:
+        writer = writer_for(target, temporary, _header(plan), resumed=before is not None)
+        with _parts(plan, done.points, threads) as parts:
+            for part, seconds in parts:
+                start = perf_counter()
+                kept = fitting(part, conditions)
+                writer.write(_columns(kept))
+                done.points += len(part)
+                done.rows += len(kept)
+                done.new += len(kept)
+                done.computing += seconds
+                done.writing += perf_counter() - start
         start = perf_counter()
-        for part in parts:
-            spent += perf_counter() - start
-            writer.write(_columns(part))
-            done += len(part)
-            if sys.stderr.isatty():
-                print(f"\r{done} of {plan.points}", end="", file=sys.stderr, flush=True)
-            if interrupted:
+        writer.close()
+        done.writing += perf_counter() - start
+    return done
+
+
+def _tell(done: Written, plan: Plan, target: Path) -> None:
+    """Say how much was written, and how fast; of few points the time is that of the first call."""
+    said = f"wrote {done.rows:,} rows of {done.points:,} points"
+    if done.rows == done.points:
+        said = f"wrote {done.rows} of {plan.points} rows"
+    if done.new >= CHUNK and done.computing and done.writing:
+        said += (
+            f" to {target}; computed {done.new / done.computing:,.0f} points/s, "
+            f"wrote {done.new / done.writing:,.0f} rows/s"
+        )
+    else:
+        said += f" to {target}"
+    print(said, file=sys.stderr)
+    if done.new >= MANY and target.suffix == ".csv":
+        print(f"hwdsl: {target.with_suffix('.parquet')} is written several times as fast",
+              file=sys.stderr)  # fmt: skip
+
+
+class _Parts:
+    """The parts of a plan from a point on, each with the seconds that it took; shows how far it is.
+
+    It ends early at an interrupt, so that no chunk is torn; `done` says how far it came.
+    """
+
+    def __init__(self, plan: Plan, first: int, threads: int, interrupted: list[int]) -> None:
+        from hwdsl.codegen.runtime import Bar
+
+        self.done = first
+        self._first, self._threads, self._interrupted = first, threads, interrupted
+        self._rest = evolved(plan, first)
+        self._bar = Bar(sys.stderr) if sys.stderr.isatty() else None
+
+    def __iter__(self) -> Iterator[tuple[Sweep, float]]:
+        start = perf_counter()
+        for part in self._rest.iter_chunks(CHUNK, self._threads):
+            seconds = perf_counter() - start
+            self.done += len(part)
+            yield part, seconds
+            if self._bar is not None:
+                self._bar(self.done - self._first, self._rest.points)
+            if self._interrupted:
                 break
             start = perf_counter()
-    if sys.stderr.isatty():
-        print("\r", end="", file=sys.stderr)
-    return done, spent
+        if self._bar is not None and self.done - self._first < self._rest.points:
+            print(file=sys.stderr)
+
+
+def evolved(plan: Plan, first: int) -> Plan:
+    """The plan of the points from number `first` on."""
+    points = plan.points - first
+    return replace(plan, points=points, dims=(("point", points),), first=plan.first + first)
 
 
 @contextmanager
-def _interrupts() -> Iterator[list[int]]:
-    """Collect the first interrupt instead of being torn out of a chunk; the second one does."""
+def _parts(plan: Plan, first: int, threads: int) -> Iterator[_Parts]:
+    """Evaluate a plan in parts; the first interrupt ends it behind a part, a second one at once."""
     seen: list[int] = []
 
     def note(number: int, frame: object) -> None:
@@ -116,12 +325,23 @@ def _interrupts() -> Iterator[list[int]]:
         seen.append(number)
 
     with caught((signal.SIGINT, *POLITE), note):
-        yield seen
+        yield _Parts(plan, first, threads, seen)
 
 
 def _columns(part: Sweep) -> list[Column]:
     names = [*(p.name for p in part.spec.params), *(o.name for o in part.spec.outputs)]
     columns: list[Column] = [part.column(name) for name in names]
-    broken = {rule: part.broken(rule).ravel().tolist() for rule in part.violations}
-    texts = [" ".join(rule for rule, bits in broken.items() if bits[i]) for i in range(len(part))]
-    return [*columns, part.feasible.ravel(), texts]
+    return [*columns, part.feasible.ravel(), _violations(part)]
+
+
+def _violations(part: Sweep) -> list[str]:
+    """The names of the rules that each point breaks; points that break the same share a text."""
+    rules = list(part.violations)
+    kinds: dict[int, str] = {0: ""}
+    codes = [0] * len(part)
+    for bit, rule in enumerate(rules):
+        for point in part.broken(rule).ravel().nonzero()[0].tolist():
+            codes[point] |= 1 << bit
+    for code in set(codes) - {0}:
+        kinds[code] = " ".join(rule for bit, rule in enumerate(rules) if code >> bit & 1)
+    return [kinds[code] for code in codes]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -34,10 +35,13 @@ class TableWriter(Protocol):
 class CsvWriter:
     """Rows of text; floats by their shortest exact form."""
 
-    def __init__(self, path: Path, header: Sequence[str]) -> None:
-        self._file = path.open("w", newline="", encoding="utf-8")
+    def __init__(self, path: Path, header: Sequence[str], before: Path | None = None) -> None:
+        if before is not None:
+            shutil.copyfile(before, path)
+        self._file = path.open("a" if before else "w", newline="", encoding="utf-8")
         self._rows = csv.writer(self._file, lineterminator="\n")
-        self._rows.writerow(header)
+        if before is None:
+            self._rows.writerow(header)
 
     def write(self, columns: Sequence[Column]) -> None:
         """Append rows."""
@@ -52,14 +56,22 @@ class CsvWriter:
 class ParquetWriter:
     """Row groups, one a chunk."""
 
-    def __init__(self, path: Path, header: Sequence[str]) -> None:
+    def __init__(self, path: Path, header: Sequence[str], before: Path | None = None) -> None:
         self._arrow, self._parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
         self._path, self._header = path, list(header)
         self._writer: Any = None
+        if before is not None:
+            with self._parquet.ParquetFile(before) as old:
+                for group in range(old.num_row_groups):
+                    self._append(old.read_row_group(group))
 
     def write(self, columns: Sequence[Column]) -> None:
         """Append rows; the first chunk decides the columns' types."""
-        batch = self._arrow.table(dict(zip(self._header, columns, strict=True)))
+        texts = self._arrow.string()  # without rows, the type cannot be seen
+        arrays = [self._arrow.array(c, texts) if isinstance(c, Sequence) else c for c in columns]
+        self._append(self._arrow.table(dict(zip(self._header, arrays, strict=True))))
+
+    def _append(self, batch: Any) -> None:
         if self._writer is None:
             self._writer = self._parquet.ParquetWriter(str(self._path), batch.schema)
         self._writer.write_table(batch)
@@ -120,8 +132,10 @@ def title(name: str, unit: str) -> str:
     return f"{name} [{unit}]" if unit else name
 
 
-def writer_for(target: Path, temporary: Path, header: Sequence[str]) -> TableWriter:
-    """A writer of the format that the target's ending names."""
+def writer_for(
+    target: Path, temporary: Path, header: Sequence[str], *, resumed: bool = False
+) -> TableWriter:
+    """A writer of the format that the target's ending names; `resumed`, the old rows come first."""
     kind = CsvWriter if target.suffix == ".csv" else ParquetWriter
     with writing(target):
-        return _Telling(target, kind(temporary, header))
+        return _Telling(target, kind(temporary, header, target if resumed else None))

@@ -1,0 +1,229 @@
+"""`hwdsl sweep` keeps the points that Python keeps; an interrupted one goes on where it stopped."""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hwdsl
+from hwdsl.cli import sweep_
+from hwdsl.cli.main import main
+
+TEXT = """edition 2026
+
+enum shape { flat, tall }
+evaluator e {
+    param  rate  : data / time = 3 TB/s in 1 TB/s .. 10 TB/s
+    param  batch : int         = 16     in 1 .. 512
+    choice shape : shape       in [flat, tall]
+    let whole = (10 GB + batch * 1 GB) / rate
+    output time  in ms   = whole
+    output speed in 1/s  = batch / whole
+    output root          = sqrt(batch - 3)
+    output form : shape  = if batch > 20 then tall else shape
+    require fits: batch <= 40
+    warn few: batch > 5
+}
+"""
+AXES = ["rate=1..10 TB/s:7", "batch=1..60", "shape=all"]
+
+
+@pytest.fixture(autouse=True)
+def _file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sweep_, "CHUNK", 64)
+    Path("e.hw").write_text(TEXT)
+
+
+def rows(name: str) -> list[list[str]]:
+    with Path(name).open(newline="") as file:
+        return list(csv.reader(file))[1:]
+
+
+def table_of(sweep: Any) -> list[list[str]]:
+    """A sweep of Python as the table has it."""
+    names = ["rate", "batch", "shape", "time", "speed", "root", "form"]
+    columns = [sweep.column(n).tolist() for n in names] + [sweep.feasible.ravel().tolist()]
+    violations = [" ".join(sweep.result(i).violations) for i in range(len(sweep))]
+    return [[str(c) for c in row] for row in zip(*columns, violations, strict=True)]
+
+
+def written(*options: str) -> list[list[str]]:
+    assert main(["sweep", "e.hw", *AXES, *options, "-o", "out.csv"]) == 0
+    return rows("out.csv")
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    path = tmp_path_factory.mktemp("e") / "e.hw"
+    path.write_text(TEXT)
+    e = hwdsl.load(path, compiled=False).e
+    return e.sweep(rate="1..10 TB/s:7", batch=range(1, 61), shape="all")
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        ((), lambda s: s),
+        (("--threads", "1"), lambda s: s),
+        (("--where", "time <= 0.01 s"), lambda s: s.take(s.column("time") <= 10)),
+        (("--where", "speed >= 900"), lambda s: s.take(s.column("speed") >= 900)),
+        (("--where", "rate == 4 TB/s"), lambda s: s.take(s.column("rate") == 4)),
+        (("--where", "form != tall"), lambda s: s.take(s.column("form") != "tall")),
+        (("--where", "feasible", "--where", "batch>7"),
+         lambda s: s.take(s.feasible.ravel() & (s.column("batch") > 7))),
+        (("--best", "speed"), lambda s: s.take([_place(s, s.best("speed"))])),
+        (("--best", "min:time"), lambda s: s.take([_place(s, s.best(minimize="time"))])),
+        (("--pareto", "max:speed,min:time,min:rate"),
+         lambda s: s.pareto(maximize="speed", minimize=["time", "rate"])),
+        (("--pareto", "speed,min:time", "--where", "shape == tall"),
+         lambda s: s.take(s.column("shape") == "tall").pareto(maximize="speed", minimize="time")),
+    ],
+)  # fmt: skip
+def test_what_is_kept_is_what_python_keeps(options: Any, kept: Any, sweep: Any) -> None:
+    found = written(*options)
+    assert found == table_of(kept(sweep))
+    assert found
+
+
+def _place(sweep: Any, result: Any) -> int:
+    return next(i for i in range(len(sweep)) if sweep.result(i) == result)
+
+
+def test_axes_go_together_with_zip() -> None:
+    call = ["sweep", "e.hw", "rate=1,2,3", "batch=7,8,9", "-o", "out.csv"]
+    assert main([*call, "--zip", "all"]) == 0
+    assert [r[:2] for r in rows("out.csv")] == [["1.0", "7"], ["2.0", "8"], ["3.0", "9"]]
+    assert main([*call, "shape=all", "--zip", "rate,batch"]) == 0
+    assert [r[1:3] for r in rows("out.csv")][:3] == [["7", "flat"], ["7", "tall"], ["8", "flat"]]
+    assert main([*call[:-2], "--zip", "rate,batc"]) == 2
+
+
+def interrupt_after(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Send an interrupt while a part is written, as a user's ^C comes."""
+    columns, left = sweep_._columns, [parts]
+
+    def interrupting(part: Any) -> Any:
+        left[0] -= 1
+        if not left[0]:
+            os.kill(os.getpid(), signal.SIGINT)
+        return columns(part)
+
+    monkeypatch.setattr(sweep_, "_columns", interrupting)
+
+
+@settings(
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    cuts=st.lists(st.integers(1, 6), min_size=1, max_size=3),
+    ending=st.sampled_from(["csv", "parquet"]),
+    where=st.sampled_from([[], ["--where", "feasible"], ["--where", "time <= 1 ms"]]),
+)
+def test_a_resumed_sweep_is_the_whole_one(cuts: list[int], ending: str, where: list[str]) -> None:
+    call = ["sweep", "e.hw", *AXES, *where, "-o"]
+    assert main([*call, f"whole.{ending}"]) == 0
+    out = Path(f"cut.{ending}")
+    out.unlink(missing_ok=True)
+    for parts in cuts:
+        with pytest.MonkeyPatch.context() as patch:
+            interrupt_after(parts, patch)
+            code = main([*call, str(out), "--resume"])
+        if code == 0:
+            break
+        assert code == 130
+        assert Path(f"{out}.resume").exists()
+    if code:
+        assert main([*call, str(out), "--resume"]) == 0
+    assert not Path(f"{out}.resume").exists()
+    if ending == "csv":
+        assert out.read_bytes() == Path("whole.csv").read_bytes()
+    else:
+        tables = [pyarrow.parquet.read_table(p).to_pydict() for p in (out, "whole.parquet")]
+        np.testing.assert_equal(*tables)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda: None, ""),
+        (lambda: Path("e.hw").write_text(TEXT.replace("10 GB", "11 GB")), "of another sweep"),
+        (lambda: Path("out.csv").write_text("x"), "out.csv"),
+        (lambda: Path("out.csv.resume").unlink(), "not the table of an interrupted sweep"),
+        (lambda: Path("out.csv.resume").write_text("{}"), "out.csv.resume is there already"),
+    ],
+)
+def test_only_the_same_sweep_is_resumed(
+    change: Any, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["sweep", "e.hw", *AXES, "-o", "out.csv"]
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt_after(2, patch)
+        assert main(call) == 130
+    assert "the same call with --resume goes on" in capsys.readouterr().err
+    before = Path("out.csv").read_bytes()
+    change()
+    kept = Path("out.csv").read_bytes()
+    assert main([*call, "--resume"]) == (2 if said else 0)
+    assert said in capsys.readouterr().err
+    if said:
+        assert Path("out.csv").read_bytes() == kept
+    else:
+        assert Path("out.csv").read_bytes().startswith(before)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--threads", "0"], "threads is a whole number from 1 on, not 0"),
+        (["--threads", "many"], "argument --threads"),
+        (["--where", "tim > 3"], "did you mean `time`?"),
+        (["--where", "time > 3 GB"], "`3 GB` is data, but time is wanted"),
+        (["--where", "time"], "--where time: write feasible, or NAME >= VALUE"),
+        (["--where", "form == wide"], "form has no case wide; it has flat, tall"),
+        (["--where", "shape == wide"], "e.shape: 'wide' is none of them"),
+        (["--best", "form"], "no output or numeric param form"),
+        (["--best", "less:time"], "write NAME for the most of it"),
+        (["--best", "time", "--pareto", "speed"], "give one of them"),
+        (["--resume"], "it needs -o"),
+    ],
+)
+def test_options_that_do_not_fit_are_told(
+    options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sweep", "e.hw", *AXES, *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_progress_says_how_long_it_takes_and_the_end_how_fast(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sweep_, "MANY", 100)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("hwdsl.codegen.runtime.progress.PAUSE", 0)
+    assert main(["sweep", "e.hw", *AXES, "-o", "out.csv"]) == 0
+    err = capsys.readouterr().err
+    assert "\r8 %, 64 of 840 points, " in err
+    assert " left" in err
+    assert "wrote 840 of 840 rows to out.csv; computed " in err
+    assert " points/s, wrote " in err
+    assert "out.parquet is written several times as fast" in err
+
+
+def test_nothing_that_fits_is_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", "e.hw", *AXES, "--where", "time < 1 us"]) == 0
+    assert capsys.readouterr().out == "none of the 840 points fits\n"
+    assert main(["sweep", "e.hw", "batch=50,60", "--best", "speed"]) == 0
+    assert "no point of 2 is feasible" in capsys.readouterr().out
