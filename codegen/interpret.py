@@ -1,7 +1,7 @@
 """The interpreter: what a graph means. Kernels must give the same bits.
 
-`interpret` runs a graph over many points with NumPy, in blocks; `trace` runs it on one point
-with Python floats and keeps every operation's value. Both stand on `hwdsl.codegen.numerics`.
+`interpret` runs a graph over many points with NumPy, in blocks; a `Point` is one point in Python
+floats, of which the value of any operation can be asked. Both stand on `hwdsl.codegen.numerics`.
 
 An index of a `gather` or `table` that lies outside (where a rule is broken, or the lane is masked)
 reads the nearest entry; NaN reads the first.
@@ -9,7 +9,7 @@ reads the nearest entry; NaN reads the first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from hwdsl.codegen.ir import NARY, Body, Graph, Op, fold
 from hwdsl.codegen.numerics import better
 from hwdsl.codegen.numerics.arrays import ARRAY
 
-__all__ = ["BLOCK", "Results", "interpret", "run_loop", "trace"]
+__all__ = ["BLOCK", "Point", "Results", "interpret", "run_loop"]
 
 BLOCK = 4096
 """Points per block: few enough that a block's values stay in the cache."""
@@ -65,12 +65,37 @@ def interpret(graph: Graph, columns: Sequence[float | Array], block: int = BLOCK
     return Results(dict(outputs), rules)
 
 
-def trace(graph: Graph, values: Sequence[float]) -> list[float]:
-    """The value of every operation of the graph at one point; a loop's is its rounds run."""
-    return [
-        v if isinstance(v, float) else v[_carries(op)]
-        for op, v in zip(graph.ops, _point(graph.ops, values, graph.tables), strict=True)
-    ]
+@define(eq=False)
+class Point:
+    """A list of operations at one point: each value is computed when it is first asked for.
+
+    `inputs` gives the values of params, or of what goes into a body. The list may go on growing.
+    """
+
+    ops: Sequence[Op]
+    inputs: Callable[[int], float]
+    tables: Tables = ()
+    _values: dict[int, Any] = field(factory=dict)
+
+    def value(self, index: int) -> float:
+        """The value of an operation; a loop's is its rounds run."""
+        if index not in self._values:
+            for i in sorted(self._missing(index)):
+                self._values[i] = _value(self.ops[i], self._values, self.inputs, self.tables)
+        found = self._values[index]
+        body = self.ops[index].body
+        return float(found if body is None else found[body.carries])
+
+    def _missing(self, index: int) -> set[int]:
+        """The operations that one needs, itself among them, whose values are not there yet."""
+        found: set[int] = set()
+        todo = [index]
+        while todo:
+            i = todo.pop()
+            if i not in found and i not in self._values:
+                found.add(i)
+                todo.extend(self.ops[i].args)
+        return found
 
 
 def run_loop(
@@ -91,10 +116,6 @@ def run_loop(
     return (*states, float(rounds), float(settled))
 
 
-def _carries(op: Op) -> int:
-    return op.body.carries if op.body is not None else 0
-
-
 def _number(value: float | tuple[float, ...]) -> float:
     assert isinstance(value, float)
     return value
@@ -106,17 +127,27 @@ def _point(
     """Every value of an operation list at one point; a loop's are its results."""
     values: list[Any] = []
     for op in ops:
-        if op.code == "const":
-            values.append(op.value)
-        elif op.code in ("param", "input"):
-            values.append(float(inputs[op.index]))
-        elif op.code == "proj":
-            values.append(values[op.args[0]][op.index])
-        elif op.body is not None:
-            values.append(run_loop(op.body, op.bound, [values[a] for a in op.args], tables))
-        else:
-            values.append(fold(op.code, [values[a] for a in op.args], tables, op.index))
+        values.append(_value(op, values, inputs.__getitem__, tables))
     return values
+
+
+def _value(
+    op: Op,
+    values: Mapping[int, Any] | Sequence[Any],
+    inputs: Callable[[int], float],
+    tables: Tables,
+) -> float | tuple[float, ...]:
+    """The value of one operation on numbers; a loop's are its results."""
+    if op.code == "const":
+        return op.value
+    if op.code in ("param", "input"):
+        return float(inputs(op.index))
+    args = [values[a] for a in op.args]
+    if op.code == "proj":
+        return float(args[0][op.index])
+    if op.body is not None:
+        return run_loop(op.body, op.bound, args, tables)
+    return fold(op.code, args, tables, op.index)
 
 
 def _block(graph: Graph, inputs: Sequence[Value], count: int) -> Results:

@@ -7,25 +7,23 @@ text of the few values that differ, such as `rows = 4,096, engine = vector`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 
-from hwdsl.codegen.ir import Ref
+from hwdsl.codegen.ir import BOOL, Ref
 from hwdsl.elaborate.quantities import quantity_text
 from hwdsl.elaborate.records import member
 from hwdsl.elaborate.values import EnumValue, Failure, Record, TextValue, Value
-from hwdsl.recorder import Formula, Recorder, operands
+from hwdsl.provenance import At, Formula, Provenance
 from hwdsl.semantics.types import Real, Type
 from hwdsl.source import Span
-from hwdsl.syntax import ast
 from hwdsl.units import ONE
 
 FEW = 3
 """So many values are named at most."""
 
 
-def differences(m: Recorder, alike: Sequence[Formula]) -> list[str]:
+def differences(p: Provenance, alike: Sequence[Formula]) -> list[str]:
     """What differs between formulas of one text: a word, then the numbers that tell most."""
-    rows = [dict(_values(m, formula)) for formula in alike]
+    rows = [dict(_values(p, formula)) for formula in alike]
     labels = [k for k in rows[0] if all(k in row for row in rows)]
     words = [k for k in labels if all(row[k][0].isalpha() for row in rows)]
     chosen: list[str] = []
@@ -41,52 +39,39 @@ def _told(rows: Sequence[Mapping[str, str]], labels: Sequence[str]) -> int:
     return len({tuple(row[k] for k in labels) for row in rows})
 
 
-def _values(m: Recorder, formula: Formula) -> Iterator[tuple[str, str]]:
+def _values(p: Provenance, formula: Formula) -> Iterator[tuple[str, str]]:
     """The variables that a formula reads, and the fields of those that are components."""
-    for name in dict.fromkeys(_names(formula.expr)):
-        frame = formula.env.frame
-        value = None if frame is None else frame.lookup(name.name)
+    seen: set[str] = set()
+    for name in p.names(formula):
+        label, frame = name.expr.span.text, name.env.frame
+        value = None if frame is None or label in seen else frame.lookup(label)
+        seen.add(label)
         if isinstance(value, Record):
-            yield from _fields(m, value, name.span)
+            yield from _fields(p, value, name.at, name.expr.span)
         elif isinstance(value, Ref | EnumValue | TextValue):
-            text = _text(m, value, m.checked.types.get(name))
+            text = _text(p, value, name.at, p.m.checked.types.get(name.expr))
             if text:
-                yield name.name, text
+                yield label, text
 
 
-def _names(expr: ast.Expr) -> Iterator[ast.Name]:
-    if isinstance(expr, ast.Name):
-        yield expr
-    elif isinstance(expr, ast.Attr):
-        yield from _names(expr.base)
-    for inner in operands(expr):
-        yield from _names(inner)
-
-
-def _fields(m: Recorder, of: Record, span: Span) -> Iterator[tuple[str, str]]:
+def _fields(p: Provenance, of: Record, at: At, span: Span) -> Iterator[tuple[str, str]]:
+    """The fields of a component; those that nothing has read so far are computed now."""
     for kind in reversed(list(of.kind.lineage())):
         for info in kind.members.values():
             if info.role != "field":
                 continue
             try:
-                value, _ = m.collect(partial(member, m, of, info.name, span))
+                value = member(p.m, of, info.name, span)
             except Failure:
                 continue
-            text = _text(m, value, info.type)
+            text = _text(p, value, at, info.type)
             if text:
                 yield info.name, text
 
 
-def _text(m: Recorder, value: Value, type_: Type | None) -> str:
+def _text(p: Provenance, value: Value, at: At, type_: Type | None) -> str:
     """A number, case or text in words; empty for anything else."""
-    if isinstance(value, EnumValue):
-        return value.enum.cases[int(m.float_of(value))]
-    if isinstance(value, TextValue):
-        return value.options[0]
-    if not isinstance(value, Ref):
-        return ""
-    number = m.float_of(value)
-    if value.type == "bool":
-        return "true" if number else "false"
+    if not isinstance(value, Ref) or value.type == BOOL:
+        return p.label(value, at)
     dim = type_.dim if isinstance(type_, Real) else ONE
-    return quantity_text(number, dim, m.checked.main)
+    return quantity_text(p.float_of(value, at), dim, p.m.checked.main)

@@ -8,9 +8,9 @@ language, derivatives and derivations.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache, cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from hwdsl.codegen.text import dump
 from hwdsl.codegen.verify import GraphError
 from hwdsl.diagnostics import Diagnostics, did_you_mean
 from hwdsl.kept import Kept, KeptFile
+from hwdsl.loaded import LoadedProgram
 from hwdsl.source import Source
 from hwdsl.specs import spec_of
 
@@ -66,7 +67,7 @@ class Evaluator(runtime.Evaluator):
         main: Source,
         file: KeptFile,
         name: str,
-        program: Callable[[], driver.Program],
+        program: LoadedProgram,
         kernel: runtime.Kernel,
         *,
         compiled: bool | None,
@@ -103,7 +104,7 @@ class Evaluator(runtime.Evaluator):
     @property
     def checked(self) -> Checked:
         """The checked file; read again if the evaluator came from the cache."""
-        return self._program().checked
+        return self._program.checked
 
     @property
     def info(self) -> EvaluatorInfo:
@@ -113,7 +114,7 @@ class Evaluator(runtime.Evaluator):
     @property
     def elaboration(self) -> Elaboration:
         """What the elaboration says of it; made again if the evaluator came from the cache."""
-        return self._program().elaborations[self.name]
+        return self._program.elaboration(self.name)
 
     @cached_property
     def _sampler(self) -> runtime.Kernel:
@@ -252,7 +253,7 @@ class Evaluator(runtime.Evaluator):
         names = [self._output(n).name for n in outputs or [o.name for o in self.spec.outputs]]
         params = (p.name for p in self.spec.params)
         point = dict(zip(params, self._point(given), strict=True))
-        return derive(self.checked, self.info, self.elaboration, names, point, given)
+        return derive(self._program.traced(self.name), names, point, given)
 
     @property
     def undecided(self) -> tuple[tuple[str, str], ...]:
@@ -287,7 +288,7 @@ class Module:
     diagnostics: Diagnostics = field(repr=False)
     doc: str = field(repr=False)
     """The file's `#!` text."""
-    _program: Callable[[], driver.Program] = field(repr=False, eq=False)
+    _program: LoadedProgram = field(repr=False, eq=False)
     _main: Source = field(repr=False)
     _file: KeptFile = field(repr=False, eq=False)
     _how: bool | None = field(repr=False, eq=False)
@@ -300,7 +301,7 @@ class Module:
     @property
     def checked(self) -> Checked:
         """The checked file; read again if it came from the cache."""
-        return self._program().checked
+        return self._program.checked
 
     def __getattr__(self, name: str) -> Evaluator:
         if name.startswith("__"):  # asked by copy and pickle before there is anything to look into
@@ -326,7 +327,7 @@ def load(path: str | os.PathLike[str], *, compiled: bool | None = True) -> Modul
     found = kept.find(where)
     if found is not None:
         with suppress(GraphError):  # no entry of ours
-            return _module(where, *_placed(*found), compiled=compiled)
+            return _module(where, _placed(*found), compiled=compiled)
     diagnostics = Diagnostics()
     program = driver.program(where, diagnostics)
     if program is None:
@@ -334,16 +335,15 @@ def load(path: str | os.PathLike[str], *, compiled: bool | None = True) -> Modul
     file = file_of(program, diagnostics)
     kept.keep(program.checked.main.tree.source, program.checked.inputs, file)
     main = program.checked.main.tree.source
-    return _module(where, main, file, lambda: program, compiled=compiled)
+    return _module(where, LoadedProgram(main, file, program), compiled=compiled)
 
 
-def _placed(main: Source, file: KeptFile) -> tuple[Source, KeptFile, Callable[[], driver.Program]]:
-    """The arguments of `_module` for a file that is read again only when more is asked for.
+def _placed(main: Source, file: KeptFile) -> LoadedProgram:
+    """The program of a file that is read again only when more is asked for.
 
     Its path is absolute: the working directory may be another by then.
     """
-    main = Source(os.path.abspath(main.name), main.text)
-    return main, file, partial(_again, main, file)
+    return LoadedProgram(Source(os.path.abspath(main.name), main.text), file)
 
 
 def _unpickled(main: Source, file: KeptFile, name: str, compiled: bool | None) -> Evaluator:
@@ -353,18 +353,11 @@ def _unpickled(main: Source, file: KeptFile, name: str, compiled: bool | None) -
 
 def _unpickled_module(path: Path, main: Source, file: KeptFile, compiled: bool | None) -> Module:
     """A module from its content."""
-    return _module(path, *_placed(main, file), compiled=compiled)
+    return _module(path, _placed(main, file), compiled=compiled)
 
 
-def _module(
-    path: Path,
-    main: Source,
-    file: KeptFile,
-    program: Callable[[], driver.Program],
-    *,
-    compiled: bool | None,
-) -> Module:
-    program = cache(program)
+def _module(path: Path, program: LoadedProgram, *, compiled: bool | None) -> Module:
+    main, file = program.main, program.file
     kernels, notice = driver.kernels_of(file.evaluators, compiled=compiled)
     if notice:
         driver.tell(notice)
@@ -392,17 +385,3 @@ def file_of(program: driver.Program, diagnostics: Diagnostics) -> KeptFile:
             )
     units = kept.units_data(main.visible_units)
     return KeptFile(found, units, main.tree.doc, tuple(diagnostics.items))
-
-
-def _again(main: Source, file: KeptFile) -> driver.Program:
-    """The program that an entry of the cache was made from.
-
-    Raises CallError if what the file uses has changed since it was loaded.
-    """
-    program = driver.program(main, Diagnostics())
-    graphs = {} if program is None else program.graphs
-    if program is None or any(
-        n not in graphs or dump(graphs[n]) != e.text for n, e in file.evaluators.items()
-    ):
-        raise CallError(f"{main.name} uses files that have changed: load it again")
-    return program

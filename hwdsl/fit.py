@@ -22,6 +22,7 @@ from hwdsl.codegen.runtime import CallError, Floats, Plan
 from hwdsl.diagnostics import Diagnostics, did_you_mean
 from hwdsl.elaborate import ParamInfo
 from hwdsl.evaluator import DescriptionError, Evaluator, Module, file_of
+from hwdsl.loaded import LoadedProgram
 from hwdsl.measured import Measured
 from hwdsl.semantics.symbols import ValueInfo
 from hwdsl.source import Source
@@ -250,7 +251,8 @@ def freed(
     file = file_of(program, diagnostics)
     known = module.evaluators[name]
     main = module.checked.main.tree.source
-    evaluator = Evaluator(main, file, name, lambda: program, kernel, compiled=known.compiled)
+    loaded = LoadedProgram(main, file, program, free=only or declared)
+    evaluator = Evaluator(main, file, name, loaded, kernel, compiled=known.compiled)
     places = {d.span: i for i, d in enumerate(_calibrated(module))}
     found = [p for p in evaluator.elaboration.params if p.name not in info.free]
     if not found:

@@ -80,10 +80,13 @@ def elaborate(
 
 
 def elaborate_traced(
-    checked: Checked, evaluator: EvaluatorInfo, diagnostics: Diagnostics
+    checked: Checked,
+    evaluator: EvaluatorInfo,
+    diagnostics: Diagnostics,
+    free: Collection[str] = (),
 ) -> tuple[Elaboration, Machine]:
     """The same graph, with the machine whose `trace` says where each value in it comes from."""
-    m = new_machine(checked, trace=Trace())
+    m = new_machine(checked, None, frozenset(free), Trace())
     return run_deep(lambda: elaborate_evaluator(m, evaluator, diagnostics)), m
 
 

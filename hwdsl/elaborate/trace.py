@@ -74,13 +74,13 @@ class Rounds(Node):
 class Trace:
     """The recording of one elaboration.
 
-    `nodes` are those of cells. `calls` are, by the identity of the variables of a function's body,
-    these variables and the call that first evaluated it. `owners` say in which component another
-    was built. `names` are the evaluator's params, variables and outputs.
+    `nodes` are those of cells. `bodies` are, by the identity of its variables, those of calls: the
+    variables, the node of the cell and the call that first asked for it. `owners` say in which
+    component another was built. `names` are the evaluator's params, variables and outputs.
     """
 
     nodes: dict[Cell, Node] = field(factory=dict)
-    calls: dict[int, tuple[object, Node]] = field(factory=dict)
+    bodies: dict[int, tuple[object, Node, Node]] = field(factory=dict)
     owners: dict[Component, Component] = field(factory=dict)
     names: Mapping[str, Value | Cell] = field(factory=dict)
     _within: list[Node] = field(factory=list)
@@ -140,7 +140,7 @@ class Trace:
         """Note the variables of a function's body that is about to be evaluated for a call."""
         reader = self._within[-2] if len(self._within) > 1 else None
         if reader is not None and isinstance(reader.expr, ast.Call):
-            self.calls[id(names)] = names, reader
+            self.bodies[id(names)] = names, self._within[-1], reader
 
     @contextmanager
     def rounds(self, region: Region) -> Iterator[None]:

@@ -54,15 +54,15 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def cold(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The files that were elaborated from here on."""
+    """The files that were checked from here on."""
     seen: list[Path] = []
-    real = driver.program
+    real = driver.check
 
-    def program(path, *more):  # type: ignore[no-untyped-def]
+    def check(path, *more):  # type: ignore[no-untyped-def]
         seen.append(path)
         return real(path, *more)
 
-    monkeypatch.setattr(driver, "program", program)
+    monkeypatch.setattr(driver, "check", check)
     return seen
 
 
