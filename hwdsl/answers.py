@@ -373,6 +373,49 @@ class Verify:
     answer: Literal["verify"] = "verify"
 
 
+# --- explain -------------------------------------------------------------------------------------
+
+
+@frozen
+class Named:
+    """Something with a name in a section: its role, type, default or value, and what it is."""
+
+    name: str
+    role: str
+    type: str
+    value: str
+    doc: str
+
+
+@frozen
+class Section:
+    """Named things under a heading."""
+
+    title: str
+    rows: Sequence[Named]
+
+
+@frozen
+class Explain:
+    """The answer of `hwdsl explain`: what there is to say of a name.
+
+    `what` is its sort (`kind`, `unit`, `keyword` and so on), `lead` what it is, `place` where the
+    library declares it, `text` its text in the language, `others` what else has the name. `page` is
+    a page that was written as one, in Markdown, and then all there is.
+    """
+
+    name: str
+    what: str
+    lead: str
+    place: str
+    notes: Sequence[str]
+    sections: Sequence[Section]
+    text: str
+    others: Sequence[str]
+    page: str
+    answer: Literal["explain"] = "explain"
+
+
 # --- doctor --------------------------------------------------------------------------------------
 
 
@@ -402,6 +445,7 @@ class Doctor:
 ANSWERS: Mapping[str, type] = {
     "check": Finding,
     "doctor": Doctor,
+    "explain": Explain,
     "failure": Failure,
     "run": Run,
     "sample": Sample,

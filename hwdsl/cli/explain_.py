@@ -1,10 +1,16 @@
 """`hwdsl explain NAME`: the page of a diagnostic, of what the library holds, of a word."""
 
+from __future__ import annotations
+
 import argparse
 import shutil
 import sys
+from typing import TYPE_CHECKING
 
-from hwdsl.cli.base import FINE, Failure
+from hwdsl.cli.base import FINE, Failure, format_argument
+
+if TYPE_CHECKING:
+    from hwdsl.explain import Page
 
 OF_THE_LIBRARY = (
     "of the library: a folder (std, vendor, workloads, models, studies), a module (vendor.nvidia), "
@@ -22,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"of a diagnostic (without it, all are listed), {OF_THE_LIBRARY}, or "
         f"{OF_THE_LANGUAGE}; any other words are looked for",
     )
+    format_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -32,15 +39,27 @@ def run(options: argparse.Namespace) -> int:
 
     name = " ".join(options.name)
     if not options.name:
+        if options.format == "json":
+            _write(explain.diagnostics())
+            return FINE
         print(table([list(item) for item in CATALOG.items()]))
         print(f"\nand {OF_THE_LIBRARY}, or {OF_THE_LANGUAGE}")
         return FINE
     page = explain.explain(name) or (None if "." in name else explain.near(name))
     if page is None:
         raise Failure(_unknown(name))
+    if options.format == "json":
+        _write(page)
+        return FINE
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
     _show(explain.render(page, width))
     return FINE
+
+
+def _write(page: Page) -> None:
+    from hwdsl.cli import jsons
+
+    jsons.write(jsons.explained(page))
 
 
 def _unknown(name: str) -> str:

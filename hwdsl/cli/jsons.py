@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hwdsl.diagnostics import Diagnostic
     from hwdsl.elaborate import Verdict
     from hwdsl.evaluator import Evaluator
+    from hwdsl.explain import Page
     from hwdsl.semantics.symbols import Checked
     from hwdsl.units import Dim
     from hwdsl.validate import Errors, Validation
@@ -135,6 +136,24 @@ def _step(step: Derivation, numbers: Mapping[int, int]) -> answers.Step:
 
 def _name(unit: str) -> str:
     return "" if unit == "1" else unit
+
+
+# --- explain -------------------------------------------------------------------------------------
+
+
+def explained(page: Page) -> answers.Explain:
+    """What there is to say of a name."""
+    sections = [
+        answers.Section(
+            section.title,
+            [answers.Named(r.name, r.role, r.type, r.value, r.doc) for r in section.rows],
+        )
+        for section in page.sections
+    ]
+    return answers.Explain(
+        page.name, page.what, page.lead, page.place, page.notes, sections, page.text, page.others,
+        page.whole,
+    )  # fmt: skip
 
 
 # --- sample, validate, verify

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,17 +66,9 @@ def condition(evaluator: Evaluator, text: str) -> Condition:
         return Condition(name, sign, param.show(evaluator.base(param, value)))
     if output.labels:
         return Condition(name, sign, named(name, "case", value, output.labels))
-    from hwdsl import values
-    from hwdsl.codegen.runtime import CallError
-    from hwdsl.units import Dim, Unit
+    from hwdsl.codegen.runtime import read
 
-    scale = output.scale
-    powers = {base: Fraction(power).limit_denominator() for base, power in scale.dims.items()}
-    unit = Unit(scale.unit or "1", Dim.of(powers), Fraction(scale.factor), Fraction(scale.offset))
-    try:
-        limit = scale.from_base(values.quantity(value, unit, evaluator.units))
-    except ValueError as error:
-        raise CallError(f"--where {text}: {error}") from None
+    limit = output.scale.from_base(read(value, output.scale, evaluator.units))
     return Condition(name, sign, limit)
 
 

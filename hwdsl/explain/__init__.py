@@ -18,7 +18,7 @@ from hwdsl.explain.page import Page, Row, Section, render
 from hwdsl.explain.search import near
 from hwdsl.syntax import ast
 
-__all__ = ["Page", "explain", "members_help", "names", "near", "render"]
+__all__ = ["Page", "diagnostics", "explain", "members_help", "names", "near", "render"]
 
 
 def explain(name: str) -> Page | None:
@@ -26,6 +26,12 @@ def explain(name: str) -> Page | None:
     if name in catalog.CATALOG:
         return Page(name, "diagnostic", catalog.CATALOG[name], whole=catalog.page(name))
     return _of_library(name) or _rule(name) or _of_language(name) or _in_other_letters(name)
+
+
+def diagnostics() -> Page:
+    """The names of all diagnostics, with what each is."""
+    rows = tuple(Row(name, summary, role="diagnostic") for name, summary in catalog.CATALOG.items())
+    return Page("diagnostics", "list", sections=(Section("Diagnostics", rows),))
 
 
 def names() -> list[str]:

@@ -108,6 +108,7 @@ CALLS = {
     "validate": "validate model.hw",
     "verify": "verify model.hw",
     "doctor": "doctor",
+    "explain": "explain die",
     "check": "check bad.hw",
     "failure": "run bad.hw",
 }
@@ -156,6 +157,22 @@ def test_a_derivation_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
         assert math.fsum(terms) == pytest.approx(step["base_value"])
     main(["why", "model.hw", "time", "--depth", "0", "--format", "json"])
     assert len(checked("why", capsys.readouterr().out)["steps"]) == 1
+
+
+def test_explanations_have_sections(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--format", "json"]) == 0
+    found = checked("explain", capsys.readouterr().out)
+    names = [row["name"] for row in found["sections"][0]["rows"]]
+    assert "unit-mismatch" in names
+    assert main(["explain", "unit-mismatch", "--format", "json"]) == 0
+    found = checked("explain", capsys.readouterr().out)
+    assert (found["what"], found["page"][:15]) == ("diagnostic", "# unit-mismatch")
+    assert main(["explain", "die", "--format", "json"]) == 0
+    found = checked("explain", capsys.readouterr().out)
+    rows = {row["name"]: row for section in found["sections"] for row in section["rows"]}
+    assert rows["process"]["type"]
+    assert main(["explain", "nosuchname", "--format", "json"]) == 2
+    assert checked("failure", capsys.readouterr().out)["code"] == 2
 
 
 def test_errors_in_a_file_are_in_the_failure(capsys: pytest.CaptureFixture[str]) -> None:
