@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from inspect import Parameter, Signature
 from typing import Any
@@ -73,7 +73,7 @@ class Evaluator:
                 base = self.base(self.spec.params[k], value)
             values[k] = base
         if self._needed and not self._needed <= given.keys():
-            self._default(min(self._needed - given.keys()))
+            raise self._lacking(given)
         return Result(self.spec, values, *self.kernel.point(values))
 
     def named(
@@ -154,10 +154,12 @@ class Evaluator:
         for name, count in reversed(dims):
             strides[name] = stride
             stride *= count
+        if not self._needed <= columns.keys():
+            raise self._lacking(columns)
         placed = []
         for p in self.spec.params:
             column = columns.get(p.name)
-            column = np.array([self._default(p.name)]) if column is None else column
+            column = np.array([p.default], np.float64) if column is None else column
             dim = "point" if p.name in lengths else p.name
             placed.append((column, strides.get(dim, 1), len(column)))
         return Plan(self, tuple(placed), stride, tuple(dims))
@@ -280,11 +282,13 @@ class Evaluator:
         except CallError as error:
             raise self._bad(param, str(error)) from None
 
-    def _default(self, name: str) -> float:
-        param = self.param(name)
-        if param.default is None:
-            raise self._bad(param, "a value is needed")
-        return param.default
+    def _lacking(self, given: Collection[str]) -> CallError:
+        """What to say where params without a default are left out: all of them."""
+        left = [p for p in self.spec.params if p.name in self._needed and p.name not in given]
+        if len(left) == 1:
+            return self._bad(left[0], "a value is needed")
+        listed = ", ".join(f"{p.name} ({p.describe()})" for p in left)
+        return CallError(f"{self.spec.name}: values are needed of {listed}")
 
     def _bad(self, param: Param, what: str) -> CallError:
         return CallError(f"{self.spec.name}.{param.name}: {what}; it is {param.describe()}")

@@ -83,8 +83,8 @@ def _needs(options: argparse.Namespace) -> int:
     if options.format == "sarif":
         raise Failure("--needs is printed as text or json")
     code = FINE
-    for target in options.files:
-        path, name = split_target(target)
+    targets = [split_target(target) for target in options.files]
+    for path, name in [(path, name) for each, name in targets for path in listed([each])]:
         found = Diagnostics()
         checked = driver.check(Path(path), found)
         if checked is None or found.failed:

@@ -119,3 +119,18 @@ def test_what_evaluators_need_is_listed_before_they_are_asked(
     assert "lacking.hw has no evaluator g; it has e, f" in capsys.readouterr().err
     assert main(["run", "lacking.hw:e"]) == 1
     assert capsys.readouterr().err.count("error[unknown-value]") == 1
+
+
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_params_without_a_default_are_asked_for_at_once(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = TEXT.replace("= 3 TB/s in", "in").replace("= 16     in", "in")
+    Path("asks.hw").write_text(text)
+    assert main([command, "asks.hw"]) == 2
+    assert capsys.readouterr().err == (
+        "hwdsl: decode: values are needed of rate (a number from 1 to 10 TB/s), "
+        "batch (a whole number from 1 to 512)\n"
+    )
+    assert main([command, "asks.hw", "batch=3"]) == 2
+    assert "decode.rate: a value is needed; it is a number from" in capsys.readouterr().err
