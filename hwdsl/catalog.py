@@ -78,6 +78,9 @@ CATALOG: Mapping[str, str] = {
     "unreachable-arm": "an arm of a `match` is never reached",
     "unread-param": "no output and no rule depends on a param",
     "unreadable-file": "a file cannot be read",
+    "unused-let": "nothing reads a `let`",
+    "unused-private": "nothing reads a private name",
+    "unused-use": "nothing reads what `use` brings",
     "unterminated-text": "a text has no closing quote on its line",
 }
 """Name of the diagnostic to a line about it; each has a page in `hwdsl/pages/`."""

@@ -49,7 +49,7 @@ def check_block(state: State, env: Env, record: RecordType, members: Sequence[as
     lets = [m for m in members if isinstance(m, ast.Let)]
     for let in lets:
         _check_let_name(state, record, let)
-    inner = bind_lets(state, env.enter(record), lets, {})
+    inner = bind_lets(state, env.enter(record, _given(env, record, members)), lets, {})
     _check_overlap(state, members)
     _check_names(state, members)
     for member in members:
@@ -72,6 +72,13 @@ def check_block(state: State, env: Env, record: RecordType, members: Sequence[as
                 member.span,
                 help="write `name = value` to give a field a value, or move this into the kind",
             )
+
+
+def _given(env: Env, record: RecordType, members: Sequence[ast.Member]) -> frozenset[str]:
+    """The members that a block, or one around it, sets to the variables of their names."""
+    own = (m for m in members if isinstance(m, ast.Assign) and isinstance(m.value, ast.Name))
+    names = {m.path[0].name for m in own if [p.name for p in m.path] == [m.value.span.text]}
+    return frozenset(names | {n for n in env.given if record.kind.member(n) is None})
 
 
 def _check_let_name(state: State, record: RecordType, node: ast.Let) -> None:

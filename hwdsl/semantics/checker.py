@@ -18,6 +18,7 @@ from hwdsl.semantics.scopes import open_scope
 from hwdsl.semantics.signatures import sign_module
 from hwdsl.semantics.state import CheckedProgram, State
 from hwdsl.semantics.symbols import Checked, KindInfo, ModuleScope
+from hwdsl.semantics.unused import check_unused
 from hwdsl.semantics.waivers import check_waivers
 from hwdsl.syntax import ast
 
@@ -69,6 +70,9 @@ def _check(modules: Modules, diagnostics: Diagnostics) -> Checked:
         (check_bodies_later if name in clean else check_bodies)(state, scope)
     state.settle([scopes[name] for name in clean])
     check_recursion(state)
+    for name, scope in scopes.items():
+        if name not in clean and not diagnostics.failed:  # an error may hide what reads a name
+            check_unused(state, modules.loaded[name], scope)
     check_waivers(state)
     marks.mark_clean(modules, named, clean, diagnostics)
     state.checked.main = scopes[modules.main]

@@ -11,11 +11,12 @@ from hwdsl.semantics.relations import (
     REAL,
     describe,
     is_poison,
+    join,
     kind_of,
 )
 from hwdsl.semantics.scopes import PREDECLARED, find_value
 from hwdsl.semantics.signatures import member_names, member_of
-from hwdsl.semantics.state import IMPLICIT, Env, State
+from hwdsl.semantics.state import IMPLICIT, Env, State, Variable
 from hwdsl.semantics.symbols import (
     Builtin,
     Case,
@@ -108,20 +109,13 @@ def _enclosing(state: State, env: Env, node: ast.Name) -> Type:
 def _variable_or_member(state: State, env: Env, node: ast.Name, name: str) -> Type | None:
     variable = env.locals.get(name)
     if variable is not None:
-        inner = env.records[: len(env.records) - variable.depth]
-        if name != env.assigning and any(has_member(r, name) for r in inner):
-            state.diagnostics.warning(
-                "shadows-member",
-                f"`{name}` is the variable, not the member of the record",
-                node.span,
-                others=[(variable.span, "the variable")],
-                help=f"rename the variable, or write `self.{name}` for the member",
-            )
         state.resolve(node, Local(name))
-        late = variable.late
-        if late is None:
-            return variable.type
-        return late.type if state.force(late) else state.cycle(late, node.span)
+        late, type_ = variable.late, variable.type
+        if late is not None:
+            type_ = late.type if state.force(late) else state.cycle(late, node.span)
+        if name != env.assigning:
+            _shadows(state, env, node, variable, type_)
+        return type_
     found = levels(env, name)
     if not found:
         return None
@@ -135,6 +129,40 @@ def _variable_or_member(state: State, env: Env, node: ast.Name, name: str) -> Ty
         )
     state.resolve(node, MemberOf(name, found[0]))
     return read_member(state, env.records[found[0]], name, node.span)
+
+
+def _shadows(state: State, env: Env, node: ast.Name, variable: Variable, type_: Type) -> None:
+    """Warn, once a variable, where a variable is read that hides a member which might be meant."""
+    name = node.name
+    inner = env.records[: len(env.records) - variable.depth]
+    record = next((r for r in inner if has_member(r, name)), None)
+    if record is None or (variable.span, record.kind) in state.shadowed:
+        return
+    if name in env.given or not _might_be(state, record, name, type_):
+        return
+    state.shadowed.add((variable.span, record.kind))
+    state.diagnostics.warning(
+        "shadows-member",
+        f"`{name}` is the variable, not the member of the record",
+        node.span,
+        others=[(variable.span, "the variable")],
+        help=f"rename the variable, write `self.{name}` for the member, "
+        'or say that it is meant: `allow shadows_member "the reason"`',
+    )
+
+
+def _might_be(state: State, record: RecordType, name: str, type_: Type) -> bool:
+    """Whether a member could stand where a variable of a type does."""
+    if record.shape is not None and name in record.shape.parts:
+        return kind_of(type_) is not None
+    info = record.kind.member(name)
+    if info is None:  # one that every record has
+        return name != "count" or isinstance(type_, Int)
+    if info.role == "fn":
+        return False
+    if info.role == "let" and info in state.pending:
+        return True  # to type it now might be to type what needs this
+    return join(type_, read_member(state, record, name, info.decl.name.span)) is not None
 
 
 def read_member(state: State, record: Type, name: str, span: Span) -> Type:

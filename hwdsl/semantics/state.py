@@ -86,7 +86,8 @@ class Env:
     """What names mean at some place of the text.
 
     `records` are the enclosing records, the innermost first. `owner` is the definition whose text
-    this is (for recursion). `assigning` is the field whose value this is, if any.
+    this is (for recursion). `assigning` is the field whose value this is, if any. `given` are the
+    members that the block around this sets to the variables of the same names.
     """
 
     scope: ModuleScope
@@ -95,16 +96,17 @@ class Env:
     records: tuple[RecordType, ...] = ()
     dim_vars: Mapping[str, Dim] = field(factory=dict)
     assigning: str | None = None
+    given: frozenset[str] = frozenset()
 
     def bind(self, name: ast.Ident, type_: Type) -> Env:
         """This environment with one more variable."""
         variable = Variable(type_, name.span, len(self.records))
         return self._with({**self.locals, name.name: variable})
 
-    def enter(self, record: RecordType) -> Env:
+    def enter(self, record: RecordType, given: frozenset[str] = frozenset()) -> Env:
         """This environment inside the block of a record."""
         records = (record, *self.records)
-        return Env(self.scope, self.owner, self.locals, records, self.dim_vars)
+        return Env(self.scope, self.owner, self.locals, records, self.dim_vars, None, given)
 
     def bind_late(self, variables: Mapping[str, Late]) -> Env:
         """This environment with the variables of a block."""
@@ -116,11 +118,21 @@ class Env:
         """This environment while the value of a field is read."""
         if name == self.assigning:
             return self
-        return Env(self.scope, self.owner, self.locals, self.records, self.dim_vars, name)
+        return Env(
+            self.scope, self.owner, self.locals, self.records, self.dim_vars, name, self.given
+        )
 
     def _with(self, variables: Mapping[str, Variable]) -> Env:
         """This environment with other variables; `evolve` is slow for what is done so often."""
-        return Env(self.scope, self.owner, variables, self.records, self.dim_vars, self.assigning)
+        return Env(
+            self.scope,
+            self.owner,
+            variables,
+            self.records,
+            self.dim_vars,
+            self.assigning,
+            self.given,
+        )
 
 
 @frozen(eq=False)
@@ -149,6 +161,7 @@ class State:
     active: list[tuple[object, str, Span]] = field(factory=list)
     lost: dict[str, set[str]] = field(factory=dict)
     incomplete: set[str] = field(factory=set)
+    shadowed: set[tuple[Span, KindInfo]] = field(factory=set)  # variables that hide a member: told
     misread: set[tuple[str, int]] = field(factory=set)  # where the parser read no number
     broken: set[object] = field(factory=set)
     waivers: list[ast.Allow] = field(factory=list)  # those in blocks

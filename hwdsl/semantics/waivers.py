@@ -1,14 +1,22 @@
-"""Waivers: each `allow` names a rule that some text of the program states."""
+"""Waivers: each `allow` names a rule that some text of the program states, or a warning.
+
+A warning of the checker is named with underscores, `allow unused_let "…"`: it is then not given in
+the block, or the file, where that stands.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hwdsl.diagnostics import did_you_mean
+from hwdsl.diagnostics import Diagnostic, did_you_mean
 from hwdsl.semantics.state import State
 from hwdsl.syntax import ast
 
+WARNINGS = ("shadows-member", "shadows-unit", "unused-let", "unused-private", "unused-use")
+"""The warnings that a text may waive."""
+
 _OWNERS = (ast.Kind, ast.Evaluator, ast.Part)
+Place = ast.Module | ast.Node
 
 
 def check_waivers(state: State) -> None:
@@ -23,6 +31,9 @@ def check_waivers(state: State) -> None:
     waivers = [*top, *state.waivers]
     if not waivers:
         return
+    for scope in scopes:
+        for waiver, place in _placed(scope.tree.items, scope.tree):
+            _take_back(state, waiver, place)
     nodes = [n for scope in scopes for n in _nodes(scope.tree.items)]
     rules: dict[str, set[str]] = {}
     for owner in nodes:
@@ -37,7 +48,38 @@ def check_waivers(state: State) -> None:
             _report(state, waiver, rules)
 
 
+def _placed(members: Sequence[ast.Node], place: Place) -> Iterator[tuple[ast.Allow, Place]]:
+    """Waivers with what they stand in."""
+    for member in members:
+        if isinstance(member, ast.Allow):
+            yield member, place
+        elif isinstance(member, (*_OWNERS, ast.Amend, ast.Claim)):
+            yield from _placed(member.members, member)
+
+
+def _take_back(state: State, waiver: ast.Allow, place: Place) -> None:
+    """Forget the warnings that a waiver names, of the block or the file it stands in."""
+    name, source = _warning(waiver), waiver.span.source
+
+    def waived(found: Diagnostic) -> bool:
+        at = found.span
+        if found.name != name or at is None or at.source is not source:
+            return False
+        return isinstance(place, ast.Module) or place.span.start <= at.start < place.span.end
+
+    if name is not None:
+        state.diagnostics.items[:] = [d for d in state.diagnostics.items if not waived(d)]
+
+
+def _warning(waiver: ast.Allow) -> str | None:
+    """The name of the warning that a waiver is about, if it is about one."""
+    name = ".".join(ident.name for ident in waiver.path).replace("_", "-")
+    return name if name in WARNINGS else None
+
+
 def _meant(waiver: ast.Allow, rules: dict[str, set[str]], paths: set[str]) -> bool:
+    if _warning(waiver) is not None:
+        return True
     *before, rule = [ident.name for ident in waiver.path]
     if before and rule in rules.get(before[-1], ()):
         return True
@@ -48,6 +90,7 @@ def _meant(waiver: ast.Allow, rules: dict[str, set[str]], paths: set[str]) -> bo
 def _report(state: State, waiver: ast.Allow, rules: dict[str, set[str]]) -> None:
     name = ".".join(ident.name for ident in waiver.path)
     known = [f"{owner}.{rule}" for owner, own in rules.items() for rule in own]
+    known += [warning.replace("-", "_") for warning in WARNINGS]
     state.error(
         "unknown-rule",
         f"no rule is called `{name}`",

@@ -338,7 +338,7 @@ CASES = {
             memory other { bandwidth = 1 GB/s, capacity = outer.capacity / 2 }
         }
         fn f(capacity: data) -> memory = HBM with { capacity = capacity * 2 }
-        let h = [HBM with { bandwidth = drain / 1 s } for drain in [1 GB]] # warning: shadows-member
+        let h = [HBM with { bandwidth = 1 GB / drain } for drain in [1 s]] # warning: shadows-member
         let a = outer.x                                  # error: unknown-name
         memory M : HBM {
             let half = bandwidth / 2

@@ -30,6 +30,7 @@ let _hidden = 1
 kind box { size : luck = 1 lot }
 box SMALL { }
 fn double(x: luck) -> luck = 2 * x
+let shown = _hidden
 """
 
 
