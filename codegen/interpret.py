@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from hwdsl.codegen.ir import NARY, Body, Graph, Op, fold
 from hwdsl.codegen.numerics import better
 from hwdsl.codegen.numerics.arrays import ARRAY
+from hwdsl.codegen.rounds import run_loop
 
-__all__ = ["BLOCK", "Point", "Results", "interpret", "run_loop"]
+__all__ = ["BLOCK", "Point", "Results", "interpret"]
 
 BLOCK = 4096
 """Points per block: few enough that a block's values stay in the cache."""
@@ -96,39 +97,6 @@ class Point:
                 found.add(i)
                 todo.extend(self.ops[i].args)
         return found
-
-
-def run_loop(
-    body: Body, bound: int, args: Sequence[float], tables: Tables = ()
-) -> tuple[float, ...]:
-    """The results of a loop on numbers: the states, the rounds run, whether `until` held."""
-    low, high = args[0], args[1]
-    states = list(args[2 : 2 + body.carries])
-    captures = args[2 + body.carries :]
-    rounds, settled = 0, body.until is None
-    while rounds < bound and low + rounds <= high:
-        values = _point(body.ops, [low + rounds, *states, *captures], tables)
-        states = [_number(values[i]) for i in body.next]
-        rounds += 1
-        if body.until is not None and values[body.until] != 0.0:
-            settled = True
-            break
-    return (*states, float(rounds), float(settled))
-
-
-def _number(value: float | tuple[float, ...]) -> float:
-    assert isinstance(value, float)
-    return value
-
-
-def _point(
-    ops: Sequence[Op], inputs: Sequence[float], tables: Tables
-) -> list[float | tuple[float, ...]]:
-    """Every value of an operation list at one point; a loop's are its results."""
-    values: list[Any] = []
-    for op in ops:
-        values.append(_value(op, values, inputs.__getitem__, tables))
-    return values
 
 
 def _value(

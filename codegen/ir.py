@@ -41,7 +41,7 @@ from __future__ import annotations
 import math
 import struct
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from attrs import define, field, frozen
 
@@ -134,6 +134,11 @@ class Body:
     carries: int
     next: tuple[int, ...]
     until: int | None = None
+
+    @property
+    def work(self) -> int:
+        """How many operations a round takes at most, loops inside with all their rounds."""
+        return work(self.ops)
 
 
 @frozen
@@ -431,6 +436,11 @@ def result_type(code: str, types: Sequence[str]) -> str:
     return REAL
 
 
+def work(ops: Iterable[Op]) -> int:
+    """How many operations a list takes at most, loops with all their rounds."""
+    return sum(1 if op.body is None else 1 + op.bound * op.body.work for op in ops)
+
+
 def exact_inverse(divisor: float | None) -> float | None:
     """1 / divisor for a power of two: the product with it is the quotient, to the bit."""
     if divisor is None or not math.isfinite(divisor) or abs(math.frexp(divisor)[0]) != 0.5:
@@ -457,9 +467,13 @@ def fold(
 
 
 def fold_loop(
-    body: Body, bound: int, args: Sequence[float], tables: Sequence[tuple[float, ...]]
+    body: Body,
+    bound: int,
+    args: Sequence[float],
+    tables: Sequence[tuple[float, ...]],
+    meter: Callable[[int], None] | None = None,
 ) -> tuple[float, ...]:
-    """The results of a loop on known values."""
-    from hwdsl.codegen.interpret import run_loop  # it imports this module
+    """The results of a loop on known values; `meter` as in `run_loop`."""
+    from hwdsl.codegen.rounds import run_loop  # it imports this module
 
-    return run_loop(body, bound, args, tables)
+    return run_loop(body, bound, args, tables, meter)

@@ -142,12 +142,13 @@ def _elaborate(
 
     If `known`, those are left out of which `record` knows what is found.
     """
-    from hwdsl.elaborate import displays, elaborate, picture, shown_by
+    from hwdsl.elaborate import Callees, displays, elaborate, picture, shown_by
 
+    shared: Callees = {}  # what one evaluator calls of another is elaborated once
     found = {}
     for name, info in evaluators(checked).items():
         if not (known and record.knows(name, diagnostics)):
-            work = partial(elaborate, checked, info, free=free)
+            work = partial(elaborate, checked, info, free=free, callees=shared)
             found[name] = record.noted(name, diagnostics, work)
     for node in () if diagnostics.failed else displays(checked):
         label = f"{node.form} {node.name.name}"
@@ -301,11 +302,12 @@ def differentiate(graph: Graph, output: str, wrt: Sequence[str]) -> Graph:
 
 def verify(checked: Checked, diagnostics: Diagnostics) -> dict[str, list[Verdict]]:
     """Evaluate the claims of the file itself: a verdict for each expectation, by claim."""
-    from hwdsl.elaborate import verify
+    from hwdsl.elaborate import Callees, verify
     from hwdsl.semantics.symbols import ClaimInfo
 
+    shared: Callees = {}  # each evaluator is elaborated once for all claims
     return {
-        name: verify(checked, value, diagnostics)
+        name: verify(checked, value, diagnostics, shared)
         for name, value in checked.main.values.items()
         if isinstance(value, ClaimInfo)
     }

@@ -16,8 +16,7 @@ from attrs import define, field, frozen
 from hwdsl.codegen.interpret import Point
 from hwdsl.codegen.ir import BOOL, Ref, Region, nearest
 from hwdsl.elaborate.machine import Machine
-from hwdsl.elaborate.selection import text_index
-from hwdsl.elaborate.trace import Node, Part, Reading, Rounds, Trace
+from hwdsl.elaborate.trace import Entered, Node, Part, Reading, Rounds, Trace
 from hwdsl.elaborate.values import (
     Cell,
     Component,
@@ -108,6 +107,7 @@ class Provenance:
     _regions: dict[Part | Cell, frozenset[int]] = field(factory=dict)
     _rounds: dict[tuple[Rounds, At], list[At] | None] = field(factory=dict)
     _inside: dict[Formula, list[Formula]] = field(factory=dict)
+    _calls: dict[tuple[Entered, At], At] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         builder = self.m.builder
@@ -140,8 +140,7 @@ class Provenance:
         if isinstance(value, TextValue):
             if value.selector is None:
                 return value.options[0]
-            index = at.number(text_index(self.m, value.selector))
-            return value.options[nearest(index, len(value.options))]
+            return value.options[nearest(self.taken(value.selector, at), len(value.options))]
         if isinstance(value, Ref) and value.type == BOOL:
             return "true" if at.number(value) else "false"
         return ""
@@ -226,6 +225,18 @@ class Provenance:
             for each in part.parts:
                 yield from self._reached(each)
 
+    def _called(self, call: Entered, outer: At) -> At:
+        """The point at which an evaluator that is called has its values."""
+        if (call, outer) not in self._calls:
+            callee = call.callee
+
+            def entering(index: int) -> float:
+                return outer.number(call.arguments(index))
+
+            point = Point(callee.root.ops, entering, callee.tables)
+            self._calls[call, outer] = At(callee.root, point, outer)
+        return self._calls[call, outer]
+
     # --- parts ---------------------------------------------------------------------------------
 
     def parts(self, formula: Formula) -> Iterator[Formula | Read]:
@@ -241,6 +252,8 @@ class Provenance:
                 continue
             if isinstance(part, Reading):
                 yield Read(part.cell, at)
+            elif isinstance(part, Entered):
+                yield Read(part.cell, self._called(part, at))
             elif isinstance(part, Rounds):
                 for each in self.rounds(part, at) or ():
                     yield from self._parts(part, each)

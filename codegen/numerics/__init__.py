@@ -7,6 +7,7 @@ NumPy nor makes C. NaNs are equal in being NaN: their sign and payload are not d
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from types import MappingProxyType
@@ -15,7 +16,7 @@ from typing import Any
 from hwdsl.codegen.numerics import basic, explog, trig
 from hwdsl.codegen.numerics.machine import SCALARS
 
-__all__ = ["ARITY", "FORMULAS", "better", "scalar"]
+__all__ = ["ARITY", "DIRECT", "FORMULAS", "better", "scalar"]
 
 Formula = Callable[..., Any]
 
@@ -51,8 +52,33 @@ def better(code: str, x: Any, best: Any) -> Any:
     return nearer | ((best != best) & (x == x))
 
 
+def _quotient(a: float, b: float) -> float:
+    return a / b if b else float(basic.div(SCALARS, a, b))
+
+
+DIRECT: Mapping[str, Callable[[float, float], float]] = MappingProxyType(
+    {
+        "add": operator.add,
+        "sub": operator.sub,
+        "mul": operator.mul,
+        "div": _quotient,
+        "min": lambda a, b: a if a < b or a != a else b,
+        "max": lambda a, b: a if a > b or a != a else b,
+        "lt": lambda a, b: 1.0 if a < b else 0.0,
+        "le": lambda a, b: 1.0 if a <= b else 0.0,
+        "eq": lambda a, b: 1.0 if a == b else 0.0,
+        "and": lambda a, b: 1.0 if a and b else 0.0,
+        "or": lambda a, b: 1.0 if a or b else 0.0,
+    }
+)
+"""What the formulas of the commonest codes give for two Python floats, without their overhead."""
+
+
 def scalar(code: str, args: Sequence[float]) -> float:
     """One elementwise or n-ary operation on numbers; never raises on a value."""
+    direct = DIRECT.get(code)
+    if direct is not None:
+        return direct(args[0], args[1])
     formula = FORMULAS.get(code)
     if formula is not None:
         return float(formula(SCALARS, *args))

@@ -1,8 +1,8 @@
 """Copying a graph through the builder: what most passes are made of.
 
-A `Rebuilder` walks an operation list in order and adds each operation to a new builder, which
-folds, shares and moves what does not depend on a loop out of it. A pass overrides `visit` (one
-ordinary operation), `loop`, or `run` (a whole list).
+A `Copier` adds operations to a builder, which folds, shares and moves what does not depend on a
+loop out of it. A `Rebuilder` walks a whole graph in order; a pass overrides `visit` (one ordinary
+operation), `loop`, or `run` (a whole list).
 """
 
 from __future__ import annotations
@@ -17,30 +17,11 @@ Results = dict[int, tuple[Ref, ...]]
 
 
 @define(eq=False)
-class Rebuilder:
-    """Copies one graph; `builder` holds the copy so far."""
+class Copier:
+    """Copies operation lists; `builder` holds the copy so far, `params` stand for the params."""
 
-    graph: Graph
-    builder: Builder = field(factory=Builder)
-    params: list[Ref] = field(factory=list)
-
-    def __attrs_post_init__(self) -> None:
-        # Table numbers stay what they are; interning each again would be quadratic.
-        self.builder.tables.extend(self.graph.tables)
-        self.params.extend(
-            self.builder.param(p.name, p.type, uniform=p.uniform, low=p.low, high=p.high)
-            for p in self.graph.params
-        )
-
-    def copy(self) -> Graph:
-        """The graph, rebuilt."""
-        graph = self.graph
-        roots = [i for _, i in (*graph.outputs, *graph.rules)]
-        values = self.run(graph.ops, roots, ())
-        return self.builder.finish(
-            [(name, values[i]) for name, i in graph.outputs],
-            [(name, values[i]) for name, i in graph.rules],
-        )
+    builder: Builder = field(factory=Builder, kw_only=True)
+    params: list[Ref] = field(factory=list, kw_only=True)
 
     def run(self, ops: Sequence[Op], roots: Sequence[int], inputs: Sequence[Ref]) -> list[Ref]:
         """Copy a list whose `input` operations stand for `inputs`; return all values."""
@@ -106,6 +87,31 @@ class Rebuilder:
         for c, result in zip(moving, made, strict=False):
             final[c] = result
         return (*final, *made[len(moving) :])
+
+
+@define(eq=False)
+class Rebuilder(Copier):
+    """Copies one graph."""
+
+    graph: Graph
+
+    def __attrs_post_init__(self) -> None:
+        # Table numbers stay what they are; interning each again would be quadratic.
+        self.builder.tables.extend(self.graph.tables)
+        self.params.extend(
+            self.builder.param(p.name, p.type, uniform=p.uniform, low=p.low, high=p.high)
+            for p in self.graph.params
+        )
+
+    def copy(self) -> Graph:
+        """The graph, rebuilt."""
+        graph = self.graph
+        roots = [i for _, i in (*graph.outputs, *graph.rules)]
+        values = self.run(graph.ops, roots, ())
+        return self.builder.finish(
+            [(name, values[i]) for name, i in graph.outputs],
+            [(name, values[i]) for name, i in graph.rules],
+        )
 
 
 def body_roots(body: Body) -> list[int]:

@@ -10,7 +10,7 @@ from attrs import evolve
 from hwdsl.diagnostics import Diagnostic, Diagnostics
 from hwdsl.elaborate.claims import Verdict, confidence, verify_claim
 from hwdsl.elaborate.displays import Picture, picture_of
-from hwdsl.elaborate.evaluator import draws, elaborate_evaluator
+from hwdsl.elaborate.evaluator import Callee, draws, elaborate_evaluator
 from hwdsl.elaborate.expressions import new_machine, symbol_value
 from hwdsl.elaborate.findings import settle, told_once
 from hwdsl.elaborate.infos import Elaboration, OutputInfo, ParamInfo, RuleInfo
@@ -32,10 +32,14 @@ from hwdsl.semantics.symbols import (
 )
 from hwdsl.syntax import ast
 
+Callees = dict[EvaluatorInfo, Callee]
+"""Evaluators as they are called; claims and evaluators of a file may share them."""
+
 ROUNDS = 20
 """Chains of missing values, one behind the other, are followed so far."""
 
 __all__ = [
+    "Callees",
     "Elaboration",
     "ModelComponent",
     "ModelField",
@@ -64,14 +68,16 @@ def elaborate(
     diagnostics: Diagnostics,
     overrides: Mapping[str, float] | None = None,
     free: Collection[str] = (),
+    callees: Callees | None = None,
 ) -> Elaboration:
     """Elaborate an evaluator to a graph over its params and choices.
 
     `overrides` fixes params and `calibrated` coefficients by name, at values in base units (an
     index for enums and components). `free` names coefficients that become params. Findings go to
-    `diagnostics`; if that has failed, the result lacks what is wrong.
+    `diagnostics`; if that has failed, the result lacks what is wrong. `callees` holds what was
+    elaborated of other evaluators of the file with the same `free`, and of this one afterwards.
     """
-    m = new_machine(checked, overrides, frozenset(free))
+    m = new_machine(checked, overrides, frozenset(free), callees=None if overrides else callees)
     found = run_deep(lambda: elaborate_evaluator(m, evaluator, diagnostics))
     if m.lacking:
         _find_lacking(checked, evaluator, diagnostics, m.lacking)
@@ -213,7 +219,12 @@ def elaborate_constants(
     return run_deep(work)
 
 
-def verify(checked: Checked, claim: ClaimInfo, diagnostics: Diagnostics) -> list[Verdict]:
-    """Evaluate a claim: one verdict for each expectation."""
-    m = new_machine(checked)
+def verify(
+    checked: Checked, claim: ClaimInfo, diagnostics: Diagnostics, callees: Callees | None = None
+) -> list[Verdict]:
+    """Evaluate a claim: one verdict for each expectation.
+
+    `callees` holds the evaluators that the claims before have called, each elaborated once.
+    """
+    m = new_machine(checked, callees=callees)
     return run_deep(lambda: verify_claim(m, claim, diagnostics))

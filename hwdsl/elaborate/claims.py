@@ -6,7 +6,7 @@ from attrs import evolve, frozen
 
 from hwdsl.codegen.ir import Ref
 from hwdsl.diagnostics import Diagnostics, Severity
-from hwdsl.elaborate.evaluator import ASKED
+from hwdsl.elaborate.calls import ASKED
 from hwdsl.elaborate.machine import Machine
 from hwdsl.elaborate.messages import known_only, literal_unit, render
 from hwdsl.elaborate.quantities import PURE, coherent_unit

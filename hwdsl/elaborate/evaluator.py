@@ -9,11 +9,11 @@ from attrs import define, field
 
 from hwdsl.codegen.ir import REAL, Graph, Ref
 from hwdsl.codegen.reach import params_read
-from hwdsl.diagnostics import Diagnostics, Severity
+from hwdsl.diagnostics import Diagnostics
 from hwdsl.elaborate import messages, params
 from hwdsl.elaborate.findings import settle, told_once, undecided
 from hwdsl.elaborate.infos import Elaboration, OutputInfo, ParamInfo, RuleInfo
-from hwdsl.elaborate.machine import Machine, as_ref, run_deep
+from hwdsl.elaborate.machine import Machine, run_deep
 from hwdsl.elaborate.model import ModelComponent, model_of
 from hwdsl.elaborate.quantities import PURE, coherent_unit
 from hwdsl.elaborate.rules import Waivers, Walk, state_rule, waived
@@ -27,14 +27,11 @@ from hwdsl.elaborate.values import (
     Frame,
     ListValue,
     Merged,
-    MessageText,
     Record,
-    ResultValue,
     Value,
 )
 from hwdsl.semantics.symbols import EvaluatorInfo
 from hwdsl.semantics.types import BoolType, EnumType, Int, ListType, Real, Type
-from hwdsl.source import Span
 from hwdsl.syntax import ast
 from hwdsl.units import Unit
 
@@ -127,74 +124,32 @@ def rules_of(m: Machine, instance: Instance, report: Callable[[Failure], None]) 
     return [*kept, *walk.found]
 
 
-def called(
-    m: Machine,
-    info: EvaluatorInfo,
-    given: Mapping[str, Value],
-    spans: Mapping[str, Span],
-    span: Span,
-) -> ResultValue:
-    """The result of an evaluator for params that fit their ranges; `spans` is where they stand."""
-    instance = open_evaluator(m, info, given)
-    for node in info.decl.members:
-        if isinstance(node, ast.Param | ast.Choice) and node.name.name in given:
-            name = node.name.name
-            declared = params.declare(m, node, info.free[name], instance.env)
-            params.check_given(m, declared, given[name], instance.env, spans[name])
-    return result_of(m, instance, span)
+@define(eq=False)
+class Callee:
+    """An evaluator in a machine of its own with its params free: what `run` makes a graph of.
 
+    A call replays that graph (see `calls`), so that it cannot differ from `run`.
+    """
 
-FEASIBLE, ASKED = "feasible", "asked"
-"""What is noted of a result that is read: whether it is feasible, or that this was asked."""
+    machine: Machine
+    instance: Instance
+    _rules: tuple[list[Effect], list[Failure]] | None = None
 
+    def output(self, name: str) -> tuple[Value, list[Effect]]:
+        """An output, with the rules implied by what it is calculated from."""
+        return self.machine.collect(partial(self.machine.read, self.instance.names[name]))
 
-def result_of(m: Machine, instance: Instance, span: Span) -> ResultValue:
-    """The outputs of an evaluator that is called at `span`, and `feasible`."""
-    info = instance.info
-    result = ResultValue(f"result of `{info.name}`", {})
-    reasons: list[str] = []
+    def rules(self) -> tuple[list[Effect], list[Failure]]:
+        """The evaluator's rules, and what failed on the way to them."""
+        if self._rules is None:
+            failures: list[Failure] = []
 
-    def fail(failure: Failure) -> None:
-        raise failure
+            def report(failure: Failure) -> None:
+                failures.append(failure)
+                self.machine.depth = 0
 
-    def feasible() -> Ref:
-        effects = rules_of(m, instance, fail)
-        errors = [e for e in effects if e.severity is Severity.ERROR and e.result is None]
-        known = [e.text for e in errors if e.holds.known == 0.0]
-        reasons.extend(messages.render(m, text, messages.known_only) for text in known[:1])
-        hard = [e.holds for e in errors]
-        for name in info.outputs:
-            value, _ = m.collect(partial(m.read, instance.names[name]))
-            hard.extend(m.op(info.decl, "eq", ref, ref) for ref in _numbers(value))
-        return m.all_of(hard, info.decl)
-
-    verdict = Cell("feasible", info.decl.name.span, feasible)
-
-    def read(name: str, of: Value | Cell) -> Value:
-        # What the evaluator reads of other results is its own affair.
-        value, effects = m.collect(partial(m.read, of))
-        m.effects.extend(e for e in effects if e.result is None)
-        if m.watching:
-            asked = name == "feasible"
-            holds = m.truth(True) if asked else as_ref(m.read(verdict))
-            said = ": ".join([f"`{span.text}` is not feasible", *reasons])
-            text = MessageText(ast.Template(span, (said,)), instance.env)
-            rule = ASKED if asked else FEASIBLE
-            effect = Effect(rule, "", holds, Severity.ERROR, span, text, result=result)
-            m.effects.append(effect)
-        return value
-
-    for name, of in {**{n: instance.names[n] for n in info.outputs}, "feasible": verdict}.items():
-        result.fields[name] = Cell(name, info.decl.name.span, partial(read, name, of))
-    return result
-
-
-def _numbers(value: Value) -> list[Ref]:
-    if isinstance(value, Ref):
-        return [value]
-    if isinstance(value, ListValue):
-        return [ref for item in value.items for ref in _numbers(item)]
-    return []
+            self._rules = rules_of(self.machine, self.instance, report), failures
+        return self._rules
 
 
 # --- to a graph --------------------------------------------------------------------------------
@@ -218,6 +173,9 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
             m.lacking.add(failure.diagnostic.missing)
 
     instance = open_evaluator(m, info, {}, free)
+    callee = Callee(m, instance)
+    if not m.overrides:
+        m.callees[info] = callee  # who calls it need not elaborate it again
     if m.trace is not None:
         m.trace.names = instance.names
     for name in info.free:
@@ -225,7 +183,10 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
             m.read(instance.names[name])
         except Failure as failure:
             report(failure)
-    effects = told_once(m, [*rules_of(m, instance, report), *m.effects])
+    found, failures = callee.rules()
+    for each in failures:
+        report(each)
+    effects = told_once(m, [*found, *m.effects])
     outputs: list[OutputInfo] = []
     refs: list[tuple[str, Ref]] = []
     for node in info.decl.members:

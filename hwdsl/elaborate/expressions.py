@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from hwdsl.codegen.ir import INT, Ref
 from hwdsl.elaborate import builtins, control, records
@@ -46,6 +47,9 @@ from hwdsl.semantics.symbols import (
 )
 from hwdsl.semantics.types import Int
 from hwdsl.syntax import ast
+
+if TYPE_CHECKING:
+    from hwdsl.elaborate.evaluator import Callee
 
 # --- literals ----------------------------------------------------------------------------------
 
@@ -325,6 +329,8 @@ def new_machine(
     overrides: Mapping[str, float] | None = None,
     free: frozenset[str] = frozenset(),
     trace: Trace | None = None,
+    callees: dict[EvaluatorInfo, Callee] | None = None,
 ) -> Machine:
-    """A machine that knows all kinds of expressions."""
-    return Machine(checked, HANDLERS, overrides or {}, free, trace=trace)
+    """A machine that knows all kinds of expressions; machines may share `callees`."""
+    shared = {} if callees is None else callees
+    return Machine(checked, HANDLERS, overrides or {}, free, trace=trace, callees=shared)

@@ -93,7 +93,7 @@ def call_evaluator(
 
     `spans` says where each param is given.
     """
-    from hwdsl.elaborate.evaluator import called
+    from hwdsl.elaborate.calls import called
 
     m.ensure(info)
     key = (info, _key(sorted(given.items(), key=lambda item: item[0])))

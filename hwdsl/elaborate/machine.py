@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import define, evolve, field, frozen
 
@@ -33,9 +33,12 @@ from hwdsl.elaborate.values import (
     UnknownValue,
     Value,
 )
-from hwdsl.semantics.symbols import Checked, KindInfo, Symbol
+from hwdsl.semantics.symbols import Checked, EvaluatorInfo, KindInfo, Symbol
 from hwdsl.source import Span
 from hwdsl.syntax import ast
+
+if TYPE_CHECKING:
+    from hwdsl.elaborate.evaluator import Callee
 
 T = TypeVar("T")
 MAX_DEPTH = 4_000
@@ -78,6 +81,7 @@ class Machine:
     literals: dict[ast.Node, Ref] = field(factory=dict)
     symbols: dict[object, Value | Cell] = field(factory=dict)
     calls: dict[object, Cell] = field(factory=dict)
+    callees: dict[EvaluatorInfo, Callee] = field(factory=dict)  # may be shared between machines
     blocks: dict[ast.Node, Block] = field(factory=dict)
     kind_layers: dict[KindInfo, tuple[Layer, ...]] = field(factory=dict)
     merges: dict[object, Merged] = field(factory=dict)

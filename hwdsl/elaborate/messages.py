@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from hwdsl.codegen.ir import Ref
+from hwdsl.codegen.ir import Ref, nearest
 from hwdsl.elaborate import records
 from hwdsl.elaborate.machine import Machine
 from hwdsl.elaborate.quantities import number_text, quantity_text
@@ -33,7 +33,8 @@ from hwdsl.units import Dim, Unit
 UNKNOWN = "…"
 """Stands in a message for what depends on a param, or could not be evaluated."""
 
-Numbers = Callable[[Sequence[Ref]], list[float]]
+Numbers = Callable[[Sequence[Ref]], Sequence[float | None]]
+"""Gives the values of numbers of the graph; None for those that are not known."""
 
 
 def render(m: Machine, text: MessageText, numbers: Numbers) -> str:
@@ -62,7 +63,7 @@ def parts(m: Machine, text: MessageText, numbers: Numbers) -> list[str]:
     return found
 
 
-def at_point(m: Machine, point: Sequence[float]) -> Numbers:
+def at_point(m: Machine, point: Sequence[float]) -> Callable[[Sequence[Ref]], list[float]]:
     """The values of numbers at a point: values of all params, in the graph's order."""
 
     def numbers(refs: Sequence[Ref]) -> list[float]:
@@ -77,9 +78,9 @@ def at_point(m: Machine, point: Sequence[float]) -> Numbers:
     return numbers
 
 
-def known_only(refs: Sequence[Ref]) -> list[float]:
+def known_only(refs: Sequence[Ref]) -> Sequence[float | None]:
     """The values of numbers that are known."""
-    return [ref.known if ref.known is not None else float("nan") for ref in refs]
+    return [ref.known for ref in refs]
 
 
 def _shown(
@@ -93,8 +94,10 @@ def _shown(
         return _option(value.enum.cases, value.ref, numbers)
     if isinstance(value, Ref):
         number = numbers([value])[0]
+        if number is None:
+            return UNKNOWN
         if math.isnan(number) and value.known is None:
-            return UNKNOWN if numbers is known_only else "NaN"
+            return "NaN"
         if isinstance(type_, BoolType):
             return "true" if number else "false"
         dim = type_.dim if isinstance(type_, Real) else Dim()
@@ -105,13 +108,13 @@ def _shown(
         return ", ".join(shown)
     if isinstance(value, RangeValue):
         low, high = numbers([value.low, value.high])
-        return f"{number_text(low)} .. {number_text(high)}"
+        return " .. ".join(UNKNOWN if x is None else number_text(x) for x in (low, high))
     return value.name if isinstance(value, Record | Merged) else value.what
 
 
 def _option(options: Sequence[str], at: Ref, numbers: Numbers) -> str:
     index = numbers([at])[0]
-    return UNKNOWN if math.isnan(index) else options[int(index)]
+    return UNKNOWN if index is None else options[nearest(index, len(options))]
 
 
 def unit_hint(m: Machine, expr: ast.Expr, env: Env) -> Unit | None:

@@ -302,6 +302,27 @@ def as_input(m: Machine, free: Free) -> Value:
     return pick_value(m, ref, free.alternatives, info.span)
 
 
+def argument(m: Machine, free: Free, value: Value, span: Span) -> Ref:
+    """The number that `as_input` reads for a param that a call gives a value."""
+    if isinstance(value, Ref):
+        return m.widen(value) if free.info.type == REAL else value
+    if isinstance(value, EnumValue) and _all_cases(free.alternatives):
+        return value.ref
+    if isinstance(value, Merged) and not any(value is a for a in free.alternatives):
+        return m.pick(value.selector, [argument(m, free, a, span) for a in value.alternatives])
+    found = m.const(0, INT)
+    for i, alternative in reversed(list(enumerate(free.alternatives))):
+        same = equal(m, span, value, alternative)
+        found = m.op(span, "select", same, m.const(i, INT), found)
+    return found
+
+
+def default(m: Machine, info: ParamInfo) -> Ref | None:
+    """The number that `as_input` reads for a param at its default."""
+    kind = INT if info.type in ("enum", "component") else info.type
+    return None if info.default is None else m.const(info.default, kind)
+
+
 def _all_cases(alternatives: Sequence[Value]) -> bool:
     return all(isinstance(v, EnumValue) and v.ref.known == i for i, v in enumerate(alternatives))
 

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from attrs import evolve, frozen
 
-from hwdsl.codegen.ir import LoopRegion, Op, Ref
+from hwdsl.codegen.ir import LoopRegion, Ref, work
 from hwdsl.elaborate.machine import Machine
 from hwdsl.elaborate.trace import Closing
 from hwdsl.elaborate.values import Effect, EnumValue, ListValue, RangeValue, ResultValue, Value
@@ -66,7 +66,7 @@ def close(
     known = [low, high, *initial, *loop.region.captured]
     # What is known folds, round by round; the rest becomes a loop of the graph.
     folds = all(ref.known is not None for ref in known)
-    m.spend(bound * _work(loop.region.ops) if folds else LOOP_STEPS, node.span)
+    m.spend(bound * work(loop.region.ops) if folds else LOOP_STEPS, node.span)
     first, after = [*initial, *starts], [*following, *checks]
     if m.trace is not None:
         m.trace.closed(loop.region, Closing(low, high, bound, first, after, until))
@@ -74,11 +74,6 @@ def close(
     carried = [evolve(e, holds=results[plain + i]) for i, e in enumerate(inside)]
     mine = (*results[:plain], *results[-2:])
     return mine, [*outside, *carried]
-
-
-def _work(ops: Sequence[Op]) -> int:
-    """How many operations a round takes, loops inside with all their rounds."""
-    return sum(1 if op.body is None else 1 + op.bound * _work(op.body.ops) for op in ops)
 
 
 def flatten(value: Value) -> list[Ref]:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from attrs import define, field, frozen
 
-from hwdsl.codegen.ir import Ref, Region
+from hwdsl.codegen.ir import Builder, Ref, Region
 from hwdsl.elaborate.values import Cell, Component, Env, Merged, Record, Selector, Value
 from hwdsl.syntax import ast
 
@@ -45,6 +45,18 @@ class Reading(Part):
     """A cell that was read."""
 
     cell: Cell
+
+
+@define(eq=False)
+class Entered(Part):
+    """A cell of an evaluator that is called: its numbers are those of the callee's graph.
+
+    `arguments` gives, for a param of `callee` by its index, the caller's value.
+    """
+
+    cell: Cell
+    callee: Builder
+    arguments: Callable[[int], Ref]
 
 
 @frozen(eq=False)
@@ -123,6 +135,21 @@ class Trace:
             self.owners[built] = of
         for each in built.alternatives if isinstance(built, Merged) else ():
             self._own(each, of, path)
+
+    def entered(self, cell: Cell, callee: Builder, arguments: Callable[[int], Ref]) -> None:
+        """Note that what is being evaluated has its value from a cell of a called evaluator."""
+        if self._within:
+            self._within[-1].parts.append(Entered(self._guards, cell, callee, arguments))
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """What is evaluated here, in the machine of a called evaluator, is no part of the rest."""
+        within, guards = self._within, self._guards
+        self._within, self._guards = [], ()
+        try:
+            yield
+        finally:
+            self._within, self._guards = within, guards
 
     def where(self, guard: Guard, compute: Callable[[], T]) -> Callable[[], T]:
         """The computation, whose parts count only where the selector takes the alternative."""

@@ -219,3 +219,79 @@ def test_any_way_of_fixing_two_params_agrees(name: str, x: float, n: int) -> Non
 @pytest.mark.parametrize(("name", "x"), [("logarithms", 6.1), ("reciprocals", 0.3), ("sums", 0.3)])
 def test_the_points_where_digits_once_changed(name: str, x: float) -> None:
     assert ways_agree(name, {"x": x, "n": 16.0})
+
+
+# --- calls: one evaluator asked by another -------------------------------------------------------
+
+CALLED = """edition 2026
+enum mode { a, b }
+kind part { w : real = 1, let d = w * 2, require light: w < 4 else "{name} weighs {w}" }
+part X { w = 3 }
+part Y { w = 5 }
+evaluator inner {
+    param x : real = 0.3 in 0 .. 100
+    param n : int = 16 in 1 .. 40
+    choice how : mode in mode
+    choice k : int in [1, 2, 4] = 2
+    choice c : part in [X, Y]
+    let at = min(max(floor(x / (x - 1)), 0), 2)
+    let best = lowest(if i > n then x / x else (i - x) ^ 2 for i in 0 .. 30 if i > k)
+    output one = c.d * [1.0, x, n][at] + best.value
+    output two = [x / i for i in 1 .. 3]
+    output three : mode = if x > n then mode.a else how
+    output four = best.i + sum(-x for i in 1 .. 3 if i > n)
+    require near: x < 90 else "x is {x}"
+    warn several: n > 1
+}
+"""
+ASKED = """
+evaluator asking {
+    param x : real = 0.3 in 0 .. 100
+    param n : int = 16 in 1 .. 40
+    choice how : mode in mode
+    choice k : int in [1, 2, 4] = 2
+    choice c : part in [X, Y]
+    let r = inner(x = x, n = n, how = how, k = k, c = c)
+    output one = r.one
+    output two = r.two
+    output three : mode = r.three
+    output four = r.four
+    output fine : bool = r.feasible
+}
+"""
+
+
+@cache
+def called() -> list[tuple[Elaborate, Elaboration, Graph]]:
+    text = CALLED + ASKED
+    found: list[tuple[Elaborate, Elaboration, Graph]] = []
+    for elaborated in evaluators("called.hw", text):
+        free = elaborated({}).elaboration
+        assert free is not None
+        found.append((elaborated, free, optimise(free.graph)))
+    return found
+
+
+@settings(deadline=None, max_examples=30)
+@example(0.0, 1, 0, 2, 0)
+@example(1.0, 30, 1, 4, 0)
+@example(95.0, 40, 1, 1, 0)
+@example(50.0, 3, 0, 1, 1)
+@given(
+    st.floats(0, 100),
+    st.integers(1, 40),
+    st.integers(0, 1),
+    st.sampled_from([1, 2, 4]),
+    st.integers(0, 1),
+)
+def test_a_call_gives_what_the_evaluator_gives(x: float, n: int, how: int, k: int, c: int) -> None:
+    point = {"x": x, "n": float(n), "how": float(how), "k": float(k), "c": float(c)}
+    (_, _, inner), (elaborated, _, outer) = called()
+    outputs, broken = answer(inner, point)
+    fine = not any(bad for name, bad in broken.items() if name != "several")
+    expected = {**outputs, "fine": struct.pack("<d", fine)}
+    assert answer(outer, point)[0] == expected
+    for known in ("x", "n", "c", "nk", "xnkc"):
+        made = elaborated({p: v for p, v in point.items() if p[0] in known}).elaboration
+        assert not (made is None and fine)
+        assert made is None or answer(optimise(made.graph), point)[0] == expected

@@ -1,0 +1,253 @@
+"""Calls of evaluators: the callee's graph, replayed in the caller's with arguments for params.
+
+The callee is elaborated once with its params free, as `run` elaborates it, and the operations of
+what a call reads are placed in the caller's graph, or calculated where the arguments are known. So
+a call takes the callee's decisions (what is written out, what is a loop, what is masked), and gives
+the outputs and the feasibility that `run` gives at the same point, to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+
+from attrs import define, evolve, field
+
+from hwdsl.codegen.ir import Ref
+from hwdsl.codegen.passes.replay import Replay
+from hwdsl.diagnostics import Severity
+from hwdsl.elaborate import messages, params
+from hwdsl.elaborate.evaluator import Callee, open_evaluator
+from hwdsl.elaborate.expressions import symbol_value
+from hwdsl.elaborate.machine import MAX_OPS, Machine, as_ref
+from hwdsl.elaborate.values import (
+    Cell,
+    Effect,
+    EnumValue,
+    Env,
+    Failure,
+    ListValue,
+    MessageText,
+    RangeValue,
+    ResultValue,
+    Value,
+)
+from hwdsl.semantics.symbols import EvaluatorInfo, ValueInfo
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+
+FEASIBLE, ASKED = "feasible", "asked"
+"""What is noted of a result that is read: whether it is feasible, or that this was asked."""
+
+STEP = 10
+"""Operations replayed that cost what evaluating an expression does (measured, about)."""
+
+
+def callee_of(m: Machine, info: EvaluatorInfo) -> Callee:
+    """The evaluator, with its params free; made once for all machines that share `callees`."""
+    found = m.callees.get(info)
+    if found is None:
+        inner = Machine(m.checked, m.handlers, m.overrides, m.free, callees=m.callees)
+        inner.assumed, inner.trace = m.assumed, m.trace
+        instance = open_evaluator(inner, info, {}, partial(params.as_input, inner))
+        found = m.callees[info] = Callee(inner, instance)
+    return found
+
+
+def called(
+    m: Machine,
+    info: EvaluatorInfo,
+    given: Mapping[str, Value],
+    spans: Mapping[str, Span],
+    span: Span,
+) -> ResultValue:
+    """The result of an evaluator for params that fit their ranges; `spans` is where they stand."""
+    here = open_evaluator(m, info, given)  # declares the params in this machine's values
+    call = Call(m, callee_of(m, info), given, span)
+    for node in info.decl.members:
+        if isinstance(node, ast.Param | ast.Choice) and node.name.name in given:
+            name = node.name.name
+            declared = params.declare(m, node, info.free[name], here.env)
+            params.check_given(m, declared, given[name], here.env, spans[name])
+            call.declared[name] = declared
+    return call.result()
+
+
+@define(eq=False)
+class Call:
+    """One call of an evaluator, at the arguments `given`; the others are at their defaults."""
+
+    m: Machine
+    callee: Callee
+    given: Mapping[str, Value]
+    span: Span
+    declared: dict[str, params.Free] = field(factory=dict)
+    replay: Replay = field(init=False)
+    spent: int = 0
+    _arguments: dict[int, Ref] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        source = self.callee.machine.builder
+        self.replay = Replay(source, self.argument, self.spend, builder=self.m.builder)
+
+    @property
+    def info(self) -> EvaluatorInfo:
+        """The evaluator that is called."""
+        return self.callee.instance.info
+
+    def result(self) -> ResultValue:
+        """The outputs, and `feasible`."""
+        fields: dict[str, Value | Cell] = {}
+        result = ResultValue(f"result of `{self.info.name}`", fields)
+        reasons: list[str] = []
+        verdict = Cell(FEASIBLE, self.info.decl.name.span, partial(self.feasible, reasons))
+
+        def read(name: str) -> Value:
+            value = self.m.read(verdict) if name == FEASIBLE else self.output(name)
+            if self.m.watching:
+                self.m.effects.append(self._watched(name, result, verdict, reasons))
+            return value
+
+        for name in (*self.info.outputs, FEASIBLE):
+            fields[name] = Cell(name, self.info.decl.name.span, partial(read, name))
+        return result
+
+    def _watched(
+        self, name: str, result: ResultValue, verdict: Cell, reasons: Sequence[str]
+    ) -> Effect:
+        """That a claim read something of the result, which therefore has to be feasible."""
+        asked = name == FEASIBLE
+        holds = self.m.truth(True) if asked else as_ref(self.m.read(verdict))
+        said = ": ".join([f"`{self.span.text}` is not feasible", *reasons])
+        text = MessageText(ast.Template(self.span, (said,)), Env(self.info.scope))
+        rule = ASKED if asked else FEASIBLE
+        return Effect(rule, "", holds, Severity.ERROR, self.span, text, result=result)
+
+    def output(self, name: str) -> Value:
+        """An output at the arguments; the rules that it implies are the caller's too."""
+        with self._inside():
+            value, effects = self.callee.output(name)
+        for effect in effects:
+            holds = self.number(effect.holds)
+            if holds.known != 1.0:
+                self.m.effects.append(evolve(effect, holds=holds))
+        found = self.value(value)
+        cell = self.callee.instance.names[name]
+        if self.m.trace is not None and isinstance(cell, Cell):
+            self.m.trace.entered(cell, self.callee.machine.builder, self.argument)
+        return found
+
+    def feasible(self, reasons: list[str]) -> Ref:
+        """Whether all rules hold and all outputs are numbers; the first known reason why not."""
+        m, info = self.m, self.info
+        with self._inside():
+            effects, failures = self.callee.rules()
+        for failure in failures:
+            raise failure
+        errors = [e for e in effects if e.severity is Severity.ERROR]
+        hard = [self.number(e.holds) for e in errors]
+        known = [e.text for e, holds in zip(errors, hard, strict=True) if holds.known == 0.0]
+        with self._inside():
+            inner = self.callee.machine
+            reasons.extend(messages.render(inner, text, self._known) for text in known[:1])
+            outputs = [self.callee.output(name)[0] for name in info.outputs]
+        for value in outputs:
+            hard.extend(m.op(info.decl, "eq", ref, ref) for ref in _numbers(self.value(value)))
+        return m.all_of(hard, info.decl)
+
+    # --- the callee's values as the caller's ------------------------------------------------------
+
+    def value(self, value: Value) -> Value:
+        """An output of the callee's graph as a value of the caller's."""
+        if isinstance(value, Ref):
+            return self.number(value)
+        if isinstance(value, EnumValue):
+            return EnumValue(value.enum, self.number(value.ref))
+        if isinstance(value, RangeValue):
+            return RangeValue(self.number(value.low), self.number(value.high))
+        if isinstance(value, ListValue):
+            return ListValue(tuple(self.value(v) for v in value.items), value.labels)
+        raise Failure(
+            "not-a-number", "an output of an evaluator is a number, bool or enum case", self.span
+        )
+
+    def number(self, ref: Ref) -> Ref:
+        """A number of the callee's graph as one of the caller's."""
+        found = self.replay.value(ref)
+        if len(self.m.builder.root.ops) > MAX_OPS:
+            raise Failure(
+                "too-large",
+                f"with this call the evaluator needs more than {MAX_OPS:,} operations",
+                self.span,
+                "call it less often, or write `iterate`, whose rounds are not written out",
+            )
+        return found
+
+    def _known(self, refs: Sequence[Ref]) -> Sequence[float | None]:
+        return [self.number(ref).known for ref in refs]
+
+    def spend(self, operations: int) -> None:
+        """Count the operations of the replay as steps of the caller's."""
+        self.spent += operations
+        self.m.spend(self.spent // STEP, self.span)
+        self.spent %= STEP
+
+    def argument(self, index: int) -> Ref:
+        """The caller's value of a param of the callee's graph."""
+        if index not in self._arguments:
+            self._arguments[index] = self._argument(index)
+        return self._arguments[index]
+
+    def _argument(self, index: int) -> Ref:
+        inner = self.callee.machine
+        name = inner.builder.params[index].name
+        if name in self.given:
+            value = self.given[name]
+            return params.argument(self.m, self.declared[name], value, self.span)
+        free = self.callee.instance.frees.get(name)
+        if free is None:
+            return self._of_the_file(inner.builder.params[index].name)
+        found = params.default(self.m, free.info)
+        if found is None:
+            message = f"`{self.info.name}` also needs `{name}`"
+            raise Failure("missing-argument", message, free.info.span)
+        return found
+
+    def _of_the_file(self, name: str) -> Ref:
+        """A coefficient that is a param, or what stands for a missing value."""
+        inner = self.callee.machine
+        if name in inner.stand_ins:
+            kind = inner.stand_ins[name].type
+            return _stand_in(self.m, name, kind)
+        for symbol, value in inner.symbols.items():
+            param = value.op if isinstance(value, Ref) else None
+            if (
+                param is not None
+                and param.code == "param"
+                and inner.builder.params[param.index].name == name
+            ):
+                assert isinstance(symbol, ValueInfo)
+                return as_ref(symbol_value(self.m, symbol))
+        raise KeyError(f"no argument for {name}")
+
+    def _inside(self) -> AbstractContextManager[None]:
+        """Around what is evaluated in the callee's machine."""
+        return nullcontext() if self.m.trace is None else self.m.trace.apart()
+
+
+def _stand_in(m: Machine, name: str, kind: str) -> Ref:
+    if name not in m.stand_ins:
+        m.stand_ins[name] = m.builder.param(name, kind)
+    return m.stand_ins[name]
+
+
+def _numbers(value: Value) -> list[Ref]:
+    if isinstance(value, Ref):
+        return [value]
+    if isinstance(value, ListValue):
+        return [ref for item in value.items for ref in _numbers(item)]
+    return []
+
+
+__all__ = ["ASKED", "FEASIBLE", "Call", "called", "callee_of"]
