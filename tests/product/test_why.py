@@ -430,3 +430,26 @@ def distinct(top: Derivation) -> list[Derivation]:
             found[id(step)] = step
             todo += [*(t.step for t in step.terms), *step.inputs]
     return list(found.values())
+
+
+CALLING = """edition 2026
+evaluator inner {
+    param x : real = 2 in 0 .. 9
+    choice c : int in [1, 2] = 1
+    let a = x * 3
+    output z = a + (if c == 1 then 4 else x)
+}
+evaluator asking {
+    param p : real = 1 in 0 .. 4
+    let r = inner(x = p * 2, c = 2)
+    output t = r.z + p
+}
+"""
+
+
+def test_a_call_of_an_evaluator_is_opened_at_its_arguments(tmp_path: Path) -> None:
+    path = tmp_path / "calling.hw"
+    path.write_text(CALLING)
+    top = hwdsl.load(path, compiled=False).asking.why("t", p=2)
+    values = {step.name: step.value for step in distinct(top)}
+    assert (top.value, values["z"], values["a"], values["x"]) == (18.0, 16.0, 12.0, 4.0)
