@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, Failure, code_of, file_argument, report, told
-from hwdsl.cli.files import check_target
+from hwdsl.cli.files import check_target, write_text, writing
 
 if TYPE_CHECKING:
     from hwdsl.codegen.ir import Graph
     from hwdsl.driver import Program
+
+
+KEPT = "hwdsl_abi.h"
+"""A file by which a folder of what modules are made from is known."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,21 +59,21 @@ def run(options: argparse.Namespace) -> int:
         else:
             folder = Path(options.output)
             parts = (program.graphs, specs_of(program), _samplers(program))
-            with told():  # the file's name may be no module's
+            kept = generated(program.graphs, _samplers(program)) if options.keep else {}
+            _check_kept(folder / "generated", kept)
+            if not options.wheel:
+                for name in (f"{path.stem}.py", f"{path.stem}.pyi"):
+                    check_target(folder / name, is_ours, [path])
+            with told(), writing(folder):  # the file's name may be no module's
                 if options.wheel:
                     written = [write_wheel(folder, path.stem, *parts)]
                 else:
-                    for name in (f"{path.stem}.py", f"{path.stem}.pyi"):
-                        check_target(folder / name, is_ours, [path])
                     written = write_package(folder, path.stem, *parts)
             for file in written:
                 print(f"wrote {file}")
-            if options.keep:
-                _keep(folder / "generated", generated(program.graphs, _samplers(program)))
+            _keep(folder / "generated", kept)
     except BuildError as error:
         raise Failure(str(error), WRONG_DESCRIPTION) from None
-    except OSError as error:
-        raise Failure(f"cannot write to {options.output}: {error.strerror}") from None
     return FINE
 
 
@@ -79,9 +83,19 @@ def _samplers(program: "Program") -> dict[str, "Graph"]:
     return {name: graph for name, graph in found.items() if graph is not None}
 
 
+def _check_kept(folder: Path, texts: Mapping[str, str]) -> None:
+    """End the command if a file to be kept would replace one that no earlier call has kept."""
+    earlier = (folder / KEPT).is_file()
+    for name in texts:
+        if (folder / name).exists() and not earlier:
+            check_target(folder / name, lambda head: False)
+
+
 def _keep(folder: Path, texts: Mapping[str, str]) -> None:
     """Write what the module is made from."""
-    folder.mkdir(exist_ok=True)
+    if texts:
+        with writing(folder):
+            folder.mkdir(exist_ok=True)
     for name, text in texts.items():
-        (folder / name).write_text(text, "utf-8")
+        write_text(folder / name, text)
         print(f"wrote {folder / name}")

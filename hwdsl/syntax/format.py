@@ -42,6 +42,8 @@ class _Formatter(ExpressionPrinter):
         if not self.comments and self.tree.doc:
             head += [f"#! {line}".rstrip() for line in self.tree.doc.split("\n")]
         body = self.statements(self.tree.items, 0, len(self.origin.text) + 1, top=True)
+        while body and not body[0] and not head:  # a file does not start with empty lines
+            del body[0]
         return "\n".join([*head, *body]) + "\n" if head or body else ""
 
     # --- comments ----------------------------------------------------------------------------

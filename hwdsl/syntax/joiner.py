@@ -142,7 +142,7 @@ class _Joiner:
             after = self.kinds(at + 1)[1] if first == "ADD" else second
             return after not in ("DARROW", "VBAR")
         if first == "CONFIDENCE":
-            return second == "NAME" and self.out[-1].kind == "STRING"
+            return second == "NAME" and bool(self.out) and self.out[-1].kind == "STRING"
         return first in _BEFORE or (first in _BEFORE_TEXT and second == "STRING")
 
     def starts_declaration(self, at: int) -> bool:

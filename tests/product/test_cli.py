@@ -261,6 +261,7 @@ def test_a_wrong_call_is_2_and_leaves_no_file(
         b"edition 2026\nlet a = b\nlet b = a\n", b"edition 2026\nkind k : k {\n}\n",
         b"edition 2026\nlet x = " + b"1 + " * 5000 + b"1\n", b"edition 2026\nevaluator e {\n",
         b"edition 2026\nuse nothing\nuse 'x'\n", b"\xef\xbb\xbfedition 2026\n",
+        b"\nconfidence low\n",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("command", ["check", "fmt", "run", "compile"])

@@ -285,6 +285,10 @@ def test_mutated_files_never_fail(data: st.DataObject) -> None:
         end = min(len(text), start + data.draw(st.integers(0, 8)))
         new = data.draw(st.sampled_from(["", "\n", "# c\n", "## d\n", "{", ")", "x", " 3 GB", "}"]))
         text = text[:start] + new + text[end:]
+    if data.draw(st.booleans()):  # from an item on, without an edition before it
+        items = [i for i, line in enumerate(text.splitlines()) if line[:1].isalpha()]
+        first = data.draw(st.sampled_from(items or [0]))
+        text = "\n" * data.draw(st.integers(0, 3)) + "\n".join(text.splitlines()[first:]) + "\n"
     tree, diagnostics = read(text)
     formatted = format_module(tree)
     again, more = read(formatted)
