@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hwdsl.codegen.runtime import Floats, Output, Param
+from hwdsl.codegen.runtime import CallError, Floats, Output, Param
 from hwdsl.displays import Display, plain, spoken, titled, words
 from hwdsl.elaborate.displays import WIDE
 from hwdsl.validate import Errors, Validation
@@ -27,6 +27,8 @@ SIZE = (7.2, 4.2)
 """Inches."""
 PANEL = (7.2, 5.6)
 """Inches of a validation with its legend."""
+LARGEST = 1e150
+"""Beyond it, a picture's margins and squares are not finite."""
 FARTHEST = 10.0
 """Ratio of predicted to measured beyond which a point is drawn at the edge."""
 NARROW = 8.0
@@ -41,6 +43,7 @@ COLOURED = 10
 
 def svg(display: Display) -> str:
     """The figure as SVG text. Raises ModuleNotFoundError, with the remedy, without matplotlib."""
+    _check_sizes(display.name, *(display.sweep[o.name] for o in display.outputs))
     return _svg(display.name, SIZE, 1, [lambda figure: draw(display, figure.add_subplot())])
 
 
@@ -50,8 +53,20 @@ def validated(*validations: Validation) -> str:
     Raises ModuleNotFoundError, with the remedy, without matplotlib.
     """
     name = " ".join(v.request.title for v in validations)
+    for v in validations:
+        _check_sizes(
+            v.request.title, v.measured, v.predicted, *(() if v.baseline is None else (v.baseline,))
+        )
     columns = min(2, len(validations))
     return _svg(name, PANEL, columns, [partial(draw_validated, v) for v in validations])
+
+
+def _check_sizes(name: str, *columns: Any) -> None:
+    """Raise CallError for values so large that no axis with room at its ends is finite."""
+    for values in columns:
+        sizes = np.abs(np.asarray(values, float))
+        if (np.isfinite(sizes) & (sizes > LARGEST)).any():
+            raise CallError(f"{name}: values beyond {LARGEST:g} cannot be drawn")
 
 
 def _svg(

@@ -27,11 +27,13 @@ from hwdsl.measured import Measured
 from hwdsl.semantics.symbols import ValueInfo
 from hwdsl.source import Source
 from hwdsl.syntax import ast
-from hwdsl.validate import Errors, groups, inputs, numbers, output_of, requests
+from hwdsl.validate import Errors, check_relative, groups, inputs, numbers, output_of, requests
 
 FITTED = "#! Fitted:"
 """How a file of fitted coefficients starts, behind its edition."""
 CONFIDENCE = 0.95
+LARGEST_ERROR = 1e150
+"""The square of a larger one, or a sum of squares, may not be finite."""
 SINGULAR = 1e-6
 """Slopes whose smallest singular value is this share of the largest do not tell all values."""
 AT_END = 1e-4
@@ -193,8 +195,8 @@ def _reduced(
     measured = np.array(
         [numbers(known, table, t.column, output_of(known, t.output).name) for t in targets]
     )
-    if relative and not measured.all():
-        raise CallError(f"{table.path}: a measured 0 has no relative error; fit absolute ones")
+    if relative:
+        check_relative(table, measured, "; fit absolute ones")
     evaluator, coefficients = freed(module, name, only)
     problem = _problem(evaluator, table, coefficients, targets, measured, relative)
     errors, slopes = problem.evaluate(problem.start)
@@ -270,10 +272,11 @@ def _calibrated(module: Module) -> Iterator[ast.Calibrated]:
 
 def _check_finite(problem: Problem, errors: Floats) -> None:
     for target, line in zip(problem.targets, errors, strict=True):
-        bad = np.flatnonzero(~np.isfinite(line))
+        bad = np.flatnonzero(~(np.abs(line) < LARGEST_ERROR))
         if len(bad):
+            what = "not finite" if not np.isfinite(line[bad[0]]) else "too far off to be fitted"
             raise CallError(
-                f"{target.output} is not finite at the declared values for row {bad[0] + 1} of "
+                f"{target.output} is {what} at the declared values for row {bad[0] + 1} of "
                 f"{problem.table.path}"
             )
 

@@ -58,12 +58,14 @@ class Errors:
     @property
     def p90(self) -> float:
         """90th percentile of the absolute errors, between neighbours by linear interpolation."""
-        return float(np.quantile(np.abs(self.relative), 0.9))
+        with np.errstate(invalid="ignore"):  # between infinite ones
+            return float(np.quantile(np.abs(self.relative), 0.9))
 
     @property
     def bias(self) -> float:
         """Mean of the errors with their signs: above 0 where predictions are too high."""
-        return float(np.mean(self.relative))
+        with np.errstate(invalid="ignore", over="ignore"):
+            return float(np.mean(self.relative))
 
 
 @frozen(eq=False)
@@ -93,7 +95,7 @@ class Validation:
     @property
     def errors(self) -> Errors:
         """The errors of the output."""
-        return Errors(self.predicted / self.measured - 1)
+        return Errors(_shares(self.predicted, self.measured))
 
     @property
     def disagreements(self) -> int:
@@ -103,7 +105,7 @@ class Validation:
     @property
     def baseline_errors(self) -> Errors | None:
         """The errors of the baseline."""
-        return None if self.baseline is None else Errors(self.baseline / self.measured - 1)
+        return None if self.baseline is None else Errors(_shares(self.baseline, self.measured))
 
     def by_group(self) -> dict[str, tuple[Errors, Errors | None]]:
         """The errors of each group, and the baseline's, in the order of the table; none without
@@ -114,6 +116,12 @@ class Validation:
             at = np.array([cell == name for cell in self.groups])
             found[name] = errors.of(at), None if baseline is None else baseline.of(at)
         return found
+
+
+def _shares(predicted: Floats, measured: Floats) -> Floats:
+    """How far predictions are off, in shares of what was measured."""
+    with np.errstate(over="ignore"):
+        return np.asarray(predicted / measured - 1)
 
 
 def asks(source: Source) -> bool:
@@ -184,8 +192,7 @@ def validate(module: Module, request: Request) -> Validation:
     other = evaluator.interpreted().sweep(zipped=given)
     labels = tuple(str(i) for i in range(1, table.rows + 1))
     measured = _in_unit(outputs[0], numbers(evaluator, table, request.measured, request.output))
-    if not measured.all():
-        raise CallError(f"{table.path}: a measured 0 has no relative error")
+    check_relative(table, measured)
     return Validation(
         request,
         outputs[0].scale,
@@ -201,6 +208,16 @@ def validate(module: Module, request: Request) -> Validation:
         _differences(sweep, _by_rows(evaluator, given, table.rows)),
         *_repeated(evaluator, given, sweep),
     )
+
+
+def check_relative(table: Measured, measured: Floats, hint: str = "") -> None:
+    """Raise CallError for a measured value, in some unit, that no error can be a share of."""
+    with np.errstate(divide="ignore", over="ignore"):
+        bad = ~np.isfinite(1 / measured)
+    if bad.any():
+        raise CallError(
+            f"{table.path}: a measured {measured[bad][0]:.3g} has no relative error{hint}"
+        )
 
 
 def output_of(evaluator: Evaluator, name: str) -> Output:

@@ -73,7 +73,8 @@ def run(options: argparse.Namespace) -> int:
 
         print(_laid_out(together(found)))
     if options.output is not None:
-        _draw(Path(options.output), found, rows=options.rows)
+        with told(WRONG_DESCRIPTION):
+            _draw(Path(options.output), found, rows=options.rows)
         wrote = sys.stderr if options.format == "json" else sys.stdout
         print(f"wrote {options.output}", file=wrote)
     return BUG if any(v.disagreements for _, v in found) else FINE

@@ -242,3 +242,21 @@ def test_names_that_no_file_can_have(
                 continue
             words[-1] += Path(part).suffix
         assert (main(words), "bug" in capsys.readouterr().err) in ((1, False), (2, False))
+
+
+@pytest.mark.parametrize("took", ["5e-324", "1e-320", "1e308", "-1e308", "1e200"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "validate whole.hw", "validate whole.hw -o out.svg", "report whole.hw -o out",
+        "fit whole.hw rows.csv --measured time=took",
+        "fit whole.hw rows.csv --measured time=took --absolute",
+    ],
+)  # fmt: skip
+def test_measurements_of_any_size_give_an_answer_or_a_message(
+    call: str, took: str, capsys: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
+) -> None:
+    Path("rows.csv").write_text(ROWS + f"30,2,{took}\n30,1,1e300\n")
+    assert main(call.split()) in (0, 1)
+    assert "bug" not in capsys.readouterr().err
+    assert [str(w.message) for w in recwarn] == []
