@@ -363,6 +363,6 @@ def _matplotlib() -> tuple[Any, Any]:
         if error.name != "matplotlib":
             raise
         raise ModuleNotFoundError(
-            "figures need matplotlib: pip install matplotlib", name="matplotlib"
+            "figures need matplotlib: pip install 'hwdsl[report]'", name="matplotlib"
         ) from None
     return matplotlib, matplotlib.figure

@@ -17,7 +17,7 @@ from hwdsl.source import Source
 from hwdsl.syntax import format_module
 
 ROOT = Path(__file__).parents[2]
-SETUP = ("python3.11 -m venv", ".venv/bin/pip install")
+SETUP = ("python3 -m venv", ".venv/bin/pip install")
 PAGES = [
     "README.md",
     "docs/tutorial.md",

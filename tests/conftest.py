@@ -1,0 +1,64 @@
+"""Which tests build: noted in one run (`--note-builds`), alone in another (`--only-noted`).
+
+CI runs the suite, and then once more with nothing left to compile. A test that never asked the
+cache for a kernel, and started no process that could, does the same both times and runs once.
+"""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hwdsl.codegen import cache
+
+NOTED = pytest.StashKey[set[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--note-builds", metavar="FOLDER", help="write the names of tests that build")
+    parser.addoption("--only-noted", metavar="FOLDER", help="run the tests that were noted there")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Note a test that looks for a kernel or starts a process, in its fixtures too."""
+    folder = item.config.getoption("--note-builds")
+    if folder is None:
+        return (yield)
+    noted = item.config.stash.setdefault(NOTED, set())
+    with pytest.MonkeyPatch.context() as patch:
+        for owner, name in ((cache, "find"), (subprocess, "Popen")):
+            whole = getattr(owner, name)
+            if isinstance(whole, type):
+                owner, name, whole = whole, "__init__", whole.__init__
+
+            def noting(*args: object, _whole: object = whole, **given: object) -> object:
+                noted.add(item.nodeid)
+                return _whole(*args, **given)
+
+            patch.setattr(owner, name, noting)
+        return (yield)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write what was noted; each process of a parallel run has a file of its own."""
+    folder = session.config.getoption("--note-builds")
+    if folder is not None and NOTED in session.config.stash:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        worker = getattr(session.config, "workerinput", {}).get("workerid", "all")
+        text = "\n".join(sorted(session.config.stash[NOTED]))
+        (Path(folder) / worker).write_text(text, "utf-8")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what was not noted."""
+    folder = config.getoption("--only-noted")
+    if folder is None:
+        return
+    noted = {
+        line for file in Path(folder).iterdir() for line in file.read_text("utf-8").split("\n")
+    }
+    assert noted, "the run before noted no test"
+    config.hook.pytest_deselected(items=[x for x in items if x.nodeid not in noted])
+    items[:] = [x for x in items if x.nodeid in noted]
