@@ -74,7 +74,7 @@ class Factor:
         """How it stands before a step: `64 ×`, `2/0.95 ×`, `-`; nothing if it is one."""
         if self.value in (1.0, -1.0):
             return "" if self.value > 0 else "-"
-        if self.down == 1 or self.value == round(self.value):
+        if self.down == 1 or self.value.is_integer():
             return f"{number_text(self.value)} ×"
         return f"{number_text(self.up)}/{number_text(self.down)} ×"
 

@@ -71,7 +71,7 @@ class LoadedProgram:
             found = trace(self.checked, driver.evaluators(self.checked)[name], self.free)
             if self.program is None:
                 self._compare(name, optimise(found.elaboration.graph))
-            elif found.elaboration.graph != self.program.elaborations[name].graph:
+            elif dump(found.elaboration.graph) != dump(self.program.elaborations[name].graph):
                 raise AssertionError(f"the trace of {name} is of another graph")
             self._traced[name] = found
             self._elaborations[name] = found.elaboration
