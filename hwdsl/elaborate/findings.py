@@ -8,17 +8,24 @@ the others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import evolve
 
 from hwdsl.diagnostics import Diagnostic, Diagnostics, Label, Severity
-from hwdsl.elaborate import messages
+from hwdsl.elaborate import messages, records
 from hwdsl.elaborate.machine import Machine
 from hwdsl.elaborate.values import UNKNOWN, Effect, Layer, Record
+from hwdsl.semantics.symbols import MemberOf
+from hwdsl.source import Span
+from hwdsl.syntax import ast
+from hwdsl.syntax.tree import children
 
 NAMED = 2
 """So many of the other places are named."""
+
+LABELLED = 2
+"""So many of the fields that a broken rule reads are shown where they are given."""
 
 Key = tuple[object, ...]
 
@@ -81,7 +88,47 @@ def _broken(m: Machine, effect: Effect) -> Diagnostic:
     """The diagnostic of a rule known to be broken."""
     text = messages.render(m, effect.text, messages.known_only)
     help = None if effect.help is None else messages.render(m, effect.help, messages.known_only)
-    return Diagnostic(effect.rule, effect.severity, text, _labels(effect), help)
+    labels = (*_labels(effect), *_given(m, effect))
+    return Diagnostic(effect.rule, effect.severity, text, labels, help)
+
+
+def _given(m: Machine, effect: Effect) -> Iterator[Label]:
+    """Where the main file gives what the condition of a rule reads, itself or by way of others."""
+    of = effect.text.env.records[0] if effect.text.env.records else None
+    if effect.condition is not None and isinstance(of, Record):
+        found: dict[Span, str] = {}
+        _note_given(m, of, [effect.condition], found, set())
+        for span, name in list(found.items())[:LABELLED]:
+            yield Label(span, f"`{name}` is given here")
+
+
+def _note_given(
+    m: Machine, of: Record, exprs: Sequence[ast.Node], found: dict[Span, str], done: set[str]
+) -> None:
+    """Note where the members are given that some expressions read, then what these follow from."""
+    follows: list[ast.Node] = []
+    for name in dict.fromkeys(n for expr in exprs for n in _members_read(m, expr)):
+        definition = None if name in done else records.find(m, of, name)
+        done.add(name)
+        if definition is None:
+            continue
+        if definition.layer.kind is not None:
+            follows.append(definition.node)
+        elif definition.node.span.source is m.checked.main.tree.source:
+            node = definition.node
+            found.setdefault(node.name.span if isinstance(node, ast.Part) else node.span, name)
+    if follows and len(found) < LABELLED:
+        _note_given(m, of, follows, found, done)
+
+
+def _members_read(m: Machine, node: ast.Node) -> Iterator[str]:
+    """The members of the record that a text of its kind reads; those of parts are their own."""
+    read = m.checked.resolutions.get(node)
+    if isinstance(read, MemberOf) and read.level == 0:
+        yield read.name
+    if not isinstance(node, ast.Part):
+        for child in [node.base] if isinstance(node, ast.With) else children(node):
+            yield from _members_read(m, child)
 
 
 def _labels(effect: Effect) -> tuple[Label, ...]:

@@ -174,6 +174,7 @@ def state_rule(m: Machine, name: str, rule: ast.Rule, env: Env, path: str) -> li
         MessageText(template, env),
         None if rule.help is None else MessageText(rule.help, env),
         unknown=unknown,
+        condition=rule.condition,
     )
     return [*implied, effect]
 

@@ -157,7 +157,7 @@ class Effect:
     evaluator's result that was read, and the rule that it is feasible or that it was asked.
     `unknown` is the finding of a value that nobody knows, so that the rule is not decided; it then
     `holds`.
-    `elsewhere` names other places of the same component.
+    `elsewhere` names other places of the same component. `condition` is that of a written rule.
     """
 
     rule: str
@@ -172,6 +172,7 @@ class Effect:
     result: ResultValue | None = None
     unknown: Diagnostic | None = None
     elsewhere: str = ""
+    condition: ast.Expr | None = None
 
 
 @frozen(eq=False)

@@ -6,9 +6,9 @@ asked for, and a `let` that holds one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from attrs import define, field, fields
+from attrs import define, field
 
 from hwdsl.semantics.modules import Loaded
 from hwdsl.semantics.names import is_parts
@@ -24,6 +24,7 @@ from hwdsl.semantics.symbols import (
 )
 from hwdsl.semantics.types import ListType, Type
 from hwdsl.syntax import ast
+from hwdsl.syntax.tree import children
 
 _NOT_GLOBAL = (Builtin, Case, EnclosingRecord, Local, MemberOf)
 _PRIVATE = (
@@ -160,14 +161,5 @@ def _paths(node: ast.Node) -> Iterator[str]:
 
 
 def _walk_children(state: State, node: ast.Node, read: _Read) -> None:
-    for attribute in fields(type(node)):
-        value = getattr(node, attribute.name)
-        for child in _nodes(value):
-            _walk(state, child, read)
-
-
-def _nodes(value: object) -> Iterable[ast.Node]:
-    if isinstance(value, ast.Node):
-        yield value
-    elif isinstance(value, tuple):
-        yield from (v for v in value if isinstance(v, ast.Node))
+    for child in children(node):
+        _walk(state, child, read)
