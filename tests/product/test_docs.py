@@ -28,6 +28,7 @@ PAGES = [
     "docs/workloads.md",
     "docs/overlap.md",
     "docs/training_run.md",
+    "docs/json.md",
     *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "docs" / "studies").glob("*.md")),
 ]
 # Pages whose commands run and print what they show.
@@ -37,6 +38,7 @@ RUN = [
     "docs/own_machine.md",
     "docs/overlap.md",
     "docs/training_run.md",
+    "docs/json.md",
 ]
 
 
