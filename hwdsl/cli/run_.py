@@ -117,11 +117,19 @@ def _verdict(evaluator: Evaluator, result: Result, given: Mapping[str, str]) -> 
         for o in evaluator.spec.outputs
         if isinstance(result[o.name], float) and math.isinf(result[o.name])
     ]
-    if endless:
-        lines.append(
-            f"  note: {', '.join(endless)} {'is' if len(endless) == 1 else 'are'} infinite"
-        )
+    lines += [f"  note: {_endless(name, evaluator.why(name, given))}" for name in endless]
     return "\n".join(lines)
+
+
+def _endless(name: str, of: Derivation) -> str:
+    """Where an infinite output becomes infinite, and what is 0 there."""
+    while (inner := next((i for i in of.inputs if math.isinf(i.value)), None)) is not None:
+        of = inner
+    zero = [i.name for i in of.inputs if i.value == 0]
+    where = f": `{of.formula}`" if of.formula else ""
+    place = f" at {of.place}" if of.place else ""
+    nothing = f", where {' and '.join(zero)} {'is' if len(zero) == 1 else 'are'} 0" if zero else ""
+    return f"{name} is infinite{where}{place}{nothing}"
 
 
 def _sum(name: str, of: Derivation, depth: int, least: float) -> tuple[str, set[float]]:

@@ -164,7 +164,9 @@ def test_run_notes_what_is_infinite(good: str, capsys: pytest.CaptureFixture[str
     assert main(["run", "sum.hw", "count=0"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert "feasible" in out
-    assert "  note: share is infinite" in out
+    (note,) = [line for line in out if "infinite" in line]
+    assert note.startswith("  note: share is infinite: `1 USD / parts` at sum.hw:")
+    assert note.endswith(", where parts is 0")
 
 
 def test_a_command_that_there_is_not(good: str, capsys: pytest.CaptureFixture[str]) -> None:
