@@ -166,8 +166,20 @@ def load_module(path: str, *, compiled: bool | None = None) -> Module:
         report(error.diagnostics, sys.stderr)
         found = error.diagnostics.items
         raise Failure(f"{path} has errors", WRONG_DESCRIPTION, found) from None
-    report(module.diagnostics, sys.stderr)
+    _report_warnings(path, module.diagnostics)
     return module
+
+
+def _report_warnings(path: str, found: Diagnostics) -> None:
+    """Print what concerns the values of a file, and how much there is to say of its text."""
+    from hwdsl.diagnostics import OF_THE_TEXT, Diagnostics
+
+    values = [d for d in found.items if d.name not in OF_THE_TEXT]
+    report(Diagnostics(values), sys.stderr)
+    left = len(found.items) - len(values)
+    if left:
+        warnings = "1 warning" if left == 1 else f"{left} warnings"
+        print(f"{warnings} about the text: hwdsl check {path}", file=sys.stderr)
 
 
 def unreadable(diagnostics: Diagnostics) -> bool:

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hwdsl.diagnostics import Diagnostic, did_you_mean
+from hwdsl.diagnostics import OF_THE_TEXT, Diagnostic, did_you_mean
 from hwdsl.semantics.state import State
 from hwdsl.syntax import ast
-
-WARNINGS = ("shadows-member", "shadows-unit", "unused-let", "unused-private", "unused-use")
-"""The warnings that a text may waive."""
 
 _OWNERS = (ast.Kind, ast.Evaluator, ast.Part)
 Place = ast.Module | ast.Node
@@ -74,7 +71,7 @@ def _take_back(state: State, waiver: ast.Allow, place: Place) -> None:
 def _warning(waiver: ast.Allow) -> str | None:
     """The name of the warning that a waiver is about, if it is about one."""
     name = ".".join(ident.name for ident in waiver.path).replace("_", "-")
-    return name if name in WARNINGS else None
+    return name if name in OF_THE_TEXT else None
 
 
 def _meant(waiver: ast.Allow, rules: dict[str, set[str]], paths: set[str]) -> bool:
@@ -90,7 +87,7 @@ def _meant(waiver: ast.Allow, rules: dict[str, set[str]], paths: set[str]) -> bo
 def _report(state: State, waiver: ast.Allow, rules: dict[str, set[str]]) -> None:
     name = ".".join(ident.name for ident in waiver.path)
     known = [f"{owner}.{rule}" for owner, own in rules.items() for rule in own]
-    known += [warning.replace("-", "_") for warning in WARNINGS]
+    known += [warning.replace("-", "_") for warning in OF_THE_TEXT]
     state.error(
         "unknown-rule",
         f"no rule is called `{name}`",

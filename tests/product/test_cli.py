@@ -169,6 +169,21 @@ def test_run_notes_what_is_infinite(good: str, capsys: pytest.CaptureFixture[str
     assert note.endswith(", where parts is 0")
 
 
+def test_run_counts_what_check_tells_of_the_text(
+    good: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A warning of values is shown each time, one of the text by `check` alone."""
+    unread = "    param idle : int = 1 in 1 .. 2\n    let spare = 2 * width\n"
+    Path("two.hw").write_text(GOOD.replace("    ## All of it.\n", f"{unread}    ## All of it.\n"))
+    assert main(["run", "two.hw"]) == 0
+    said = capsys.readouterr().err
+    assert "warning[unread-param]" in said
+    assert "unused-let" not in said
+    assert said.endswith("1 warning about the text: hwdsl check two.hw\n")
+    assert main(["check", "two.hw"]) == 0
+    assert "warning[unused-let]" in capsys.readouterr().out
+
+
 def test_a_command_that_there_is_not(good: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["chek", good]) == 2
     assert "did you mean `check`" in capsys.readouterr().err
