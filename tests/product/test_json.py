@@ -8,6 +8,7 @@ import math
 import os
 import textwrap
 from collections.abc import Iterator
+from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from hypothesis import strategies as st
 import hwdsl
 from hwdsl.answers import ANSWERS, Statistic, as_json
 from hwdsl.cli.main import main
+from hwdsl.codegen.runtime import Scale
+from hwdsl.units import Dim, Unit
 
 ROOT = Path(__file__).parents[2]
 WRITE = os.environ.get("HWDSL_WRITE_SCHEMAS") == "1"
@@ -206,6 +209,20 @@ def test_every_float_comes_back(value: float) -> None:
     found = json.loads(as_json(Statistic(value, value)), parse_constant=pytest.fail)
     back = float(found["value"])
     assert back == value or (math.isnan(back) and math.isnan(value))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.floats(allow_nan=False),
+    st.sampled_from(["1", "1/1000", "3600", "1/8", "1/3", f"1602176634/{10**28}"]),
+    st.sampled_from(["0", "5463/20"]),
+)
+def test_commands_and_python_show_a_value_to_the_same_bit(
+    base: float, factor: str, offset: str
+) -> None:
+    unit = Unit("u", Dim.base("x"), Fraction(factor), Fraction(offset))
+    shown = (unit.from_base(base), Scale("u", factor, offset).from_base(base))
+    assert repr(shown[0]) == repr(shown[1])
 
 
 # --- schemas and their page ----------------------------------------------------------------------

@@ -160,7 +160,8 @@ def test_a_resumed_sweep_is_the_whole_one(cuts: list[int], ending: str, where: l
     [
         (lambda: None, ""),
         (lambda: Path("e.hw").write_text(TEXT.replace("10 GB", "11 GB")), "of another sweep"),
-        (lambda: Path("out.csv").write_text("x"), "out.csv"),
+        (lambda: Path("out.csv").write_text("x"), "no earlier result"),
+        (lambda: os.truncate("out.csv", 200), "was changed after it was interrupted"),
         (lambda: Path("out.csv.resume").unlink(), "not the table of an interrupted sweep"),
         (lambda: Path("out.csv.resume").write_text("{}"), "out.csv.resume is there already"),
     ],
