@@ -264,8 +264,7 @@ def _compile(
     cache.sweep_leftovers(cache_dir)
     work = cache.workspace(cache_dir)
     try:
-        for file, text in emit(graphs).items():
-            (work / file).write_text(text, "utf-8")
+        _write(work, emit(graphs))
         half = _start(
             work, [*command, *kernel_flags(command), *flags, "-c", "kernels.c", "-o", "kernels.o"]
         )
@@ -277,16 +276,26 @@ def _compile(
         _finish(*_start(work, link))
         about = {"kernels": str(len(graphs)), "compiler": shlex.join(command)}
         return cache.publish(name, [work / file_name()], about, cache_dir)
-    except OSError as error:
-        raise BuildError(cache.explain(cache.folder(cache_dir), error)) from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
+def _write(work: Path, texts: Mapping[str, str]) -> None:
+    """Write files to be compiled."""
+    try:
+        for file, text in texts.items():
+            (work / file).write_text(text, "utf-8")
+    except OSError as error:
+        raise BuildError(cache.explain(work.parent.parent, error)) from error
+
+
 def kernel_flags(command: Sequence[str]) -> tuple[str, ...]:
     """The flags for kernels of a compiler; clang takes those of gcc alone for errors."""
-    done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False,
-                          errors="replace")  # fmt: skip
+    try:
+        done = subprocess.run([*command, "--version"], capture_output=True, text=True,
+                              check=False, errors="replace")  # fmt: skip
+    except OSError as error:
+        raise _no_compiler(command, error) from error
     return (*FLAGS, *(() if "clang" in done.stdout else GCC_FLAGS), *_target())
 
 
@@ -303,8 +312,7 @@ def _module_half(work: Path, command: Sequence[str], cache_dir: Path | str | Non
     found = cache.find(name, cache_dir)
     if found is not None:
         return found / "module.o"
-    for file, text in files.items():
-        (work / file).write_text(text, "utf-8")
+    _write(work, files)
     _cython(work)
     include = sysconfig.get_path("include")
     source = f"{MODULE}.c"
@@ -327,6 +335,8 @@ def _cython(work: Path) -> None:
         result = main.compile(str(source), options, full_module_name=MODULE)
     except errors.CompileError as error:
         raise BuildError(f"Cython could not translate {source}: {error}") from error
+    except OSError as error:  # it writes the C
+        raise BuildError(cache.explain(work.parent.parent, error)) from error
     if result.num_errors:
         raise BuildError(f"Cython could not translate {source}")
 
@@ -342,8 +352,12 @@ def _start(work: Path, command: Sequence[str]) -> Running:
             errors="replace", env={**os.environ, "TMPDIR": str(work)},
         )  # fmt: skip
     except OSError as error:
-        raise BuildError(f"cannot run the C compiler {command[0]}: {error.strerror}") from error
+        raise _no_compiler(command, error) from error
     return work, command, process
+
+
+def _no_compiler(command: Sequence[str], error: OSError) -> BuildError:
+    return BuildError(f"cannot run the C compiler {command[0]}: {error.strerror}")
 
 
 def _finish(work: Path, command: Sequence[str], process: subprocess.Popen[str]) -> None:

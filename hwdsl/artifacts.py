@@ -7,6 +7,7 @@ uses, of the library and of the compiler. A newer entry of the same file takes i
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
@@ -25,7 +26,7 @@ _MAIN, _LIBRARY, _BESIDE = "main", "library", "beside"
 
 def entry_name(path: str) -> str:
     """The name of a file's entry."""
-    return hashlib.sha256(str(Path(path).resolve()).encode()).hexdigest() + ".json"
+    return hashlib.sha256(os.path.realpath(path).encode()).hexdigest() + ".json"
 
 
 def inputs(main: Source, used: Mapping[str, str]) -> list[Input]:
@@ -35,7 +36,7 @@ def inputs(main: Source, used: Mapping[str, str]) -> list[Input]:
     """
     folder, library = PurePath(main.name).parent, installed.package_folder("hwdsl.library")
     return [
-        (str(PurePath(name).relative_to(folder)), str(Path(name).resolve()), found)
+        (str(PurePath(name).relative_to(folder)), os.path.realpath(name), found)
         for name, found in used.items()
         if library not in PurePath(name).parents
     ]
@@ -44,7 +45,9 @@ def inputs(main: Source, used: Mapping[str, str]) -> list[Input]:
 def inputs_now(main: Source, recorded: Iterable[Sequence[str]]) -> list[Input]:
     """The inputs of an entry as they are now. Raises OSError where one cannot be read."""
     paths = [(name, Path(main.name).parent / name) for name, *_ in recorded]
-    return [(name, str(p.resolve()), text_hash(read_text(p, LARGEST_TABLE))) for name, p in paths]
+    return [
+        (name, os.path.realpath(p), text_hash(read_text(p, LARGEST_TABLE))) for name, p in paths
+    ]
 
 
 def key(main: Source, around: Mapping[str, str]) -> str:
@@ -57,7 +60,7 @@ def surroundings(main: Source, inputs: Sequence[Input]) -> dict[str, str]:
     parts = {
         "compiler": installed.compiler(),
         "library": installed.library(),
-        "place": str(Path(main.name).resolve()),
+        "place": os.path.realpath(main.name),
     }
     parts.update({f"input {k}": "\0".join(each) for k, each in enumerate(inputs)})
     return parts

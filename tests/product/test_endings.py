@@ -89,7 +89,7 @@ def test_every_command_is_there() -> None:
     assert {call.split()[0] for call in PLACES} == set(commands())
 
 
-@pytest.mark.parametrize("error", [ValueError, KeyError])
+@pytest.mark.parametrize("error", [ValueError, OSError])
 @pytest.mark.parametrize("call", PLACES)
 def test_a_bug_is_reported_as_one(
     call: str,

@@ -45,6 +45,8 @@ def odd(name: str, kind: str) -> str:
         os.mkfifo(name)
     elif kind == "device":
         Path(name).symlink_to("/dev/zero")
+    elif kind == "loop":
+        Path(name).symlink_to(name)
     elif kind == "folder":
         Path(name).mkdir()
         (Path(name) / "none.txt").touch()
@@ -54,7 +56,7 @@ def odd(name: str, kind: str) -> str:
     return name
 
 
-@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "large"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "large", "loop"])
 @pytest.mark.parametrize(
     "call", ["check", "fmt", "run", "sweep", "why", "compile", "verify", "report", "validate"]
 )
@@ -63,7 +65,8 @@ def test_descriptions_are_regular_files_of_some_size(
 ) -> None:
     assert main([call, odd("odd.hw", kind)]) == 2
     out, err = capsys.readouterr()
-    said = {"large": "larger than 16.8 MB", "folder": "Is a directory"}.get(kind, "no regular file")
+    told = {"large": "larger than 16.8 MB", "folder": "Is a directory", "loop": "symbolic links"}
+    said = told.get(kind, "no regular file")
     assert said in out + err or (kind == "folder" and "below odd.hw" in err)
 
 
