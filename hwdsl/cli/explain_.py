@@ -12,6 +12,9 @@ from hwdsl.cli.base import FINE, Failure, format_argument
 if TYPE_CHECKING:
     from hwdsl.explain import Page
 
+SURE = 0.75
+"""How much alike a name must be to be suggested: a hint that misleads is worse than none."""
+
 OF_THE_LIBRARY = (
     "of the library: a folder (std, vendor, workloads, models, studies), a module (vendor.nvidia), "
     "a name (die), a member or a rule (die.reticle)"
@@ -66,10 +69,12 @@ def _unknown(name: str) -> str:
     """What to say of a name that nothing has."""
     from hwdsl import explain
     from hwdsl.catalog import CATALOG
-    from hwdsl.diagnostics import did_you_mean
+    from hwdsl.diagnostics import closest
 
     hint = explain.members_help(name)
-    hint = hint or did_you_mean(name, [*CATALOG, *explain.names()])
+    if hint is None:
+        close = closest(name, [*CATALOG, *explain.names()], SURE)
+        hint = f"did you mean `{close}`?" if close is not None else None
     hint = hint or (
         "a rule of a description of your own says in its message and help what to do"
         if "." in name

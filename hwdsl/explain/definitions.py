@@ -6,7 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import evolve
 
-from hwdsl.explain.library import Declared, definitions, scope, sentence, short, text_of, type_text
+from hwdsl.explain.library import (
+    Declared,
+    definitions,
+    said,
+    scope,
+    sentence,
+    short,
+    text_of,
+    type_text,
+)
 from hwdsl.explain.page import Page, Row, Section
 from hwdsl.semantics.modules import PRELUDE
 from hwdsl.semantics.relations import unit_text, units_to_write
@@ -27,7 +36,11 @@ def definition(found: Sequence[Declared]) -> Page:
     lead = one.item.doc
     if one.module != PRELUDE:  # which every file sees
         lead += f"\n\n`use {one.module}: {one.name}`"
-    notes = (*page.notes, *_begin_so(one.name))
+    more_names = tuple(_begin_so(one.name))
+    if one.module.startswith(("models.", "studies.")):  # products are looked for before them
+        lead = "\n\n".join((*more_names, lead))
+        more_names = ()
+    notes = (*page.notes, *more_names)
     return evolve(page, lead=lead, place=one.place, notes=notes, others=tuple(others))
 
 
@@ -96,10 +109,8 @@ def member_row(info: KindInfo, name: str, of: str = "") -> Row:
 
 def rule_row(rule: ast.Rule) -> Row:
     """A rule with what it says when it is broken, or what it is for."""
-    said = rule.message.span.text.strip('"') if rule.message is not None else ""
-    said = sentence(rule.doc) or said or f"`{short(rule.condition.span.text)}`"
     role = "warn" if rule.warns else "require"
-    return Row(rule.name.name, said, role=role)
+    return Row(rule.name.name, said(rule), role=role)
 
 
 def _kind(one: Declared) -> Page | None:

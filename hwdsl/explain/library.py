@@ -133,6 +133,12 @@ def short(text: str, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def said(rule: ast.Rule) -> str:
+    """What a rule is for, or what it says where it is broken."""
+    message = rule.message.span.text.strip('"') if rule.message is not None else ""
+    return sentence(rule.doc) or message or f"`{short(rule.condition.span.text)}`"
+
+
 def members(item: Named) -> Iterator[tuple[str, str, str]]:
     """Role, name and documentation of what a definition holds."""
     if isinstance(item, ast.Enum):
@@ -147,6 +153,6 @@ def members(item: Named) -> Iterator[tuple[str, str, str]]:
         elif isinstance(member, ast.Fn):
             yield "fn", member.name.name, member.doc
         elif isinstance(member, ast.Rule):
-            yield "rule", member.name.name, member.doc
+            yield "rule", member.name.name, said(member)
         elif isinstance(member, ast.Param | ast.Choice | ast.Output):
             yield type(member).__name__.lower(), member.name.name, member.doc

@@ -140,6 +140,8 @@ def test_near_terms(term: str, among: str, capsys: pytest.CaptureFixture[str]) -
 
 def test_a_term_names_products_that_begin_so() -> None:
     assert "`HBM3E`" in render(page("HBM"))
+    text = render(page("H100"))  # one of a model
+    assert text.index("`H100_SXM_80GB` (accelerator)") < text.index("`use models.epoch: H100`")
 
 
 @pytest.mark.parametrize("word", sorted({*load().keywords, *words()}))
@@ -176,6 +178,7 @@ def test_nothing_else_is_found(name: str, capsys: pytest.CaptureFixture[str]) ->
         ("B200.tpd", "did you mean `B200.tdp`?"),
         ("die.reticl", "did you mean `die.reticle`?"),
         ("acelerator", "did you mean `accelerator`?"),
+        ("Merkle", "`hwdsl explain std` lists"),
     ],
 )
 def test_a_typo_is_told(name: str, help: str, capsys: pytest.CaptureFixture[str]) -> None:
