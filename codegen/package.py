@@ -20,7 +20,7 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -30,7 +30,8 @@ from hwdsl.codegen.build import BuildError, build, features
 from hwdsl.codegen.cache import STALE_SECONDS
 from hwdsl.codegen.emit import MODULE, emit, module_files
 from hwdsl.codegen.ir import Graph
-from hwdsl.codegen.runtime import CallError, Spec
+from hwdsl.codegen.runtime import CallError, Message, Spec
+from hwdsl.codegen.runtime.message import to_json
 from hwdsl.codegen.stubs import stub
 from hwdsl.codegen.templates import LOADER
 from hwdsl.codegen.text import dump
@@ -70,6 +71,14 @@ class Package:
         return f"_{self.name}_{_digest(self.files)}"
 
 
+@frozen
+class Said:
+    """What an evaluator's rules say: each rule's messages, and the graph of the numbers in them."""
+
+    graph: Graph
+    messages: Sequence[Sequence[Message]]
+
+
 def is_ours(head: str) -> bool:
     """Whether a file that starts so was written by `write_package`."""
     return head.startswith(OURS)
@@ -77,24 +86,29 @@ def is_ours(head: str) -> bool:
 
 def package(
     name: str, graphs: Mapping[str, Graph], specs: Mapping[str, Spec],
-    samplers: Mapping[str, Graph] | None = None, *, cache_dir: Path | str | None = None,
+    samplers: Mapping[str, Graph] | None = None, said: Mapping[str, Said] | None = None, *,
+    cache_dir: Path | str | None = None,
 ) -> Package:  # fmt: skip
     """Build the graphs as the module `name`.
 
     `specs` has one for each graph, under the same name, and `samplers` one for each whose spec says
-    that params are drawn: from even numbers to those params. Raises BuildError as `build` does, and
-    CallError for a name that Python cannot import.
+    that params are drawn: from even numbers to those params. `said` has what rules say. Raises
+    BuildError as `build` does, and CallError for a name that Python cannot import.
     """
     if not name.isidentifier() or keyword.iskeyword(name):
         raise CallError(f"{name!r} cannot be the name of a Python module")
     ordered = [specs[g] for g in graphs]
-    kernels = build(_all(graphs, samplers or {}), cache_dir=cache_dir)
+    says = {n: (said or {})[n] for n in graphs if n in (said or {})}
+    spoken = {f"{n}!": each.graph for n, each in says.items()}
+    kernels = build({**_all(graphs, samplers or {}), **spoken}, cache_dir=cache_dir)
     runtime = resources.files("hwdsl.codegen.runtime")
     files = {
         f"runtime/{x.name}": x.read_bytes() for x in runtime.iterdir() if x.name.endswith(".py")
     }
     data = json.dumps([json.loads(s.to_json()) for s in ordered], indent=1) + "\n"
     files["specs.json"] = data.encode()
+    messages = {n: json.loads(to_json(each.messages)) for n, each in says.items()}
+    files["messages.json"] = (json.dumps(messages, indent=1) + "\n").encode()
     files["kernels" + _suffix()] = kernels.path.read_bytes()
     files = dict(sorted(files.items()))
     loader = LOADER.format(
@@ -107,13 +121,14 @@ def package(
 
 def write_package(
     folder: Path, name: str, graphs: Mapping[str, Graph], specs: Mapping[str, Spec],
-    samplers: Mapping[str, Graph] | None = None, *, cache_dir: Path | str | None = None,
+    samplers: Mapping[str, Graph] | None = None, said: Mapping[str, Said] | None = None, *,
+    cache_dir: Path | str | None = None,
 ) -> list[Path]:  # fmt: skip
     """Build the graphs and write the module `name`, at once or not at all; the files written.
 
     As `package`; also OSError where the folder cannot be written, which then is as it was.
     """
-    made = package(name, graphs, specs, samplers, cache_dir=cache_dir)
+    made = package(name, graphs, specs, samplers, said, cache_dir=cache_dir)
     folder.mkdir(parents=True, exist_ok=True)
     texts = {f"{name}.pyi": made.stub, f"{name}.py": made.loader}
     with tempfile.TemporaryDirectory(prefix=f"_{name}_", suffix=".new", dir=folder) as scratch:
@@ -141,13 +156,14 @@ def write_package(
 
 def write_wheel(
     folder: Path, name: str, graphs: Mapping[str, Graph], specs: Mapping[str, Spec],
-    samplers: Mapping[str, Graph] | None = None, *, cache_dir: Path | str | None = None,
+    samplers: Mapping[str, Graph] | None = None, said: Mapping[str, Said] | None = None, *,
+    cache_dir: Path | str | None = None,
 ) -> Path:  # fmt: skip
     """Build the graphs and write the module `name` as a wheel for this Python and platform.
 
     The same evaluators give the same file. Raises as `write_package` does.
     """
-    made = package(name, graphs, specs, samplers, cache_dir=cache_dir)
+    made = package(name, graphs, specs, samplers, said, cache_dir=cache_dir)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{name}-", suffix=".new", dir=folder) as scratch:
         tree = Path(scratch).resolve()

@@ -35,7 +35,8 @@ def spec_of(
         tuple(_param(p, g.uniform) for p, g in zip(elaboration.params, elaboration.graph.params,
                                                    strict=True)),
         _outputs(elaboration),
-        tuple(runtime.Rule(r.name, "require" if r.severity is Severity.ERROR else "warn")
+        tuple(runtime.Rule(r.name, "require" if r.severity is Severity.ERROR else "warn",
+                           r.help or "")
               for r in elaboration.rules),
         units or {},
         info.decl.doc,

@@ -10,6 +10,7 @@ from .columns import InUnit
 from .errors import CallError
 from .evaluator import Evaluator, tables
 from .kernel import Axis, CompiledKernel, Floats, Kernel, Words
+from .message import Hole, Message, messages
 from .plan import Plan, Progress
 from .progress import Bar
 from .quantity import meant_unit, read
@@ -19,7 +20,31 @@ from .spec import Output, Param, Rule, Scale, Spec, joined, load_specs
 from .sweep import Sweep
 
 __all__ = [
-    "Axis", "Bar", "CallError", "CompiledKernel", "Evaluator", "Floats", "InUnit", "Kernel",
-    "Output", "Param", "Plan", "Progress", "Result", "Rule", "Samples", "Scale", "Spec", "Sweep",
-    "Words", "joined", "load_specs", "meant_unit", "read", "tables",
+    "Axis",
+    "Bar",
+    "CallError",
+    "CompiledKernel",
+    "Evaluator",
+    "Floats",
+    "Hole",
+    "InUnit",
+    "Kernel",
+    "Message",
+    "Output",
+    "Param",
+    "Plan",
+    "Progress",
+    "Result",
+    "Rule",
+    "Samples",
+    "Scale",
+    "Spec",
+    "Sweep",
+    "Words",
+    "joined",
+    "load_specs",
+    "meant_unit",
+    "messages",
+    "read",
+    "tables",
 ]  # fmt: skip

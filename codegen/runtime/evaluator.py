@@ -16,11 +16,12 @@ from . import html
 from .columns import InUnit, Masked, frame, held, many, to_base
 from .errors import CallError
 from .kernel import Floats, Kernel
+from .message import Says
 from .plan import Plan, Progress
 from .quantity import is_many, spread, written
 from .result import Result
 from .sample import Samples, draw
-from .spec import NEAR, Param, Scale, Spec, hint, joined
+from .spec import NEAR, UNDEFINED, Param, Scale, Spec, hint, joined
 from .sweep import Sweep
 
 _MOST = sys.float_info.max
@@ -31,7 +32,8 @@ class Evaluator:
 
     `units` gives the units that texts may use, if they are not in the spec; `draws` gives the
     kernel that makes values of `spec.drawn` from even numbers between 0 and 1; `home` is the module
-    that has the evaluator as an attribute, by which copies and pickles find it again.
+    that has the evaluator as an attribute, by which copies and pickles find it again; `says` gives
+    the messages of the rules, and the kernel whose numbers stand in them.
     """
 
     def __init__(
@@ -39,7 +41,9 @@ class Evaluator:
         units: Callable[[], Mapping[str, Scale]] | None = None,
         draws: Callable[[], Kernel] | None = None,
         home: str = "",
+        says: Callable[[], Says] | None = None,
     ) -> None:  # fmt: skip
+        self._says = says
         self.spec, self.kernel, self._draws, self._home = spec, kernel, draws, home
         self.__name__, self.__doc__ = spec.name, spec.about()
         self._units = units
@@ -75,6 +79,24 @@ class Evaluator:
         if self._needed and not self._needed <= given.keys():
             raise self._lacking(given)
         return Result(self.spec, values, *self.kernel.point(values))
+
+    def complaints(
+        self, at: Mapping[str, Any] | None = None, /, **given: Any
+    ) -> list[tuple[str, str, str]]:
+        """The rules that a point breaks: name, message, help."""
+        result = self(self.named("complaints", at, given))
+        kernel, messages = (None, ()) if self._says is None else self._says()
+        numbers = [] if kernel is None else kernel.point(result._values)[0]
+        found = []
+        for name in result.violations:
+            if name == UNDEFINED:
+                found.append((name, "an output is not a number", ""))
+                continue
+            k = next(i for i, rule in enumerate(self.spec.rules) if rule.name == name)
+            of = messages[k] if k < len(messages) else ()
+            said = next((m for m in of if numbers[m.holds] != 1.0), None)
+            found.append((name, said.text(numbers) if said else "", self.spec.rules[k].help))
+        return found
 
     def named(
         self, method: str, at: Mapping[str, Any] | None, given: Mapping[str, Any],

@@ -122,11 +122,11 @@ class Output:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that depends on params: `severity` is `require` or `warn`."""
+    """A rule that depends on params: `severity` is `require` or `warn`, `help` says what to do."""
 
     name: str
     severity: str = "require"
-    message: str = ""
+    help: str = ""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ LOADER = '''\
 import hashlib
 import importlib.machinery
 import importlib.util
+import json
 import pathlib
 import platform
 import sys
@@ -68,6 +69,14 @@ _draws = {{
     name: _runtime.CompiledKernel(_kernels, len(_specs) + index)
     for index, name in enumerate(_drawn)
 }}
+_messages = json.loads((_folder / "messages.json").read_text("utf-8"))
+_says = {{
+    name: (
+        _runtime.CompiledKernel(_kernels, len(_specs) + len(_drawn) + index),
+        _runtime.messages(of),
+    )
+    for index, (name, of) in enumerate(_messages.items())
+}}
 _evaluators = {{
     spec.name: _runtime.Evaluator(
         spec,
@@ -75,6 +84,7 @@ _evaluators = {{
         None,
         lambda name=spec.name: _draws[name],
         __name__,
+        lambda name=spec.name: _says.get(name, (None, ())),
     )
     for index, spec in enumerate(_specs)
 }}

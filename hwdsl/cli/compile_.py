@@ -38,6 +38,7 @@ def run(options: argparse.Namespace) -> int:
     from hwdsl.codegen.build import BuildError, build
     from hwdsl.codegen.package import generated, is_ours, write_package, write_wheel
     from hwdsl.diagnostics import Diagnostics
+    from hwdsl.said import said_of
     from hwdsl.specs import specs_of
 
     if options.keep and options.output is None:
@@ -58,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
             print(f"built {', '.join(program.graphs)}")
         else:
             folder = Path(options.output)
-            parts = (program.graphs, specs_of(program), _samplers(program))
+            parts = (program.graphs, specs_of(program), _samplers(program), said_of(program))
             kept = generated(program.graphs, _samplers(program)) if options.keep else {}
             _check_kept(folder / "generated", kept)
             if not options.wheel:

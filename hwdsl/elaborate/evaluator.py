@@ -214,6 +214,7 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
         tuple(r for r, _ in rules),
         {i: o for i, o in m.origins.items() if i < len(graph.ops)},
         model,
+        m.builder.finish,
         undecided=notes,
     )
 
@@ -339,6 +340,9 @@ def _rule_info(m: Machine, name: str, group: Sequence[Effect]) -> RuleInfo:
 
         return run_deep(work)
 
+    def said() -> list[tuple[Ref, list[str | messages.Hole]]]:
+        return run_deep(lambda: [(e.holds, messages.pieces(m, e.text)) for e in group])
+
     first = group[0]
     help = next((e.help for e in group if e.help is not None), None)
     return RuleInfo(
@@ -347,5 +351,6 @@ def _rule_info(m: Machine, name: str, group: Sequence[Effect]) -> RuleInfo:
         first.severity,
         first.span,
         message,
+        said,
         None if help is None else messages.render(m, help, messages.known_only),
     )

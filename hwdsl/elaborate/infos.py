@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from hwdsl.codegen.ir import Graph
+from hwdsl.codegen.ir import Graph, Ref
 from hwdsl.diagnostics import Diagnostic, Severity
 from hwdsl.elaborate.machine import Origin
 from hwdsl.elaborate.model import ModelComponent
 from hwdsl.source import Span
 from hwdsl.units import Dim, Unit
+
+if TYPE_CHECKING:
+    from hwdsl.elaborate.messages import Hole
 
 
 @frozen
@@ -59,7 +63,8 @@ class RuleInfo:
     """A rule with a bit: `name` is its path (`copa.gpm.reticle`), `rule` that of the kind.
 
     `message` takes a point: the values of all params, in order, in base units (an index for enums
-    and components).
+    and components). `said` gives, for each of the rule's conditions, the number that is 1 where it
+    holds and the pieces of its message.
     """
 
     name: str
@@ -67,6 +72,7 @@ class RuleInfo:
     severity: Severity
     span: Span
     message: Callable[[Sequence[float]], str] = field(eq=False, repr=False)
+    said: Callable[[], list[tuple[Ref, list[str | Hole]]]] = field(eq=False, repr=False)
     help: str | None
 
 
@@ -78,7 +84,7 @@ class Elaboration:
     the evaluator's variables. `sampler` holds the distributions of the uncertain params: its params
     are even numbers between 0 and 1, its outputs values in base units not yet held to their ranges,
     both under the params' names. `undecided` holds a note for each rule that reads what nobody
-    knows.
+    knows. `finish` makes a graph of the same params that has other outputs.
     """
 
     name: str
@@ -88,5 +94,6 @@ class Elaboration:
     rules: tuple[RuleInfo, ...]
     origins: Mapping[int, Origin] = field(repr=False)
     model: tuple[ModelComponent, ...] = field(repr=False)
+    finish: Callable[[list[tuple[str, Ref]]], Graph] = field(eq=False, repr=False)
     sampler: Graph | None = field(default=None, repr=False)
     undecided: tuple[Diagnostic, ...] = field(default=(), repr=False)

@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from attrs import frozen
+
 from hwdsl.codegen.ir import Ref, nearest
 from hwdsl.elaborate import records
 from hwdsl.elaborate.machine import Machine
-from hwdsl.elaborate.quantities import number_text, quantity_text
+from hwdsl.elaborate.quantities import SUITS, number_text, quantity_text, suited_unit
 from hwdsl.elaborate.selection import text_index
 from hwdsl.elaborate.values import (
     Component,
@@ -25,10 +27,10 @@ from hwdsl.elaborate.values import (
     UnknownValue,
     Value,
 )
-from hwdsl.semantics.symbols import EnclosingRecord, MemberOf
+from hwdsl.semantics.symbols import EnclosingRecord, MemberOf, ModuleScope
 from hwdsl.semantics.types import BoolType, ListType, Real, Type
 from hwdsl.syntax import ast
-from hwdsl.units import Dim, Unit
+from hwdsl.units import ONE, Dim, Unit
 
 UNKNOWN = "…"
 """Stands in a message for what depends on a param, or could not be evaluated."""
@@ -44,7 +46,59 @@ def render(m: Machine, text: MessageText, numbers: Numbers) -> str:
 
 def parts(m: Machine, text: MessageText, numbers: Numbers) -> list[str]:
     """The pieces of a message: its texts and, in their places, its values."""
-    found: list[str] = []
+    return [
+        piece if isinstance(piece, str) else piece.text(numbers([piece.ref])[0])
+        for piece in pieces(m, text)
+    ]
+
+
+@frozen
+class Hole:
+    """A place in a message: a number of the graph, and how it is shown: by label, as truth, in
+    a unit, or else in one of the dimension that suits its size."""
+
+    ref: Ref
+    labels: tuple[str, ...] = ()
+    truth: bool = False
+    dim: Dim = ONE
+    unit: Unit | None = None
+    scope: ModuleScope | None = None
+
+    def text(self, number: float | None) -> str:
+        """What stands there for a number; None is one that is not known."""
+        if number is None:
+            return UNKNOWN
+        if self.labels:
+            return self.labels[nearest(number, len(self.labels))]
+        if math.isnan(number) and self.ref.known is None:
+            return "NaN"
+        if self.truth:
+            return "true" if number else "false"
+        if self.scope is None:
+            return number_text(number)
+        return quantity_text(number, self.dim, self.scope, self.unit)
+
+
+def suited(hole: Hole) -> list[tuple[float, Unit]]:
+    """The units of a number, each with the least size in base units that is shown in it."""
+    if hole.unit is not None and hole.unit.dim == hole.dim:
+        return [(0.0, hole.unit)]
+    if hole.scope is None or hole.dim.is_one:
+        return []
+    bases = {base for base, _ in hole.dim.powers}
+    units = [u for u in hole.scope.visible_units.values() if {b for b, _ in u.dim.powers} <= bases]
+    sizes = {float(u.factor) ** n * SUITS for u in units for n in (1, 2, 3)}
+    found: list[tuple[float, Unit]] = []
+    for size in (0.0, *sorted(sizes)):
+        unit = suited_unit(size or 5e-324, hole.dim, hole.scope)
+        if not found or found[-1][1] != unit:
+            found.append((size, unit))
+    return found
+
+
+def pieces(m: Machine, text: MessageText) -> list[str | Hole]:
+    """A message in pieces: its texts and the places of its values."""
+    found: list[str | Hole] = []
     for part in text.template.parts:
         if isinstance(part, str):
             found.append(part)
@@ -59,7 +113,7 @@ def parts(m: Machine, text: MessageText, numbers: Numbers) -> list[str]:
         unit = m.checked.units.get(part.unit) if part.unit is not None else None
         unit = unit or unit_hint(m, part.value, text.env)
         type_ = m.checked.types.get(part.value)
-        found.append(_shown(m, value, type_, unit, text.env, numbers))
+        found.extend(_shown(m, value, type_, unit, text.env))
     return found
 
 
@@ -84,37 +138,27 @@ def known_only(refs: Sequence[Ref]) -> Sequence[float | None]:
 
 
 def _shown(
-    m: Machine, value: Value, type_: Type | None, unit: Unit | None, env: Env, numbers: Numbers
-) -> str:
+    m: Machine, value: Value, type_: Type | None, unit: Unit | None, env: Env
+) -> list[str | Hole]:
     if isinstance(value, TextValue):
         if value.selector is None:
-            return value.options[0]
-        return _option(value.options, text_index(m, value.selector), numbers)
+            return [value.options[0]]
+        return [Hole(text_index(m, value.selector), labels=tuple(value.options))]
     if isinstance(value, EnumValue):
-        return _option(value.enum.cases, value.ref, numbers)
+        return [Hole(value.ref, labels=tuple(value.enum.cases))]
     if isinstance(value, Ref):
-        number = numbers([value])[0]
-        if number is None:
-            return UNKNOWN
-        if math.isnan(number) and value.known is None:
-            return "NaN"
-        if isinstance(type_, BoolType):
-            return "true" if number else "false"
-        dim = type_.dim if isinstance(type_, Real) else Dim()
-        return quantity_text(number, dim, env.scope, unit)
+        dim = type_.dim if isinstance(type_, Real) else ONE
+        return [Hole(value, (), isinstance(type_, BoolType), dim, unit, env.scope)]
     if isinstance(value, ListValue):
         inner = type_.element if isinstance(type_, ListType) else None
-        shown = [_shown(m, v, inner, unit, env, numbers) for v in value.items]
-        return ", ".join(shown)
+        found: list[str | Hole] = []
+        for item in value.items:
+            found += [", "] if found else []
+            found += _shown(m, item, inner, unit, env)
+        return found
     if isinstance(value, RangeValue):
-        low, high = numbers([value.low, value.high])
-        return " .. ".join(UNKNOWN if x is None else number_text(x) for x in (low, high))
-    return value.name if isinstance(value, Record | Merged) else value.what
-
-
-def _option(options: Sequence[str], at: Ref, numbers: Numbers) -> str:
-    index = numbers([at])[0]
-    return UNKNOWN if index is None else options[nearest(index, len(options))]
+        return [Hole(value.low), " .. ", Hole(value.high)]
+    return [value.name if isinstance(value, Record | Merged) else value.what]
 
 
 def unit_hint(m: Machine, expr: ast.Expr, env: Env) -> Unit | None:

@@ -9,6 +9,8 @@ from fractions import Fraction
 from hwdsl.semantics.symbols import ModuleScope
 from hwdsl.units import ONE, Dim, Unit
 
+SUITS = 0.9999
+"""How many of a unit there must be, at least, to show a number in it."""
 PURE = Unit("1", ONE)
 
 
@@ -94,7 +96,7 @@ def _scaled(unit: Unit, power: int, size: float, units: list[Unit]) -> Unit:
         for u in units
         if u.dim == unit.dim and u.name.endswith(unit.name) and _thousands(u.factor)
     ]
-    fitting = [u for u in family if size >= float(u.factor) ** power * 0.9999]
+    fitting = [u for u in family if size >= float(u.factor) ** power * SUITS]
     if fitting:
         return max(fitting, key=lambda u: (u.factor, -len(u.name)))
     return min(family, key=lambda u: u.factor, default=unit)
