@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from hwdsl.codegen.ir import BOOL, Ref
+from hwdsl.elaborate.messages import unit_of
 from hwdsl.elaborate.quantities import quantity_text
 from hwdsl.elaborate.records import member
 from hwdsl.elaborate.values import EnumValue, Failure, Record, TextValue, Value
 from hwdsl.provenance import At, Formula, Provenance
 from hwdsl.semantics.types import Real, Type
 from hwdsl.source import Span
-from hwdsl.units import ONE
+from hwdsl.units import ONE, Unit
 
 FEW = 3
 """So many values are named at most."""
@@ -64,14 +65,14 @@ def _fields(p: Provenance, of: Record, at: At, span: Span) -> Iterator[tuple[str
                 value = member(p.m, of, info.name, span)
             except Failure:
                 continue
-            text = _text(p, value, at, info.type)
+            text = _text(p, value, at, info.type, unit_of(p.m, of, info.name))
             if text:
                 yield info.name, text
 
 
-def _text(p: Provenance, value: Value, at: At, type_: Type | None) -> str:
+def _text(p: Provenance, value: Value, at: At, type_: Type | None, unit: Unit | None = None) -> str:
     """A number, case or text in words; empty for anything else."""
     if not isinstance(value, Ref) or value.type == BOOL:
         return p.label(value, at)
     dim = type_.dim if isinstance(type_, Real) else ONE
-    return quantity_text(p.float_of(value, at), dim, p.m.checked.main)
+    return quantity_text(p.float_of(value, at), dim, p.m.checked.main, unit)

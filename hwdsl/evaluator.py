@@ -244,16 +244,25 @@ class Evaluator(runtime.Evaluator):
         return self.derivations([output], at, **given)[output]
 
     def derivations(
-        self, outputs: Sequence[str] = (), at: Mapping[str, Any] | None = None, /, **given: Any
+        self,
+        outputs: Sequence[str] = (),
+        at: Mapping[str, Any] | None = None,
+        /,
+        *,
+        steps: int | None = None,
+        **given: Any,
     ) -> dict[str, Derivation]:
-        """The derivations of several outputs at one point; of all if none is named."""
+        """The derivations of several outputs at one point; of all if none is named.
+
+        After so many `steps` of an output, which have their own limit, none is opened further.
+        """
         from hwdsl.derive import derive
 
-        given = self.named("derivations", at, given)
+        given = self.named("derivations", at, given, steps=steps)
         names = [self._output(n).name for n in outputs or [o.name for o in self.spec.outputs]]
         params = (p.name for p in self.spec.params)
         point = dict(zip(params, self._point(given), strict=True))
-        return derive(self._program.traced(self.name), names, point, given)
+        return derive(self._program.traced(self.name), names, point, given, steps)
 
     @property
     def undecided(self) -> tuple[tuple[str, str], ...]:

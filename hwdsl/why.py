@@ -14,7 +14,7 @@ from attrs import field, frozen
 
 from hwdsl.elaborate.quantities import prefixed, quantity_text, suited_unit
 from hwdsl.semantics.symbols import ModuleScope
-from hwdsl.units import Dim, Unit
+from hwdsl.units import ONE, Dim, Unit
 
 SIBLINGS = 12
 """Terms or inputs of a step that are shown; the rest is one line."""
@@ -250,7 +250,10 @@ class _Tree:
         """The unit that the text is used to, for a number that is short in it."""
         unit = self.habits.get(dim)
         if unit is None:
-            return None
+            per = self.habits.get(ONE / dim)
+            # What happens less than once in the base unit is a rate; more often, a frequency.
+            seldom = per is not None and abs(value) < 1.0 and per.factor > 1
+            return Unit(f"1/{per.name}", dim, 1 / per.factor) if per and seldom else None
         least = 1.0 if dim == Dim.base(dim.powers[0][0]) else SMALL
         return unit if least <= abs(unit.from_base(value)) < LARGEST else None
 
@@ -310,7 +313,8 @@ class _Tree:
             left = f"{_short(term.step, owner)} = {self._shown(term.step)}"
             if len(terms) > 1 or not term.written:
                 name = term.written or _short(term.step, owner)
-                left = f"{name} = {_multiple(term, step, unit)}"
+                single = self._habit(term.step.value, term.step.dim)
+                left = f"{name} = {_multiple(term, step, unit, single)}"
             fitting = unit if not (term.text or term.written) else None
             yield from self._step(
                 term.step, left, depth, indent, parts[id(term)], fitting, term=True, owner=owner
@@ -324,12 +328,12 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %" if math.isfinite(share) else "–"
 
 
-def _multiple(term: Term, parent: Derivation, unit: Unit | None) -> str:
-    """What a term adds, and how it is a multiple of its step."""
+def _multiple(term: Term, parent: Derivation, unit: Unit | None, habit: Unit | None) -> str:
+    """What a term adds in a unit, and how it is a multiple of its step, small ones in a habit's."""
     total = quantity_text(term.value, parent.dim, parent.scope, unit)
     if term.written or term.text in ("", "-"):
         return total if term.written or term.text else term.step.shown(unit)
-    single = term.step.shown(unit if _suits(unit, term.step) else None)
+    single = term.step.shown(unit if _suits(unit, term.step) else habit)
     return total if single == total else f"{term.text} {single} = {total}"
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from hwdsl.why import Derivation
 
 SHALLOW, DEEP = 2, 6
+UNASKED_STEPS, UNASKED_OPERATIONS = 3_000, 20_000
+"""Limits of a sum that nobody asked for: it takes no second."""
 LEAST, LEAST_OF_TREE = 1.0, 0.2
 
 
@@ -60,9 +62,12 @@ def run(options: argparse.Namespace) -> int:
     names = [o.name for o in evaluator.spec.outputs]
     each = options.tree == ["all"] and "all" not in names
     wanted = names if each or (not options.tree and len(names) == 1) else options.tree
+    steps = None if options.tree else UNASKED_STEPS
+    if wanted and not options.tree and len(evaluator.graph.ops) > UNASKED_OPERATIONS:
+        wanted = []
     with told():
         result = evaluator(given)
-        derivations = evaluator.derivations(wanted, given) if wanted else {}
+        derivations = evaluator.derivations(wanted, given, steps=steps) if wanted else {}
     depth = options.depth or (DEEP if options.tree else SHALLOW)
     least = options.least if options.least is not None else LEAST_OF_TREE if options.tree else LEAST
     if options.format == "json":

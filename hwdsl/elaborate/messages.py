@@ -166,11 +166,11 @@ def unit_hint(m: Machine, expr: ast.Expr, env: Env) -> Unit | None:
     if isinstance(expr, ast.Name):
         meaning = m.checked.resolutions.get(expr)
         if isinstance(meaning, MemberOf):
-            return _unit_of(m, env.records[meaning.level], meaning.name)
+            return unit_of(m, env.records[meaning.level], meaning.name)
     elif isinstance(expr, ast.Attr):
         base = _component(m, expr.base, env)
         if base is not None:
-            return _unit_of(m, base, expr.name.name)
+            return unit_of(m, base, expr.name.name)
     return None
 
 
@@ -185,7 +185,8 @@ def _component(m: Machine, expr: ast.Expr, env: Env) -> Component | None:
     return value if isinstance(value, Record | Merged) else None
 
 
-def _unit_of(m: Machine, component: Component, name: str) -> Unit | None:
+def unit_of(m: Machine, component: Component, name: str) -> Unit | None:
+    """The unit in which a component's field is written where it gets its value."""
     while isinstance(component, Merged):
         component = component.alternatives[0]
     found = records.find(m, component, name)

@@ -12,6 +12,8 @@ from hwdsl.units import ONE, Dim, Unit
 SUITS = 0.9999
 """How many of a unit there must be, at least, to show a number in it."""
 PURE = Unit("1", ONE)
+LONG = 1e5
+"""Numbers from this on have another unit if there is a larger one."""
 
 
 def number_text(value: float) -> str:
@@ -58,7 +60,7 @@ def _compose(dim: Dim, scope: ModuleScope, size: float) -> Unit:
     for lead, rest in _splits(dim, units):
         scaled = _scaled(lead, 1, size, units)
         if not rest.powers:
-            return scaled
+            return scaled if size / scaled.factor < LONG else _longer(scaled, size, units)
         ((base, power),) = rest.powers
         tail = _coherent(Dim.base(base), units)
         if tail is not None:
@@ -100,6 +102,12 @@ def _scaled(unit: Unit, power: int, size: float, units: list[Unit]) -> Unit:
     if fitting:
         return max(fitting, key=lambda u: (u.factor, -len(u.name)))
     return min(family, key=lambda u: u.factor, default=unit)
+
+
+def _longer(unit: Unit, size: float, units: list[Unit]) -> Unit:
+    """The largest unit that the size is a multiple of, be it no thousandfold: days, years."""
+    fitting = [u for u in units if u.dim == unit.dim and unit.factor < u.factor <= size]
+    return max(fitting, key=lambda u: u.factor, default=unit)
 
 
 def prefixed(unit: Unit) -> bool:

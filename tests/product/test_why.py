@@ -453,3 +453,48 @@ def test_a_call_of_an_evaluator_is_opened_at_its_arguments(tmp_path: Path) -> No
     top = hwdsl.load(path, compiled=False).asking.why("t", p=2)
     values = {step.name: step.value for step in distinct(top)}
     assert (top.value, values["z"], values["a"], values["x"]) == (18.0, 16.0, 12.0, 4.0)
+
+
+RATES = """edition 2026
+kind thing {
+    mttf : time
+    many : int
+}
+evaluator failing {
+    param a : time = 80_000 h
+    let long = 10_000_000 s * 29
+    let all  = [thing(mttf = a, many = 3), thing(mttf = long, many = 2)]
+    let rate = sum(p.many / p.mttf for p in all)
+    output mtbf in h = 1 / rate
+}
+"""
+
+
+def test_what_happens_seldom_is_a_rate_and_long_times_are_years(tmp_path: Path) -> None:
+    path = tmp_path / "rates.hw"
+    path.write_text(RATES)
+    text = hwdsl.load(path, compiled=False).failing.why("mtbf").text()
+    assert "rate = 6.233e-05 1/h" in text
+    assert "mttf = 9.19 year" in text
+    assert "mHz" not in text
+
+
+def test_a_sum_that_nobody_asked_for_has_limits_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "lone.hw"
+    path.write_text(
+        "edition 2026\nevaluator e {\n  param a : real = 2 in 0 .. 9\n  let b = a + 1\n"
+        "  let c = b + a\n  output d = c + b\n}\n"
+    )
+
+    def rows(*words: str) -> int:
+        assert main(["run", str(path), *words]) == 0
+        return capsys.readouterr().out.partition("is the sum of")[2].count("\n")
+
+    whole = rows()
+    monkeypatch.setattr("hwdsl.cli.run_.UNASKED_STEPS", 1)
+    assert 1 < rows() < whole <= rows("--tree", "d")
+    monkeypatch.setattr("hwdsl.cli.run_.UNASKED_OPERATIONS", 2)
+    assert rows() == 0
+    assert rows("--tree", "d") >= whole
