@@ -401,9 +401,9 @@ CASES = {
             param a : data = 1 GB
             output b in GB = a
         }
-        table t { of = e, output = b, data = "x.csv" }
+        figure t { of = e, y = b, x = a }
         table u { of = f }                               # error: unknown-name
-        table v { of = e, output = c }                   # error: unknown-name
+        figure v { of = e, y = c, x = a }                # error: unknown-name
         figure w { x = a }                               # error: missing-argument
         """,
     "units": """
