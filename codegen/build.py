@@ -16,9 +16,11 @@ import platform
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache as once
@@ -30,7 +32,7 @@ from attrs import define, frozen
 
 from hwdsl.codegen import cache
 from hwdsl.codegen.emit import MODULE, emit, module_files, templates
-from hwdsl.codegen.ir import Graph
+from hwdsl.codegen.ir import Graph, operations
 from hwdsl.codegen.numerics.c import C_FLAGS, C_SOURCE
 from hwdsl.codegen.runtime import CompiledKernel
 from hwdsl.codegen.text import canonical
@@ -46,6 +48,11 @@ MODULE_FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O1", "-w")
 SOURCES = ("emit.py", "printer.py", "region.py", "branches.py", "shape.py", "memo.py", "build.py",
            "ir.py")  # fmt: skip
 SCARCE = 64 << 20
+MOST_OPERATIONS = 60_000
+"""Operations of a graph above which no kernel is built unless `COMPILE_LARGE` is 1."""
+SECONDS = 600.0
+"""How long the C compiler may take; it needs about half a millisecond an operation."""
+COMPILE_LARGE = "HWDSL_COMPILE_LARGE"
 NO_COMPILE, ABORT_ON_MISS = "HWDSL_NO_COMPILE", "HWDSL_ABORT_ON_CACHE_MISS"
 MARCH = "HWDSL_MARCH"
 FEATURES = re.compile(r"s?sse[0-9_]*[a-z]*|avx\w*|fma4?|bmi[12]|f16c|movbe|abm|popcnt|gfni")
@@ -257,6 +264,12 @@ def _compile(
     """Compile in a private folder and publish."""
     if os.environ.get(NO_COMPILE) == "1":
         raise BuildError(f"{NO_COMPILE}=1 forbids compiling, and the cache has no such kernel")
+    for graph_name, graph in graphs.items():
+        if too_large(graph):
+            raise BuildError(
+                f"`{graph_name}` has {operations(graph.ops, rounds=False):,} operations; kernels "
+                f"of at most {MOST_OPERATIONS:,} are built, unless {COMPILE_LARGE}=1"
+            )
     command = compiler()
     if not command or shutil.which(command[0]) is None:
         wanted = f"{command[0]} is not there" if command else "there is no C compiler"
@@ -270,8 +283,10 @@ def _compile(
         )
         try:
             module = _module_half(work, command, cache_dir)
-        finally:
-            _finish(*half)
+        except BaseException:
+            _stop(half[-1])
+            raise
+        _finish(*half)
         link = [*command, *_link_flags(), "kernels.o", str(module), "-lm", "-o", file_name()]
         _finish(*_start(work, link))
         about = {"kernels": str(len(graphs)), "compiler": shlex.join(command)}
@@ -293,10 +308,20 @@ def kernel_flags(command: Sequence[str]) -> tuple[str, ...]:
     """The flags for kernels of a compiler; clang takes those of gcc alone for errors."""
     try:
         done = subprocess.run([*command, "--version"], capture_output=True, text=True,
-                              check=False, errors="replace")  # fmt: skip
+                              check=False, errors="replace", timeout=SECONDS)  # fmt: skip
     except OSError as error:
         raise _no_compiler(command, error) from error
+    except subprocess.TimeoutExpired as error:
+        raise BuildError(
+            f"the C compiler took more than {SECONDS:.0f} s and was stopped"
+        ) from error
     return (*FLAGS, *(() if "clang" in done.stdout else GCC_FLAGS), *_target())
+
+
+def too_large(graph: Graph) -> bool:
+    """Whether no kernel is built of a graph, because of its size."""
+    large = operations(graph.ops, rounds=False) > MOST_OPERATIONS
+    return large and os.environ.get(COMPILE_LARGE) != "1"
 
 
 def _link_flags() -> tuple[str, ...]:
@@ -341,33 +366,68 @@ def _cython(work: Path) -> None:
         raise BuildError(f"Cython could not translate {source}")
 
 
-Running = tuple[Path, Sequence[str], subprocess.Popen[str]]
+Running = tuple[Path, Sequence[str], float, subprocess.Popen[str]]
 
 
 def _start(work: Path, command: Sequence[str]) -> Running:
-    """Start a command in the folder, which takes its temporary files as well."""
+    """Start a command in the folder, which takes its temporary files as well.
+
+    It is the head of a process group: the compiler is several processes, which end together.
+    """
     try:
         process = subprocess.Popen(
             command, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            errors="replace", env={**os.environ, "TMPDIR": str(work)},
+            errors="replace", env={**os.environ, "TMPDIR": str(work)}, process_group=0,
         )  # fmt: skip
     except OSError as error:
         raise _no_compiler(command, error) from error
-    return work, command, process
+    _UNDER_WAY.add(process)
+    return work, command, time.monotonic() + SECONDS, process
 
 
 def _no_compiler(command: Sequence[str], error: OSError) -> BuildError:
     return BuildError(f"cannot run the C compiler {command[0]}: {error.strerror}")
 
 
-def _finish(work: Path, command: Sequence[str], process: subprocess.Popen[str]) -> None:
+_UNDER_WAY: set[subprocess.Popen[str]] = set()
+_ABANDONED: set[subprocess.Popen[str]] = set()
+
+
+def abandon() -> None:
+    """End compilers that run; on the threads that wait for them that is a KeyboardInterrupt."""
+    for process in list(_UNDER_WAY):
+        _ABANDONED.add(process)
+        _kill(process)
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """End a command and all that it started."""
+    _kill(process)
+    process.communicate()
+    _UNDER_WAY.discard(process)
+
+
+def _finish(
+    work: Path, command: Sequence[str], until: float, process: subprocess.Popen[str]
+) -> None:
     """Wait for a command; its failure is a `BuildError` with what it printed."""
     try:
-        text, _ = process.communicate()
+        text, _ = process.communicate(timeout=max(until - time.monotonic(), 0.0))
+    except subprocess.TimeoutExpired:
+        _stop(process)
+        raise BuildError(f"the C compiler took more than {SECONDS:.0f} s and was stopped") from None
     except BaseException:
-        process.kill()
-        process.wait()
+        _stop(process)
         raise
+    _UNDER_WAY.discard(process)
+    if process in _ABANDONED:
+        _ABANDONED.discard(process)
+        raise KeyboardInterrupt
     if process.returncode:
         raise BuildError(
             f"the C compiler failed with status {process.returncode}:\n"

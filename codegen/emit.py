@@ -22,7 +22,7 @@ from importlib import resources
 from attrs import define, field
 from jinja2 import DictLoader, Environment, StrictUndefined
 
-from hwdsl.codegen.ir import Graph, Op
+from hwdsl.codegen.ir import Graph, Op, operations
 from hwdsl.codegen.memo import Group, groups
 from hwdsl.codegen.numerics.c import C_SOURCE, apart
 from hwdsl.codegen.printer import HEAVY, literal
@@ -70,7 +70,12 @@ def emit(graphs: Mapping[str, Graph]) -> dict[str, str]:
     for i, graph in enumerate(graphs.values()):
         files[f"kernel_{i}.h"] = KernelWriter(i, graph, far).text()
     shapes = [
-        {"params": len(g.params), "outputs": len(g.outputs), "words": g.words}
+        {
+            "params": len(g.params),
+            "outputs": len(g.outputs),
+            "words": g.words,
+            "work": literal(float(operations(g.ops, rounds=True))),
+        }
         for g in graphs.values()
     ]
     files["kernels.c"] = (

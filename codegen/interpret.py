@@ -41,8 +41,16 @@ class Results:
     rules: NDArray[np.uint64]
 
 
-def interpret(graph: Graph, columns: Sequence[float | Array], block: int = BLOCK) -> Results:
-    """Run a graph on a column per param; columns are numbers or arrays of one length."""
+def interpret(
+    graph: Graph,
+    columns: Sequence[float | Array],
+    block: int = BLOCK,
+    halted: Callable[[], bool] = lambda: False,
+) -> Results:
+    """Run a graph on a column per param; columns are numbers or arrays of one length.
+
+    Raises KeyboardInterrupt soon after `halted` says so, as another thread may want it to.
+    """
     if len(columns) != len(graph.params):
         raise ValueError(f"{len(graph.params)} params but {len(columns)} columns")
     inputs: list[Value] = [
@@ -52,14 +60,14 @@ def interpret(graph: Graph, columns: Sequence[float | Array], block: int = BLOCK
     if len(lengths) > 1:
         raise ValueError(f"columns of different lengths {sorted(lengths)}")
     if not lengths:
-        return _block(graph, inputs, 1)
+        return _block(graph, inputs, 1, halted)
     count = lengths.pop()
     outputs = {name: np.empty(count) for name, _ in graph.outputs}
     rules = np.zeros((count, graph.words), np.uint64)
     for start in range(0, count, block):
         stop = min(start + block, count)
         part = [c[start:stop] if isinstance(c, np.ndarray) else c for c in inputs]
-        done = _block(graph, part, stop - start)
+        done = _block(graph, part, stop - start, halted)
         rules[start:stop] = done.rules
         for name, column in outputs.items():
             column[start:stop] = done.outputs[name]
@@ -118,10 +126,12 @@ def _value(
     return fold(op.code, args, tables, op.index)
 
 
-def _block(graph: Graph, inputs: Sequence[Value], count: int) -> Results:
+def _block(
+    graph: Graph, inputs: Sequence[Value], count: int, halted: Callable[[], bool]
+) -> Results:
     kept = [i for _, i in (*graph.outputs, *graph.rules)]
     with np.errstate(all="ignore"):
-        values = _Run(graph.tables).values(graph.ops, inputs, kept)
+        values = _Run(graph.tables, halted).values(graph.ops, inputs, kept)
         outputs = {name: values[i] for name, i in graph.outputs}
         rules = np.zeros((count, graph.words), np.uint64)
         for bit, (_, i) in enumerate(graph.rules):
@@ -140,11 +150,14 @@ class _Run:
     """One pass over a block. Values that do not differ between its lanes stay numbers."""
 
     tables: Tables
+    halted: Callable[[], bool]
     rows: dict[int, Array] = field(factory=dict)
     deaths: dict[tuple[int, ...], list[list[int]]] = field(factory=dict)
 
     def values(self, ops: Sequence[Op], inputs: Sequence[Value], kept: Sequence[int]) -> list[Any]:
         """The values of an operation list; those not kept are dropped after their last use."""
+        if self.halted():  # at each block, and at each round of a loop
+            raise KeyboardInterrupt
         key = (id(ops), *kept)
         deaths = self.deaths.get(key)
         if deaths is None:

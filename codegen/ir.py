@@ -477,3 +477,17 @@ def fold_loop(
     from hwdsl.codegen.rounds import run_loop  # it imports this module
 
     return run_loop(body, bound, args, tables, meter)
+
+
+def operations(ops: Sequence[Op], *, rounds: bool) -> int:
+    """How many operations a list has, those inside loops included: once, or for each round."""
+    return sum(
+        1 if op.body is None
+        else (op.bound if rounds else 1) * operations(op.body.ops, rounds=rounds)
+        for op in ops
+    )  # fmt: skip
+
+
+def rounds(ops: Sequence[Op]) -> int:
+    """How many rounds of loops, of loops inside them too, a list takes at most at one point."""
+    return sum(op.bound * (1 + rounds(op.body.ops)) for op in ops if op.body is not None)

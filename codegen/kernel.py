@@ -8,14 +8,15 @@ and constants are one thing, and no column is ever written out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from threading import Lock
+from threading import Event, Lock
 
 import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 
+from hwdsl.codegen.build import abandon
 from hwdsl.codegen.interpret import interpret
-from hwdsl.codegen.ir import Graph, Op
+from hwdsl.codegen.ir import Graph, operations
 from hwdsl.codegen.runtime import Axis, CompiledKernel, Kernel
 
 __all__ = ["Axis", "CompiledKernel", "InterpreterKernel", "Kernel", "TieredKernel"]
@@ -34,6 +35,7 @@ class InterpreterKernel:
     params: int = field(init=False)
     outputs: int = field(init=False)
     words: int = field(init=False)
+    halted: Event = field(factory=Event, init=False)
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "params", len(self.graph.params))
@@ -57,7 +59,7 @@ class InterpreterKernel:
             values[(points // stride) % count] if count > 1 else float(values[0])
             for values, stride, count in axes
         ]
-        results = interpret(self.graph, columns)
+        results = interpret(self.graph, columns, halted=self.halted.is_set)
         for column, (name, _) in zip(outputs, self.graph.outputs, strict=True):
             if column is not None:
                 column[: stop - start] = results.outputs[name]
@@ -65,9 +67,13 @@ class InterpreterKernel:
 
     def point(self, values: Sequence[float]) -> tuple[list[float], list[int]]:
         """One point: its outputs and its words of rule bits."""
-        results = interpret(self.graph, values)
+        results = interpret(self.graph, values, halted=self.halted.is_set)
         rules = results.rules.reshape(-1).tolist()
         return [float(results.outputs[name]) for name, _ in self.graph.outputs], rules
+
+    def halt(self, on: bool) -> None:
+        """While on, calls under way on other threads end soon, by KeyboardInterrupt."""
+        self.halted.set() if on else self.halted.clear()
 
 
 @define(eq=False)
@@ -120,6 +126,14 @@ class TieredKernel:
         """One point: its outputs and its words of rule bits."""
         return self._for(1).point(values)
 
+    def halt(self, on: bool) -> None:
+        """While on, calls under way on other threads end soon, by KeyboardInterrupt."""
+        if on:
+            abandon()
+        for kernel in (self.interpreter, self.compiled):
+            if kernel is not None:
+                kernel.halt(on)
+
     def _for(self, points: int) -> Kernel:
         if self.compiled is not None:
             return self.compiled
@@ -128,12 +142,3 @@ class TieredKernel:
             if self.spent >= self.price:
                 self.compiled = self.compiled or self.compile()
             return self.compiled or self.interpreter
-
-
-def operations(ops: Sequence[Op], *, rounds: bool) -> int:
-    """How many operations a list has, those inside loops included: once, or for each round."""
-    return sum(
-        1 if op.body is None
-        else (op.bound if rounds else 1) * operations(op.body.ops, rounds=rounds)
-        for op in ops
-    )  # fmt: skip

@@ -12,12 +12,16 @@ from collections.abc import Mapping, Sequence
 from attrs import define, field, frozen
 
 from hwdsl.codegen.branches import Branch, condition, schedule
-from hwdsl.codegen.ir import Graph, Op
+from hwdsl.codegen.ir import Graph, Op, operations
 from hwdsl.codegen.printer import HEAVY, literal, statements, weight
 from hwdsl.codegen.shape import LoopShape, Shape
 
 WHOLE = 1500
 PIECE = 200
+
+
+UNHALTED = 100_000
+"""Operations of all rounds of a loop that are computed without asking whether to go on."""
 
 
 @define(eq=False)
@@ -359,6 +363,8 @@ class Region:
         lines = [_start(sinks, initial).text(indent + "    ")]
         more = indent + "        "
         lines.append(f"{indent}    for (int64_t {k} = 0; {k} < {op.bound}; {k}++) {{")
+        if operations([op], rounds=True) > UNHALTED:
+            lines.append(f"{more}if (hw_halted) break;")
         lines.append(f"{more}{sinks.round} = (double){k};")
         if sinks.shape.control:
             lines.append(f"{more}if (!({sinks.lo} + {sinks.round} <= {sinks.hi})) break;")

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from attrs import define
 
 from hwdsl.codegen.ir import BOOL, INT, REAL, Body, Graph, Op, Param
-from hwdsl.codegen.verify import GraphError
+from hwdsl.codegen.verify import GraphError, verify
 
 __all__ = ["canonical", "dump", "load"]
 
@@ -81,9 +81,9 @@ def _operations(ops: Sequence[Op], indent: str) -> Iterator[str]:
 
 
 def load(text: str) -> Graph:
-    """The graph that `dump` wrote; `GraphError` with the line if the text is no graph.
+    """The graph that `dump` wrote; `GraphError` if the text is no graph, or one that breaks rules.
 
-    Its form is checked here, its meaning by `verify`.
+    Texts come from disk: what is computed from them is held to all that `verify` asks.
     """
     reader = _Reader(text.splitlines())
     if reader.line() != _HEAD:
@@ -99,7 +99,9 @@ def load(text: str) -> Graph:
     rules = reader.named("rule")
     if reader.at < len(reader.lines):
         raise reader.error("nothing more is expected here", ahead=True)
-    return Graph(tuple(params), ops, outputs, rules, tuple(tables))
+    graph = Graph(tuple(params), ops, outputs, rules, tuple(tables))
+    verify(graph)
+    return graph
 
 
 @define

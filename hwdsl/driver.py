@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from hwdsl.diagnostics import Diagnostic, Diagnostics, Severity, closest
+from hwdsl.notices import doing
 from hwdsl.source import Source, reason
 
 if TYPE_CHECKING:
@@ -95,10 +96,11 @@ def check(path: Path | Source, diagnostics: Diagnostics) -> Checked | None:
     source = path if isinstance(path, Source) else read(path, diagnostics)
     if source is None:
         return None
-    modules = load(source, diagnostics)
-    checked = check(modules, diagnostics)
-    if not diagnostics.failed:
-        check_rules(checked, diagnostics)
+    with doing(f"checking {source.name}"):
+        modules = load(source, diagnostics)
+        checked = check(modules, diagnostics)
+        if not diagnostics.failed:
+            check_rules(checked, diagnostics)
     return checked
 
 
@@ -149,13 +151,15 @@ def _elaborate(
     for name, info in evaluators(checked).items():
         if not (known and record.knows(name, diagnostics)):
             work = partial(elaborate, checked, info, free=free, callees=shared)
-            found[name] = record.noted(name, diagnostics, work)
+            with doing(f"elaborating `{name}`"):
+                found[name] = record.noted(name, diagnostics, work)
     for node in () if diagnostics.failed else displays(checked):
         label = f"{node.form} {node.name.name}"
         if not (known and record.knows(label, diagnostics)):
             info = shown_by(checked, node)
             if info.name not in found:
-                found[info.name] = elaborate(checked, info, Diagnostics())
+                with doing(f"elaborating `{info.name}`"):
+                    found[info.name] = elaborate(checked, info, Diagnostics())
             record.noted(label, diagnostics, partial(picture, checked, node, found[info.name]))
     return found
 
@@ -195,7 +199,9 @@ def lower(
     elaborations = elaborate(checked, diagnostics, only, free, record)
     graphs: dict[str, Graph] = {}
     if not diagnostics.failed:
-        graphs = {name: optimise(e.graph) for name, e in elaborations.items()}
+        for name, e in elaborations.items():
+            with doing(f"optimising the {len(e.graph.ops):,} operations of `{name}`"):
+                graphs[name] = optimise(e.graph)
     return Program(checked, elaborations, graphs)
 
 
@@ -224,7 +230,15 @@ def kernels(
     `compiled` None builds each once enough is asked of it that building pays. Raises BuildError
     only where HWDSL_ABORT_ON_CACHE_MISS asks that a miss be seen.
     """
-    from hwdsl.codegen.build import ABORT_ON_MISS, BuildError, build
+    from hwdsl.codegen.build import (
+        ABORT_ON_MISS,
+        COMPILE_LARGE,
+        MOST_OPERATIONS,
+        BuildError,
+        build,
+        too_large,
+    )
+    from hwdsl.codegen.ir import operations
 
     if not graphs:
         return {}, ""
@@ -232,15 +246,27 @@ def kernels(
         return {name: _tiered(name, graph) for name, graph in graphs.items()}, ""
     if not compiled:
         return {name: interpreter(graph) for name, graph in graphs.items()}, ""
+    notices = []
+    small = {name: graph for name, graph in graphs.items() if not too_large(graph)}
+    if len(small) < len(graphs):
+        large = ", ".join(f"`{name}`" for name in graphs if name not in small)
+        notices.append(
+            f"{large} is interpreted, which is slow: it has more than {MOST_OPERATIONS:,} "
+            f"operations (`hwdsl compile` with {COMPILE_LARGE}=1 builds it)"
+        )
+    built: Mapping[str, Kernel] = {}
     try:
-        built = build(graphs)
+        if small:
+            size = sum(operations(graph.ops, rounds=False) for graph in small.values())
+            with doing(f"compiling {size:,} operations"):
+                built = build(small)
     except BuildError as error:
         if os.environ.get(ABORT_ON_MISS) == "1":
             raise
         first = str(error).strip().splitlines()[0]
-        notice = f"evaluators are interpreted, which is slow: {first} (see `hwdsl doctor`)"
-        return {name: interpreter(graph) for name, graph in graphs.items()}, notice
-    return {name: built[name] for name in graphs}, ""
+        notices.append(f"evaluators are interpreted, which is slow: {first} (see `hwdsl doctor`)")
+    found = {n: built[n] if n in built else interpreter(g) for n, g in graphs.items()}
+    return found, "; ".join(notices)
 
 
 def kernels_of(

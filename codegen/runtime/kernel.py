@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 Axis = tuple[Floats, int, int]
+LONG = 1e7
+"""Operations, some hundredths of a second, from which on a call can be interrupted."""
 
 
 class Kernel(Protocol):
@@ -37,24 +40,68 @@ class Kernel(Protocol):
     def point(self, values: Sequence[float]) -> tuple[list[float], list[int]]:
         """One point: the outputs and the words of rule bits."""
 
+    def halt(self, on: bool) -> None:
+        """While on, calls under way on other threads end soon, by KeyboardInterrupt."""
+
 
 class CompiledKernel:
-    """A kernel of an extension module."""
+    """A kernel of an extension module.
 
-    __slots__ = ("index", "module", "outputs", "params", "words")
+    A long call on the main thread computes on another one, so that an interrupt is seen at once.
+    """
+
+    __slots__ = ("index", "module", "outputs", "params", "patience", "words")
 
     def __init__(self, module: Any, index: int) -> None:
         self.module, self.index = module, index
         self.params, self.outputs, self.words = module.shape(index)
+        self.patience = LONG / max(module.work(index), 1.0)
 
     def run(
         self, axes: Sequence[Axis], start: int, stop: int, outputs: Sequence[Floats | None],
         rules: Words,
     ) -> None:  # fmt: skip
         """Fill outputs and rule words; the interpreter lock is released meanwhile."""
-        self.module.run(self.index, axes, start, stop, outputs, rules)
+        if stop - start < self.patience:
+            self.module.run(self.index, axes, start, stop, outputs, rules)
+        else:
+            self._apart(lambda: self.module.run(self.index, axes, start, stop, outputs, rules))
 
     def point(self, values: Sequence[float]) -> tuple[list[float], list[int]]:
         """One point: the outputs and the words of rule bits."""
-        result: tuple[list[float], list[int]] = self.module.point(self.index, values)
+        result: tuple[list[float], list[int]]
+        if self.patience > 1.0:
+            result = self.module.point(self.index, values)
+        else:
+            result = self._apart(lambda: self.module.point(self.index, values))
         return result
+
+    def halt(self, on: bool) -> None:
+        """While on, calls under way on other threads end soon, by KeyboardInterrupt."""
+        self.module.halt(on)
+
+    def _apart(self, work: Callable[[], Any]) -> Any:
+        """Do some work on another thread, and stop it if this one, the main one, is interrupted."""
+        if threading.current_thread() is not threading.main_thread():
+            return work()
+        results: list[Any] = []
+        failures: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                results.append(work())
+            except BaseException as failure:  # raised again where the work was asked for
+                failures.append(failure)
+
+        thread = threading.Thread(target=run, name="hwdsl-kernel", daemon=True)
+        thread.start()
+        try:
+            thread.join()
+        except BaseException:
+            self.halt(True)
+            thread.join()
+            self.halt(False)
+            raise
+        for failure in failures:
+            raise failure
+        return results[0]

@@ -7,6 +7,7 @@ import math
 import operator
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import CallError
-from .kernel import Axis, Floats, Words
+from .kernel import Axis, Floats, Kernel, Words
 from .progress import Bar
 from .spec import required
 from .sweep import Sweep
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Future, ThreadPoolExecutor
 
     from .evaluator import Evaluator
 
@@ -198,11 +199,10 @@ def _parallel(
         yield from (_evaluate(evaluator, axes, a, b) for a, b in ranges)
         return
     # Imported late: loading a module takes a third less time without.
-    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+    from concurrent.futures import FIRST_COMPLETED, wait
 
-    pool = ThreadPoolExecutor(threads)
     pending: set[Future[Part]] = set()
-    try:
+    with pool_of(threads, evaluator.kernel) as pool:
         for _ in range(2 * threads):
             pending.update(pool.submit(_evaluate, evaluator, axes, *r) for r in _next(ranges))
         while pending:
@@ -210,8 +210,22 @@ def _parallel(
             for future in ready:
                 pending.update(pool.submit(_evaluate, evaluator, axes, *r) for r in _next(ranges))
                 yield future.result()
+
+
+@contextmanager
+def pool_of(threads: int, kernel: Kernel) -> Iterator[ThreadPoolExecutor]:
+    """Threads that run a kernel; if the block ends early, so does what they are at."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    pool = ThreadPoolExecutor(threads)
+    try:
+        yield pool
+    except BaseException:
+        kernel.halt(True)
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+        kernel.halt(False)
 
 
 def _next(ranges: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import html
 from .errors import CallError
 from .kernel import Axis, Floats, Kernel
-from .plan import Plan, workers
+from .plan import Plan, pool_of, workers
 
 if TYPE_CHECKING:
     from .evaluator import Evaluator
@@ -141,9 +141,7 @@ def draw(
     if not free:
         raise CallError(f"{evaluator.spec.name} has no param left that is uncertain")
     run = _Run(evaluator, kernel, plan.axes, free, points, seed, keep)
-    from concurrent.futures import ThreadPoolExecutor  # as in plan.py
-
-    with ThreadPoolExecutor(workers(threads)) as pool:
+    with pool_of(workers(threads), evaluator.kernel) as pool:
         parts = list(pool.map(run.chunk, range(-(-points // CHUNK))))
     return run.samples(parts)
 

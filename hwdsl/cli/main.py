@@ -17,6 +17,7 @@ import hwdsl
 from hwdsl.cli.base import BUG, FINE, INTERRUPTED, WRONG_CALL, WRONG_DESCRIPTION, Failure, commands
 from hwdsl.cli.signals import POLITE, Stopped, caught, stop
 from hwdsl.cli.streams import ReaderGone, guarded
+from hwdsl.notices import doing, watched
 
 _GROUPS = commands()
 ENDLESS = ("values", "coefficients", "files", "targets")
@@ -76,6 +77,10 @@ def _run(words: list[str]) -> int:
         return BUG
 
 
+def _takes_long(work: str) -> None:
+    _say(f"{work} takes long (^C stops it)")
+
+
 def _say(message: str) -> None:
     print(f"hwdsl: {message}", file=sys.stderr)
 
@@ -105,7 +110,8 @@ def _dispatch(words: list[str]) -> int:
         return options
     run: Callable[[argparse.Namespace], int] = options.run
     try:
-        return run(options)
+        with watched(_takes_long), doing(f"`hwdsl {chosen}`"):
+            return run(options)
     except Failure as failure:
         if getattr(options, "format", "") == "json":
             from hwdsl.cli.jsons import write_failure

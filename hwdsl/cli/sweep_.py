@@ -282,30 +282,48 @@ def _tell(done: Written, plan: Plan, target: Path) -> None:
 class _Parts:
     """The parts of a plan from a point on, each with the seconds that it took; shows how far it is.
 
-    It ends early at an interrupt, so that no chunk is torn; `done` says how far it came.
+    An interrupt gives up what is being computed and ends with the part before, so that no part is
+    torn; a second one ends everything. `done` says how far it came.
     """
 
-    def __init__(self, plan: Plan, first: int, threads: int, interrupted: list[int]) -> None:
+    def __init__(self, plan: Plan, first: int, threads: int) -> None:
         from hwdsl.codegen.runtime import Bar
 
         self.done = first
-        self._first, self._threads, self._interrupted = first, threads, interrupted
+        self._first, self._threads = first, threads
+        self._interrupted = self._computing = False
         self._rest = evolved(plan, first)
         self._bar = Bar(sys.stderr) if sys.stderr.isatty() else None
 
     def __iter__(self) -> Iterator[tuple[Sweep, float]]:
-        start = perf_counter()
-        for part in self._rest.iter_chunks(CHUNK, self._threads):
-            seconds = perf_counter() - start
+        chunks = self._rest.iter_chunks(CHUNK, self._threads)
+        while not self._interrupted:
+            start = perf_counter()
+            part = self._computed(chunks)
+            if part is None:
+                break
             self.done += len(part)
-            yield part, seconds
+            yield part, perf_counter() - start
             if self._bar is not None:
                 self._bar(self.done - self._first, self._rest.points)
-            if self._interrupted:
-                break
-            start = perf_counter()
         if self._bar is not None and self.done - self._first < self._rest.points:
             print(file=sys.stderr)
+
+    def _computed(self, chunks: Iterator[Sweep]) -> Sweep | None:
+        """The next part; None if there is none, or an interrupt comes before it is computed."""
+        self._computing = True
+        try:
+            return next(chunks, None)
+        except KeyboardInterrupt:
+            return None
+        finally:
+            self._computing = False
+
+    def note(self, number: int, frame: object) -> None:
+        """Handle a signal."""
+        again, self._interrupted = self._interrupted, True
+        if again or self._computing:
+            raise KeyboardInterrupt
 
 
 def evolved(plan: Plan, first: int) -> Plan:
@@ -316,16 +334,10 @@ def evolved(plan: Plan, first: int) -> Plan:
 
 @contextmanager
 def _parts(plan: Plan, first: int, threads: int) -> Iterator[_Parts]:
-    """Evaluate a plan in parts; the first interrupt ends it behind a part, a second one at once."""
-    seen: list[int] = []
-
-    def note(number: int, frame: object) -> None:
-        if seen:
-            raise KeyboardInterrupt
-        seen.append(number)
-
-    with caught((signal.SIGINT, *POLITE), note):
-        yield _Parts(plan, first, threads, seen)
+    """Evaluate a plan in parts, as far as interrupts let it."""
+    parts = _Parts(plan, first, threads)
+    with caught((signal.SIGINT, *POLITE), parts.note):
+        yield parts
 
 
 def _columns(part: Sweep) -> list[Column]:

@@ -7,7 +7,7 @@ from functools import partial
 
 from attrs import define, field
 
-from hwdsl.codegen.ir import REAL, Graph, Ref
+from hwdsl.codegen.ir import REAL, Graph, Ref, rounds
 from hwdsl.codegen.reach import params_read
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.elaborate import messages, params
@@ -16,6 +16,7 @@ from hwdsl.elaborate.infos import Elaboration, OutputInfo, ParamInfo, RuleInfo
 from hwdsl.elaborate.machine import Machine, run_deep
 from hwdsl.elaborate.model import ModelComponent, model_of
 from hwdsl.elaborate.quantities import PURE, coherent_unit
+from hwdsl.elaborate.rolling import check_rounds
 from hwdsl.elaborate.rules import Waivers, Walk, state_rule, waived
 from hwdsl.elaborate.selection import items_of
 from hwdsl.elaborate.values import (
@@ -202,6 +203,10 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
     model = _models(m, instance)
     frees.extend(params.calibrated_info(m, *c) for c in m.free_params)
     graph = m.builder.finish(refs, [(r.name, ref) for r, ref in rules])
+    try:
+        check_rounds(rounds(graph.ops), f"`{info.name}`", info.decl.name.span)
+    except Failure as failure:
+        report(failure)
     order = {p.name: i for i, p in enumerate(graph.params)}
     notes = tuple(undecided(e, e.unknown) for e in effects if e.unknown is not None)
     if not (diagnostics.failed or notes):

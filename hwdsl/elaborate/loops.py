@@ -36,6 +36,8 @@ from hwdsl.semantics.types import BoolType, EnumType, Int, ListType, ResultType,
 from hwdsl.syntax import ast
 
 SHORT = 16
+MANY = 4096
+"""After so many rounds the cheapest of them says what the rest will cost at least."""
 MAX_ROUNDS = 1_000_000
 
 
@@ -177,15 +179,20 @@ def _run(m: Machine, loop: Loop, low: int, count: int, long: bool) -> ResultValu
     states = dict(loop.initial)
     trace: list[dict[str, Value]] = []
     settled = loop.until is None
-    rounds = 0
+    rounds, least = 0, MAX_ROUNDS
     for i in range(count):
         if i > MAX_ROUNDS:
             raise Failure(
                 "too-large", f"this loop runs more than {MAX_ROUNDS:,} rounds", loop.expr.span
             )
+        if i == MANY and loop.until is None:
+            # What will be too much in the end is refused before it is done.
+            m.allow(least * (count - i), loop.expr.span)
+        before = m.steps
         variable = loop.variable(m.const(low + i, INT))
         step = _round(m, loop, variable, states)
         states, rounds = step.states, i + 1
+        least = min(least, m.steps - before)
         if (step.stop is not None and step.stop.known is None) or (long and not _known(states)):
             return None
         trace.append(states)

@@ -122,6 +122,11 @@ class Machine:
         """Count steps of work; refuse more than can sensibly be done."""
         self.steps += steps
         if self.steps > MAX_STEPS:
+            self.allow(0, span)
+
+    def allow(self, steps: int, span: Span) -> None:
+        """Refuse more steps than can sensibly be done, before they are."""
+        if self.steps + steps > MAX_STEPS:
             raise Failure(
                 "too-large",
                 f"evaluating this takes more than {MAX_STEPS:,} steps",
@@ -464,7 +469,11 @@ def run_deep(work: Callable[[], T]) -> T:
             sys.setrecursionlimit(max(limit, _RECURSION))
             thread = threading.Thread(target=run, name=_THREAD, daemon=True)
             thread.start()
-            thread.join()
+            try:
+                thread.join()
+            except BaseException:  # an interrupt, which only the main thread sees
+                _end(thread)
+                raise
         finally:
             if collects:
                 gc.enable()
@@ -473,6 +482,19 @@ def run_deep(work: Callable[[], T]) -> T:
     for failure in failures:
         raise failure
     return results[0]
+
+
+def _end(thread: threading.Thread) -> None:
+    """Have another thread leave what it is at, and wait until it is gone."""
+    import ctypes
+
+    assert thread.ident is not None
+    while thread.is_alive():
+        # The exception that ends a thread without a word.
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit)
+        )
+        thread.join(1.0)
 
 
 _THREAD = "hwdsl-elaborate"

@@ -7,15 +7,29 @@ from typing import Generic, TypeVar
 
 from attrs import evolve, frozen
 
-from hwdsl.codegen.ir import LoopRegion, Ref, work
+from hwdsl.codegen.ir import LoopRegion, Ref, rounds, work
 from hwdsl.elaborate.machine import Machine
 from hwdsl.elaborate.trace import Closing
-from hwdsl.elaborate.values import Effect, EnumValue, ListValue, RangeValue, ResultValue, Value
+from hwdsl.elaborate.values import (
+    Effect,
+    EnumValue,
+    Failure,
+    ListValue,
+    RangeValue,
+    ResultValue,
+    Value,
+)
+from hwdsl.source import Span
 from hwdsl.syntax import ast
 
 T = TypeVar("T")
 LOOP_STEPS = 100
 """What making a loop of the graph costs, in evaluated expressions (measured, about)."""
+
+
+MOST_ROUNDS = 10**11
+"""Rounds of all loops at one point, where params are as the ranges have it at worst. A kernel takes
+minutes for so many; a model of the library has a fifth of them where its params are largest."""
 
 
 @frozen(eq=False)
@@ -64,6 +78,7 @@ def close(
     ]
     starts = [m.truth(True)] * extra
     known = [low, high, *initial, *loop.region.captured]
+    check_rounds(bound * (1 + rounds(loop.region.ops)), "this loop", node.span)
     # What is known folds, round by round; the rest becomes a loop of the graph.
     folds = all(ref.known is not None for ref in known)
     m.spend(bound * work(loop.region.ops) if folds else LOOP_STEPS, node.span)
@@ -74,6 +89,18 @@ def close(
     carried = [evolve(e, holds=results[plain + i]) for i, e in enumerate(inside)]
     mine = (*results[:plain], *results[-2:])
     return mine, [*outside, *carried]
+
+
+def check_rounds(count: int, what: str, span: Span) -> None:
+    """Refuse more rounds of loops than a computer can do in sensible time."""
+    if count > MOST_ROUNDS:
+        raise Failure(
+            "too-large",
+            f"{what} may take {count:,} rounds at one point, those of loops inside counted; "
+            f"{MOST_ROUNDS:,} are allowed",
+            span,
+            "use shorter ranges, or give the params that they depend on smaller ones",
+        )
 
 
 def flatten(value: Value) -> list[Ref]:

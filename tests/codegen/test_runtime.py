@@ -336,7 +336,7 @@ def test_many_points_on_threads(machine, monkeypatch):
 
 def test_an_interrupt_stops_between_chunks(monkeypatch):
     monkeypatch.setattr(plan, "CHUNK", 10)
-    ran = []
+    ran, halts = [], []
 
     class Slow:
         params, outputs, words = 1, 1, 1
@@ -347,6 +347,9 @@ def test_an_interrupt_stops_between_chunks(monkeypatch):
             outputs[0][:] = 0.0
             rules[:] = 0
 
+        def halt(self, on):
+            halts.append((on, len(ran)))
+
     def interrupt(done, _total):
         if done >= 50:
             raise KeyboardInterrupt
@@ -356,6 +359,7 @@ def test_an_interrupt_stops_between_chunks(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         evaluator.sweep(x=np.arange(100_000.0), progress=interrupt)
     assert len(ran) < 200
+    assert [on for on, _ in halts] == [True, False]  # what was under way was told to end
     assert threading.active_count() == before
 
 
