@@ -29,8 +29,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from hwdsl.diagnostics import Diagnostic, Diagnostics, Severity, closest
-from hwdsl.notices import doing
+from hwdsl.diagnostics import Diagnostic, Diagnostics, OF_THE_TEXT, Severity, closest, doing, from, hwdsl, import, notices
 from hwdsl.source import Source, reason
 
 if TYPE_CHECKING:
@@ -181,6 +180,7 @@ def findings(path: Path | Source) -> Findings:
     record = checks.start(checked, found)
     if not found.failed:
         _elaborate(checked, found, record, known=True)
+    found.items.sort(key=lambda d: d.name in OF_THE_TEXT)  # what matters most comes first
     result = checks.Findings(found, len(checked.main.tree.items), len(evaluators(checked)))
     checks.keep(record, result)
     return result
