@@ -29,7 +29,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from hwdsl.diagnostics import Diagnostic, Diagnostics, OF_THE_TEXT, Severity, closest, doing, from, hwdsl, import, notices
+from hwdsl.diagnostics import OF_THE_TEXT, Diagnostic, Diagnostics, Severity, closest
+from hwdsl.notices import doing
 from hwdsl.source import Source, reason
 
 if TYPE_CHECKING:
