@@ -51,7 +51,7 @@ class Evaluator:
         self._needed = frozenset(p.name for p in spec.params if p.default is None)
         self._slots = {
             # What overflows in its unit is beyond these bounds too, and looked at more closely.
-            p.name: (k, *p.scale.parts(), max(p.low, -_MOST), min(p.high, _MOST), _plain_types(p))
+            p.name: (k, *_signed(p), max(p.low, -_MOST), min(p.high, _MOST), _plain_types(p))
             for k, p in enumerate(spec.params)
         }
 
@@ -381,6 +381,12 @@ def _written(param: Param) -> Any:
 def _imported(home: str, name: str) -> Any:
     """The evaluator `name` of a module: what a pickle of one holds."""
     return getattr(importlib.import_module(home), name)
+
+
+def _signed(param: Param) -> tuple[float, float, float]:
+    """The parts of a param's scale; -0.0 as the offset is none, and leaves a zero its sign."""
+    up, down, offset = param.scale.parts()
+    return up, down, offset or -0.0
 
 
 def _plain_types(param: Param) -> tuple[type, ...]:

@@ -45,9 +45,10 @@ class Scale:
         return *_ratio(self.factor), _ratio(self.offset)[0] / _ratio(self.offset)[1]
 
     def to_base(self, value: Any) -> Any:
-        """A number or array in base units."""
+        """A number or array in base units; a zero keeps its sign."""
         up, down, offset = self.parts()
-        return value * up / down + offset
+        base = value * up / down
+        return base + offset if offset else base
 
     def from_base(self, value: Any) -> Any:
         """A number or array in this unit."""

@@ -86,10 +86,17 @@ class Walk:
         known: Sequence[str] = (),
     ) -> None:
         m = self.machine
-        names = [n for n in _shared_names(m, of) if n not in known]
-        alike = list(done)
+        rows = [(*waivers, *_waivers_of(record)) for record in _records(of)]
+        # What only some alternatives waive is left to each of them.
+        shared = tuple(w for w in rows[0] if all(any(w is x for x in row) for row in rows[1:]))
+        differ = any(len(row) > len(shared) for row in rows)
+        names = [] if differ else [n for n in _shared_names(m, of) if n not in known]
+        alike, waivers = list(done), shared
         for kind, rule in _shared_rules(m, of):
             if rule in done:
+                continue
+            name, place = f"{kind.name}.{rule.name.name}", f"{path}.{rule.name.name}"
+            if differ and any(waived(row, name, place) for row in rows):
                 continue
             assert kind.scope is not None
             env = Env(kind.scope, None, (of,))
@@ -241,6 +248,13 @@ def _holds_components(type_: Type) -> bool:
     while isinstance(type_, ListType):
         type_ = type_.element
     return isinstance(type_, RecordType)
+
+
+def _records(of: Component) -> list[Record]:
+    """What a component may be."""
+    if isinstance(of, Record):
+        return [of]
+    return [record for each in of.alternatives for record in _records(each)]
 
 
 def _waivers_of(of: Record) -> Waivers:

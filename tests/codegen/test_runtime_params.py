@@ -37,6 +37,16 @@ def plain():
     )
 
 
+def test_a_zero_keeps_its_sign(plain):
+    """As a number, a text and in columns."""
+    for zero in (0.0, -0.0):
+        sign = math.copysign(1.0, zero)
+        found = [plain(r=zero)["r_out"], plain(r=str(zero))["r_out"],
+                 plain(r=np.float64(zero))["r_out"], *plain.sweep(r=[zero, zero])["r_out"],
+                 *plain.sweep(r=np.array([zero]))["r_out"]]  # fmt: skip
+        assert [math.copysign(1.0, x) for x in found] == [sign] * len(found)
+
+
 @pytest.mark.parametrize(
     ("name", "values"),
     [

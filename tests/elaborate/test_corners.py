@@ -473,3 +473,33 @@ def test_a_part_replaced_by_a_component_keeps_its_count() -> None:
         "block": 16,
     }
     assert run(text, c=0)["chosen"] == 10e12
+
+
+WAIVED = """
+kind k { a : real = 1, require r: a > 2 else "{name} has {a}" }
+kind box { k part : A }
+k A { a = 5, allow k.r "by design" }
+k B { a = 5 }
+k C : A { }
+box P { }
+box Q { part : B, allow k.r "in this box" }
+box R { k part : B }
+evaluator e {
+    param a : real = 1 in 0 .. 4
+    choice c : k in [A, B, C] = A
+    choice b : box in [P, Q, R] = P
+    let v = c with { a = a }
+    let w = b with { part.a = a }
+    output y : real = v.a + w.part.a
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("c", "b", "rules"),
+    [(0, 0, []), (1, 0, ["v.r"]), (2, 0, []), (0, 1, []), (0, 2, ["w.part.r"])],
+)
+def test_a_chosen_component_keeps_its_waivers(c: int, b: int, rules: list[str]) -> None:
+    text = WAIVED.replace("part : B, allow", "k part : B\nallow")
+    assert list(broken(text, a=1.0, c=c, b=b)) == rules
+    assert list(broken(text, a=3.0, c=c, b=b)) == []
