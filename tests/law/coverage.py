@@ -19,13 +19,23 @@ ERRORS = {
     "term -> term FLOORDIV unary": "`//`: the error `floor-division`",
     "use -> USE STRING": "a table needs a name: the error `missing-argument`",
     "use -> USE STRING COLON names": "a table needs a name: the error `missing-argument`",
-    "dblock -> LBRACE RBRACE": "what a table or figure shows: the error `missing-argument`",
-    "dblock -> LBRACE _sep RBRACE": "what a table or figure shows: the error `missing-argument`",
     "fn -> FN name dimvars LPAR RPAR ARROW type EQUAL expr": "the error `dimension-variable`",
     "fn -> FN name dimvars LPAR RPAR ARROW type fblock": "the error `dimension-variable`",
     "start -> _NL _NL": "line ends one after the other are one token",
     "start -> edition _NL _NL": "line ends one after the other are one token",
     "start -> _NL edition _NL _NL": "line ends one after the other are one token",
+    **{
+        f"dblock -> LBRACE {inside}RBRACE": "a table or figure that lacks what it shows: the error "
+        "`missing-argument`"
+        for inside in (
+            "",
+            "_sep ",
+            "setting ",
+            "_sep setting ",
+            "setting _sep ",
+            "_sep setting _sep ",
+        )
+    },
 }
 """Productions whose use is an error of the file, or that no text leads to, with the reason."""
 

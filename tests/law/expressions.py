@@ -58,6 +58,9 @@ class Evaluator:
     params: dict[str, Callable[[Draws, int], str]] = field(default_factory=dict)
     needed: set[str] = field(default_factory=set)
     outputs: dict[str, str] = field(default_factory=dict)
+    endless: set[str] = field(
+        default_factory=set
+    )  # params of which a picture does not know a range
 
 
 @dataclass

@@ -50,7 +50,7 @@ LITTLE = (
 CSV = "depth,size [GB]\n1,2\n2,0.5\n4,8\n"
 
 
-def draw(seed: int) -> dict[str, str]:
+def draw(seed: int | str) -> dict[str, str]:
     """The program of a seed."""
     return _Program(Random(seed)).files()
 
@@ -414,6 +414,8 @@ class _Program:
             made.params[p] = argument
             if " = " not in line and not line.startswith("choice"):
                 made.needed.add(p)
+            if line.startswith("param") and (" in " not in line or "inf" in line):
+                made.endless.add(p)
             if bounded:
                 ranged.add(p)
             inner = inner.within({p: type})
@@ -571,13 +573,14 @@ class _Program:
         evaluator = self.world.evaluators[name]
         output = d.one(sorted(evaluator.outputs))
         lines = [f"of = {name}"]
-        if d.chance(0.4):
-            self.items.append(f"figure {d.new('figure')} {d.block(lines)}")
-        elif d.chance(0.5):
-            lines += [f"x = {d.one(sorted(evaluator.params))}", f"y = {output}"]
+        along = sorted(evaluator.params.keys() - evaluator.endless)
+        if not along:
+            return
+        if d.chance(0.5):
+            lines += [f"x = {d.one(along)}", f"y = {output}"]
             self.items.append(f"figure {d.new('figure')} {d.block(lines)}")
         else:
-            lines += [f"rows = {d.one(sorted(evaluator.params))}", f"outputs = {output}"]
+            lines += [f"rows = {d.one(along)}", f"outputs = {output}"]
             self.items.append(f"table {d.new('table')} {d.block(lines)}")
 
 

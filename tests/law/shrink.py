@@ -53,13 +53,13 @@ def _smaller(text: str) -> Iterator[str]:
         start, end = node.span.start, node.span.end
         if not isinstance(node, ast.Expr) or not text[start:end].strip():
             continue
+        for leaf in _LEAVES:
+            if len(leaf) < end - start:
+                yield text[:start] + leaf + text[end:]
         for inner in nodes(node):
             if inner is not node and isinstance(inner, ast.Expr):
                 piece = text[inner.span.start : inner.span.end]
                 yield f"{text[:start]}({piece}){text[end:]}"
-        for leaf in _LEAVES:
-            if len(leaf) < end - start:
-                yield text[:start] + leaf + text[end:]
     for k in range(len(text)):  # brackets that are not needed
         if text[k] == "(":
             close = _partner(text, k)

@@ -1,0 +1,174 @@
+"""Mends taken back: for each bug that was found once, texts that bring it back, and a program.
+
+The law must find each bug again: in drawn programs (`python benchmarks/law.py --mutants`), and in
+its `witness`, by a test.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+PACKAGES = {"hwdsl": ".", "codegen": "codegen", "grammar": "grammar", "library": "library"}
+"""Folders of the checkout, and where they lie in the installed package."""
+
+
+@frozen
+class Edit:
+    """A text of a file that mends, and what stood there before."""
+
+    file: str
+    mended: str
+    unmended: str
+
+
+@frozen
+class Mutant:
+    """A bug that can be brought back. `compiled` says that it takes a compiler to see it."""
+
+    name: str
+    said: str
+    edits: tuple[Edit, ...]
+    witness: str
+    compiled: bool = False
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "B2",
+        "the best of nothing but NaN is infinite in a loop, and NaN where it is written out",
+        (
+            Edit(
+                "hwdsl/elaborate/reducers.py",
+                '"lowest": math.nan,  # it loses to every number, infinite ones too\n'
+                '    "highest": math.nan,',
+                '"lowest": math.inf,\n    "highest": -math.inf,',
+            ),
+            Edit(
+                "hwdsl/elaborate/reducers.py",
+                'taken = m.op(expr, "or", better, first)',
+                "taken = better",
+            ),
+        ),
+        """evaluator e {
+    param n : int = 20 in 0 .. 40
+    param x : real = 0 in 0 .. 1
+    output long = lowest(x / x + k for k in 0 .. n).value
+}
+""",
+    ),
+    Mutant(
+        "B3",
+        "a sum over a filter starts from its first term where the filter is known",
+        (
+            Edit(
+                "hwdsl/elaborate/reducers.py",
+                'left = [_zero(m, INT if _is_int(m, how, expr) else REAL)] if how == "sum" else '
+                "list[Ref]()",
+                "left = list[Ref]()",
+            ),
+        ),
+        """evaluator e {
+    param n : int = 1 in 0 .. 2
+    param x : real = 0 in 0 .. 1
+    output y = 1 / sum(-x for i in 1 .. 3 if i > n)
+}
+""",
+    ),
+    Mutant(
+        "B4",
+        "an index that is NaN breaks no rule, and is a crash where it is known",
+        (
+            Edit(
+                "hwdsl/elaborate/selection.py",
+                'at = m.need_known(index, "an index", span)\n',
+                'at = int(m.need_known(index, "an index", span))\n',
+            ),
+            Edit(
+                "hwdsl/elaborate/machine.py",
+                "return not found.nan and low <= found.low and found.high <= high",
+                "return low <= found.low and found.high <= high",
+            ),
+        ),
+        """evaluator e {
+    param a : real = 0 in 0 .. 4
+    param b : real = 0 in 0 .. 4
+    output y = [10.0, 20.0, 30.0][min(max(floor(a / b), 0), 2)]
+}
+""",
+    ),
+    Mutant(
+        "B8",
+        "infinite defaults and alternatives do not reach a compiled module",
+        (
+            Edit(
+                "codegen/runtime/spec.py",
+                "return repr(value) if isinstance(value, float) and not math.isfinite(value) "
+                "else value",
+                "return value",
+            ),
+        ),
+        """evaluator e {
+    choice limit : real in [1.0, inf] = inf
+    param x : real = inf in 0 .. inf
+    output y = min(x, limit)
+}
+""",
+        compiled=True,
+    ),
+    Mutant(
+        "B9",
+        "a module that comes from the cache cannot say why after a change of directory",
+        (
+            Edit(
+                "hwdsl/evaluator.py",
+                "Source(os.path.abspath(main.name), main.text)",
+                "Source(main.name, main.text)",
+            ),
+        ),
+        """use beside
+evaluator e {
+    param x : real = 1 in 0 .. 1
+    output y = twice(x)
+}
+""",
+    ),
+    Mutant(
+        "B10",
+        "a compiled module reads texts as Python does",
+        (
+            Edit(
+                "codegen/runtime/evaluator.py",
+                "            found = written(text, param.scale, self.units)\n",
+                "            if type(self) is Evaluator and not text.strip(' 0123456789._e+-'):\n"
+                "                return float(param.scale.to_base(float(text)))\n"
+                "            found = written(text, param.scale, self.units)\n",
+            ),
+        ),
+        """evaluator e {
+    param x : real = 1 in 0 .. 10
+    output y = x
+}
+""",
+        compiled=True,
+    ),
+)
+
+
+def plant(root: Path, folder: Path, mutants: Sequence[Mutant]) -> None:
+    """A copy of the package in `folder` with the mends taken back; ValueError for a text that is
+    not there any more."""
+    ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "*.so")
+    for name, inside in PACKAGES.items():
+        shutil.copytree(root / name, folder / "hwdsl" / inside, ignore=ignored, dirs_exist_ok=True)
+    for mutant in mutants:
+        for edit in mutant.edits:
+            first, _, rest = edit.file.partition("/")
+            path = folder / "hwdsl" / PACKAGES[first] / rest
+            text = path.read_text("utf-8")
+            if text.count(edit.mended) != 1:
+                raise ValueError(f"{mutant.name}: {edit.file} no longer has {edit.mended!r}")
+            path.write_text(text.replace(edit.mended, edit.unmended), "utf-8")
