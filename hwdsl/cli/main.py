@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     atexit.register(gc.freeze)
     with guarded(), caught(POLITE, stop):
         try:
-            return _run(words)
+            return _flushed(_run(words))
         except KeyboardInterrupt as ending:  # while the last lines were written
             return 128 + ending.number if isinstance(ending, Stopped) else INTERRUPTED
 
@@ -46,9 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     """Run a command, turning what it raises into a message and an exit code."""
     try:
-        code = _dispatch(words)
-        sys.stdout.flush()
-        return code
+        return _dispatch(words)
     except Failure as failure:
         _say(str(failure))
         return failure.code
@@ -79,6 +77,18 @@ def _run(words: list[str]) -> int:
 
 def _takes_long(work: str) -> None:
     _say(f"{work} takes long (^C stops it)")
+
+
+def _flushed(code: int) -> int:
+    """Hand on what was printed; the code is another one if that cannot be done."""
+    try:
+        sys.stdout.flush()
+    except ReaderGone:
+        pass
+    except Failure as failure:
+        _say(str(failure))
+        return failure.code
+    return code
 
 
 def _say(message: str) -> None:
