@@ -97,16 +97,11 @@ def test_what_differs_is_not_equal(move: hwdsl.Evaluator, tmp_path: Path) -> Non
     assert (move(), move.sweep(), move) != (1, 2, 3)
 
 
-def _took(job: tuple[hwdsl.Evaluator, float]) -> Any:
-    evaluator, size = job
-    return evaluator(size=size)
-
-
 def test_evaluators_go_to_other_processes(module: hwdsl.Module) -> None:
     context = multiprocessing.get_context("spawn")
-    jobs = [(module.move, float(size)) for size in range(1, 4)]
+    points = [{"size": float(size)} for size in range(1, 4)]
     with ProcessPoolExecutor(1, context) as pool:
-        assert list(pool.map(_took, jobs)) == [_took(job) for job in jobs]
+        assert list(pool.map(module.move, points)) == [module.move(point) for point in points]
 
 
 def test_what_a_compiled_folder_gives_copies_too(tmp_path: Path) -> None:
