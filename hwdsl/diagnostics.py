@@ -76,6 +76,10 @@ class Diagnostics:
         """Whether an error was reported."""
         return any(d.severity is Severity.ERROR for d in self.items)
 
+    def order(self) -> None:
+        """Put what is said of the text behind all that is said of what it means."""
+        self.items.sort(key=lambda d: d.name in OF_THE_TEXT)
+
     def add(self, diagnostic: Diagnostic) -> None:
         """Add a finding unless the very same one stands already.
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from hwdsl.diagnostics import OF_THE_TEXT, Diagnostic, Diagnostics, Severity, closest
+from hwdsl.diagnostics import Diagnostic, Diagnostics, Severity, closest
 from hwdsl.notices import doing
 from hwdsl.source import Source, reason
 
@@ -181,7 +181,7 @@ def findings(path: Path | Source) -> Findings:
     record = checks.start(checked, found)
     if not found.failed:
         _elaborate(checked, found, record, known=True)
-    found.items.sort(key=lambda d: d.name in OF_THE_TEXT)  # what matters most comes first
+    found.order()
     result = checks.Findings(found, len(checked.main.tree.items), len(evaluators(checked)))
     checks.keep(record, result)
     return result
@@ -217,6 +217,7 @@ def program(
         return None
     record = checks.start(checked, diagnostics) if only is None else None
     lowered = lower(checked, diagnostics, only, record=record)
+    diagnostics.order()
     if record is not None:
         definitions, questions = len(checked.main.tree.items), len(lowered.elaborations)
         checks.keep(record, checks.Findings(diagnostics, definitions, questions))
