@@ -364,7 +364,7 @@ def test_every_output_of_the_library_is_followed_to_the_ground(path: Path) -> No
             if not top.label:
                 assert top.unit is not None
                 value = top.unit.from_base(top.value)
-                assert value == pytest.approx(result[name], rel=1e-9, nan_ok=True)
+                assert value == result[name] or (math.isnan(value) and math.isnan(result[name]))
             for step in distinct(top):
                 size = sum(abs(t.value) for t in step.terms)
                 if step.terms and math.isfinite(size):
