@@ -16,6 +16,8 @@ from hwdsl.source import Span
 from hwdsl.syntax import ast
 
 MAX_UNKNOWN_KEYS = 64
+IMPLIED = frozenset(["bad-count", "empty-list", "index-out-of-range", "not-whole", "outside-range"])
+"""Rules of the language that an unknown number may break; a known one fails by them."""
 
 _UNARY = frozenset(
     ["abs", "sqrt", "exp", "log", "log2", "log10", "expm1", "log1p", "sin", "cos", "tanh", "ceil",
@@ -32,7 +34,7 @@ def call(m: Machine, name: str, expr: ast.Call, env: Env) -> Value:
         if quotient is not None:
             return quotient
     if name == "known":
-        return m.truth(m.has_value(lambda: m.evaluate(arguments[0], env)))
+        return _known(m, arguments[0], env)
     if name in _UNARY:
         return m.op(expr, name, m.number(arguments[0], env))
     if name in ("mean", "geomean"):
@@ -40,6 +42,18 @@ def call(m: Machine, name: str, expr: ast.Call, env: Env) -> Value:
     if name in _REDUCERS or name in ("min", "max"):
         return _reduce(m, name, expr, arguments, env)
     return _FUNCTIONS[name](m, expr, [m.evaluate(a, env) for a in arguments], env)
+
+
+def _known(m: Machine, argument: ast.Expr, env: Env) -> Ref:
+    """Where an expression reads nothing unknown, whatever rules of the language it breaks."""
+    depth = m.depth
+    try:
+        return m.is_known(lambda: m.evaluate(argument, env))
+    except Failure as failure:
+        if failure.diagnostic.name not in IMPLIED:
+            raise
+        m.depth = depth
+        return m.truth(True)
 
 
 def _int_quotient(m: Machine, name: str, argument: ast.Expr, env: Env) -> Ref | None:

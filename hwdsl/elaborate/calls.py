@@ -31,6 +31,7 @@ from hwdsl.elaborate.values import (
     MessageText,
     RangeValue,
     ResultValue,
+    Selector,
     Value,
 )
 from hwdsl.semantics.symbols import EvaluatorInfo, ValueInfo
@@ -128,10 +129,14 @@ class Call:
         """An output at the arguments; the rules that it implies are the caller's too."""
         with self._inside():
             value, effects = self.callee.output(name)
-        for effect in effects:
+        nowhere = {id(e) for e in self.callee.machine.read_nowhere(effects)}
+        for effect in (e for e in effects if id(e) not in nowhere):
+            choice = effect.choice
             holds = self.number(effect.holds)
             if holds.known != 1.0:
-                self.m.effects.append(evolve(effect, holds=holds))
+                if choice is not None:
+                    choice = Selector(self.number(choice.ref), choice.count)
+                self.m.effects.append(evolve(effect, holds=holds, choice=choice))
         found = self.value(value)
         cell = self.callee.instance.names[name]
         if self.m.trace is not None and isinstance(cell, Cell):

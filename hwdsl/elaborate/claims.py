@@ -80,6 +80,7 @@ def _judged(m: Machine, node: ast.Expect, env: Env, status: str) -> Verdict:
     and an infeasible result that was read, unless the expectation read its `feasible` too.
     """
     verdict, effects = m.collect(lambda: _expect(m, node, env, status))
+    effects = m.need_values(effects)
     asked = [e.result for e in effects if e.rule == ASKED]
     broken = [
         render(m, e.text, known_only)

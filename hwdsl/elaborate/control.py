@@ -43,9 +43,11 @@ def _select(
     yes: Callable[[], Value],
     no: Callable[[], Value],
 ) -> Value:
-    first = m.masked(condition, yes)
-    second = m.masked(m.op(expr, "not", condition), no)
-    return merge(m, Selector(condition, 2), (first, second), expr.span)
+    selector = Selector(condition, 2)
+    first = partial(m.masked, condition, yes)
+    second = partial(m.masked, m.op(expr, "not", condition), no)
+    arms = m.masked_arms([(selector, 0, first), (selector, 1, second)])
+    return merge(m, selector, arms, expr.span)
 
 
 def match(m: Machine, expr: ast.Match, env: Env) -> Value:
@@ -62,19 +64,23 @@ def _match_cases(m: Machine, expr: ast.Match, subject: EnumValue, env: Env) -> V
     arms = [_arm_of(m, expr, case) for case in range(count)]
     if subject.ref.known is not None:
         return m.evaluate(arms[int(subject.ref.known)].value, env)
-    values: dict[ast.Arm, Value] = {}
     selector = Selector(subject.ref, count)
     possible = _possible(m, subject.ref.region, subject.ref.index)
     reached = [i for i in range(count) if possible is None or i in possible]
     if len({arms[i] for i in reached}) == 1:
         return m.evaluate(arms[reached[0]].value, env)
+    among: list[tuple[Selector, int, Callable[[], Value]]] = []
+    taken: list[ast.Arm] = []
     for arm in expr.arms:
         cases = [i for i in reached if arms[i] is arm]
         if cases:
             here = m.case(selector, cases[0])
             for i in cases[1:]:
                 here = m.op(arm, "or", here, m.case(selector, i))
-            values[arm] = m.masked(here, partial(m.evaluate, arm.value, env))
+            taken.append(arm)
+            compute = partial(m.masked, here, partial(m.evaluate, arm.value, env))
+            among.append((Selector(here, 2), 0, compute))
+    values = dict(zip(taken, m.masked_arms(among), strict=True))
     some = next(iter(values.values()))  # stands where no case leads
     return merge(m, selector, [values.get(arm, some) for arm in arms], expr.span)
 

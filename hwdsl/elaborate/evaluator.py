@@ -29,6 +29,7 @@ from hwdsl.elaborate.values import (
     ListValue,
     Merged,
     Record,
+    UnknownValue,
     Value,
 )
 from hwdsl.semantics.symbols import EvaluatorInfo
@@ -108,11 +109,15 @@ def rules_of(m: Machine, instance: Instance, report: Callable[[Failure], None]) 
             name = node.name.name
             read = partial(m.read, instance.names[name])
             try:
-                if isinstance(node, ast.Let) and not m.has_value(read):
-                    continue  # Who reads it is told that it is not known.
                 value, effects = m.collect(read)
+                effects, where, unknown = m.where_known(effects)
+                if isinstance(node, ast.Output) and unknown is not None:
+                    raise unknown
                 found.extend(effects)
-                walk.value(value, name, waivers)
+                walk.value(value, name, waivers, None if where.known else where)
+            except UnknownValue as failure:
+                if isinstance(node, ast.Output):  # who reads a variable is told of it
+                    report(failure)
             except Failure as failure:
                 report(failure)
         elif isinstance(node, ast.Rule):
@@ -187,7 +192,12 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
     found, failures = callee.rules()
     for each in failures:
         report(each)
-    effects = told_once(m, [*found, *m.effects])
+    try:
+        stated = m.need_values(m.effects)
+    except UnknownValue as failure:
+        report(failure)
+        stated = []
+    effects = told_once(m, [*found, *stated])
     outputs: list[OutputInfo] = []
     refs: list[tuple[str, Ref]] = []
     for node in info.decl.members:
@@ -246,7 +256,9 @@ def draws(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostics) -> Graph | 
             continue
         even = m.builder.param(node.name.name, REAL, low=0.0, high=1.0)
         try:
-            drawn = m.number(node.distribution, env.extend({ast.CHANCE: even}))
+            values = env.extend({ast.CHANCE: even})
+            drawn, effects = m.collect(partial(m.number, node.distribution, values))
+            m.need_values(effects)
             refs.append((node.name.name, drawn))
         except Failure as failure:
             diagnostics.add(failure.diagnostic)

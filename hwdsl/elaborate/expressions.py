@@ -23,6 +23,7 @@ from hwdsl.elaborate.values import (
     Merged,
     RangeValue,
     ResultValue,
+    Selector,
     TextValue,
     Value,
 )
@@ -217,8 +218,16 @@ def _connective(m: Machine, expr: ast.Binary, left: Ref, env: Env) -> Value:
     both = expr.op == "and"
     if left.known is not None and bool(left.known) != both:
         return left
+    if left.known is not None:
+        return m.number(expr.right, env)
     where = left if both else m.op(expr, "not", left)
-    right = m.masked(where, lambda: m.number(expr.right, env))
+    selector = Selector(where, 2)
+    right, _ = m.masked_arms(
+        [
+            (selector, 0, lambda: m.masked(where, lambda: m.number(expr.right, env))),
+            (selector, 1, lambda: m.truth(both)),  # what is not asked decides nothing
+        ]
+    )
     return m.op(expr, expr.op, left, right)
 
 

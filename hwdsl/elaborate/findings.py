@@ -34,9 +34,9 @@ def settle(m: Machine, effect: Effect, diagnostics: Diagnostics) -> bool:
     """Report a rule that is known to be broken, or cannot be decided; False if params decide it."""
     if effect.unknown is not None:
         diagnostics.leave(undecided(effect, effect.unknown))
-    elif effect.holds.known == 0.0:
+    if effect.holds.known == 0.0:
         diagnostics.add(_broken(m, effect))
-    return effect.unknown is not None or effect.holds.known is not None
+    return effect.holds.known is not None
 
 
 def told_once(m: Machine, effects: Sequence[Effect]) -> list[Effect]:
@@ -44,7 +44,7 @@ def told_once(m: Machine, effects: Sequence[Effect]) -> list[Effect]:
     groups: dict[Key, list[Effect]] = {}
     for effect in effects:
         groups.setdefault(_said(m, effect) or (id(effect),), []).append(effect)
-    return [_together(group) for group in groups.values()]
+    return [_together(m, group) for group in groups.values()]
 
 
 def undecided(effect: Effect, unknown: Diagnostic) -> Diagnostic:
@@ -73,9 +73,11 @@ def _says_something(layer: Layer) -> bool:
     return bool(block.entries or block.parts or block.rules or block.allows or block.lets)
 
 
-def _together(group: Sequence[Effect]) -> Effect:
+def _together(m: Machine, group: Sequence[Effect]) -> Effect:
     """One rule for all: that of the shortest path, which says where else it is broken."""
     first = min(group, key=lambda e: e.owner.count("."))
+    if len(group) > 1:
+        first = evolve(first, holds=m.all_of([e.holds for e in group], first.span))
     others = [name for name in dict.fromkeys(e.owner for e in group) if name != first.owner]
     if not others:
         return first

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import define, evolve, field, frozen
 
+from hwdsl.codegen.decide import always
 from hwdsl.codegen.ir import BOOL, INT, REAL, Builder, LoopRegion, Ref, Region
 from hwdsl.codegen.ranges import Range, Ranges
 from hwdsl.diagnostics import Severity
@@ -270,29 +271,105 @@ class Machine:
         finally:
             self.effects = saved
 
-    def has_value(self, compute: Callable[[], object]) -> bool:
-        """Whether something can be computed without reading a field that is `unknown`."""
+    def masked_arms(
+        self,
+        arms: Sequence[tuple[Selector, int, Callable[[], T]]],
+        told: Callable[[UnknownValue], UnknownValue] = lambda failure: failure,
+    ) -> list[T]:
+        """The values of alternatives, each as evaluated where a selector takes it.
+
+        Where one of them reads what nobody knows, another's value stands for it, which must not be
+        read: that is stated. If all do so, the whole is unknown.
+        """
+        depth = self.depth
+        values: dict[int, T] = {}
+        failures: dict[int, UnknownValue] = {}
+        for i, (_, _, compute) in enumerate(arms):
+            try:
+                values[i] = compute()
+            except UnknownValue as failure:
+                self.depth, failures[i] = depth, failure
+        if not values:
+            raise told(failures[0]) from None
+        for i, each in failures.items():
+            selector, index, _ = arms[i]
+            self.absent(told(each), selector, index)
+        some = next(iter(values.values()))
+        return [values.get(i, some) for i in range(len(arms))]
+
+    def absent(self, failure: UnknownValue, choice: Selector, index: int) -> None:
+        """State that where a selector takes an alternative, its value, which nobody knows, is not
+        read."""
+        span = failure.diagnostic.labels[0].span
+        holds = self.op(span, "not", self.case(choice, index))
+        text = MessageText(ast.Template(span, ()), Env(self.checked.main))
+        effect = Effect(failure.diagnostic.name, self.path, holds, Severity.ERROR, span, text)
+        self.effects.append(evolve(effect, absent=failure, choice=choice))
+
+    def need_values(self, effects: Sequence[Effect]) -> list[Effect]:
+        """The rules; a failure if a value that nobody knows is read on the way to them."""
+        rest, _, failure = self.where_known(effects)
+        if failure is not None:
+            raise failure
+        return rest
+
+    def where_known(
+        self, effects: Sequence[Effect]
+    ) -> tuple[list[Effect], Ref, UnknownValue | None]:
+        """The rules stated on the way to a value, where that reads nothing unknown, and what is
+        unknown elsewhere; a failure if that is everywhere."""
+        rest = [e for e in effects if e.absent is None]
+        nowhere = {id(e) for e in self.read_nowhere(effects)}
+        absent = [e for e in effects if e.absent is not None and id(e) not in nowhere]
+        if not absent:
+            return rest, self.truth(True), None
+        where, failure = self.all_of([e.holds for e in absent], absent[0].span), absent[0].absent
+        if where.known == 0.0 and failure is not None:
+            raise failure
+        return [self.mask(where, e) for e in rest], where, failure
+
+    def read_nowhere(self, effects: Sequence[Effect]) -> list[Effect]:
+        """The effects about values that nobody knows which are certain to be read nowhere."""
+        choices = {
+            (id(e.choice.ref.region), e.choice.ref.index): (e.choice.ref, e.choice.count)
+            for e in effects
+            if e.choice is not None
+        }
+        among = list(choices.values())
+        return [e for e in effects if e.absent and always(self.builder, e.holds, among)]
+
+    def is_known(self, compute: Callable[[], object]) -> Ref:
+        """Where something can be computed without reading a field that is `unknown`."""
         depth = self.depth
         try:
-            self.collect(compute)
+            _, effects = self.collect(compute)
+            return self.where_known(effects)[1]
         except UnknownValue:
             self.depth = depth
-            return False
-        return True
+            return self.truth(False)
+
+    def has_value(self, compute: Callable[[], object]) -> bool:
+        """Whether something can somewhere be computed without reading what is `unknown`."""
+        return self.is_known(compute).known != 0.0
 
     def masked(self, condition: Ref, compute: Callable[[], T]) -> T:
         """Compute; the rules stated on the way need to hold only where `condition` does."""
         value, effects = self.collect(self._traced((Selector(condition, 2), 0), compute))
-        self.effects.extend(self.mask(condition, e) for e in effects)
+        self._state_where(condition, effects)
         return value
 
     def within_case(self, selector: Selector, index: int, compute: Callable[[], T]) -> T:
         """Compute; the rules stated on the way matter only if the selector takes that case."""
         value, effects = self.collect(self._traced((selector, index), compute))
         if effects:
-            here = self.case(selector, index)
-            self.effects.extend(self.mask(here, e) for e in effects)
+            self._state_where(self.case(selector, index), effects)
         return value
+
+    def _state_where(self, condition: Ref, effects: Sequence[Effect]) -> None:
+        masked = [self.mask(condition, e) for e in effects]
+        # Here rather than later: in a loop, what is left becomes a state of the loop.
+        nowhere = {id(e) for e in self.read_nowhere(masked)}
+        self.effects.extend(e for e in masked if id(e) not in nowhere)
 
     def _traced(self, guard: Guard, compute: Callable[[], T]) -> Callable[[], T]:
         return compute if self.trace is None else self.trace.where(guard, compute)

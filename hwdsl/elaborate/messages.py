@@ -105,10 +105,14 @@ def pieces(m: Machine, text: MessageText) -> list[str | Hole]:
             continue
         depth = m.depth
         try:
-            value, _ = m.collect(partial(m.evaluate, part.value, text.env))
+            value, effects = m.collect(partial(m.evaluate, part.value, text.env))
+            known = m.where_known(effects)[1]
         except Failure as failure:  # said where the value is needed
             m.depth = depth
             found.append("unknown" if isinstance(failure, UnknownValue) else UNKNOWN)
+            continue
+        if known.known is None:  # a choice decides whether there is a value
+            found.append(UNKNOWN)
             continue
         unit = m.checked.units.get(part.unit) if part.unit is not None else None
         unit = unit or unit_hint(m, part.value, text.env)

@@ -411,12 +411,13 @@ def _merged_member(m: Machine, of: Merged, name: str, span: Span) -> Value:
 
 def each(m: Machine, of: Merged, read: Callable[[Component], Value], span: Span) -> Value:
     """Read something of every alternative and select."""
-    try:
-        values = [
-            m.within_case(of.selector, i, partial(read, a)) for i, a in enumerate(of.alternatives)
-        ]
-    except UnknownValue as failure:
-        raise failure.chosen_by(m.depends_on([of.selector.ref])) from None
+    values = m.masked_arms(
+        [
+            (of.selector, i, partial(m.within_case, of.selector, i, partial(read, a)))
+            for i, a in enumerate(of.alternatives)
+        ],
+        lambda failure: failure.chosen_by(m.depends_on([of.selector.ref])),
+    )
     return merge(m, of.selector, values, span)
 
 

@@ -25,6 +25,7 @@ from hwdsl.elaborate.values import (
     NotKnown,
     RangeValue,
     ResultValue,
+    Selector,
     Value,
 )
 from hwdsl.semantics.types import Int
@@ -252,7 +253,16 @@ def _term(m: Machine, how: str, expr: ast.Comprehension, candidate: Candidate) -
     inside, env = candidate.mask, candidate.env
     if inside is None:
         return Term(as_element(m, how, m.evaluate(expr.element, env)), candidate.picks, None)
-    value = m.masked(inside, lambda: as_element(m, how, m.evaluate(expr.element, env)))
+    selector = Selector(inside, 2)
+
+    def nothing() -> Ref:
+        kind = BOOL if how in ("any", "all") else INT if how == "count" else REAL
+        return m.const(NEUTRAL[how], kind)
+
+    def element() -> Ref:
+        return m.masked(inside, lambda: as_element(m, how, m.evaluate(expr.element, env)))
+
+    value, _ = m.masked_arms([(selector, 0, element), (selector, 1, nothing)])
     other = m.const(NEUTRAL[how], value.type)
     return Term(m.op(expr, "select", inside, value, other), candidate.picks, inside)
 
@@ -471,6 +481,10 @@ def _weighted(
     masks: list[Ref | None] = []
     weights: list[Ref] = []
     one, nothing = m.const(1, INT), m.const(0, INT)
+
+    def neutral() -> Ref:
+        return m.const(0.0)
+
     for candidate in candidates(m, node, env):
         mask, inner = candidate.mask, candidate.env
         masks.append(mask)
@@ -483,7 +497,10 @@ def _weighted(
             values.append(element())
             weights.append(one)
         else:
-            values.append(m.op(node, "select", mask, m.masked(mask, element), m.const(0.0)))
+            selector = Selector(mask, 2)
+            there: Callable[[], Ref] = partial(m.masked, mask, element)
+            value, other = m.masked_arms([(selector, 0, there), (selector, 1, neutral)])
+            values.append(m.op(node, "select", mask, value, other))
             weights.append(m.op(node, "select", mask, one, nothing))
     return values, weights, _any(m, masks, node)
 

@@ -71,9 +71,12 @@ class Walk:
         m = self.machine
         try:
             value, effects = m.collect(lambda: records.member(m, of, name, of.span))
+            effects, where, _ = m.where_known(effects)
         except UnknownValue:
             return  # Nobody has asked for it.
         self._add(effects, waivers, mask)
+        if where.known is None:
+            mask = where if mask is None else m.op(of.span, "and", mask, where)
         self.value(value, f"{path}.{name}", waivers, mask)
 
     def _merged(
@@ -164,11 +167,15 @@ def state_rule(m: Machine, name: str, rule: ast.Rule, env: Env, path: str) -> li
     """
     depth, unknown = m.depth, None
     try:
-        holds, implied = m.collect(lambda: m.number(rule.condition, env))
-    except UnknownValue as failure:
+        holds, effects = m.collect(lambda: m.number(rule.condition, env))
+        implied, where, failure = m.where_known(effects)
+        if failure is not None:  # decided where nothing unknown is read
+            unknown = failure.diagnostic
+            holds = m.op(rule, "or", m.op(rule, "not", where), holds)
+    except UnknownValue as nothing:
         m.depth = depth
         holds, implied = m.truth(True), []
-        unknown = failure.diagnostic
+        unknown = nothing.diagnostic
     template = rule.message or ast.Template(
         rule.span, (f"`{' '.join(rule.condition.span.text.split())}` does not hold",)
     )

@@ -177,10 +177,13 @@ def _merge_results(
 ) -> ResultValue:
     def field(name: str) -> Cell:
         def compute() -> Value:
-            read = [
-                m.within_case(selector, i, partial(m.read, v.fields[name]))
-                for i, v in enumerate(values)
-            ]
+            reads = [partial(m.read, v.fields[name]) for v in values]
+            read = m.masked_arms(
+                [
+                    (selector, i, partial(m.within_case, selector, i, each))
+                    for i, each in enumerate(reads)
+                ]
+            )
             return merge(m, selector, read, span)
 
         return Cell(name, span, compute)

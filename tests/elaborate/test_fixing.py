@@ -225,9 +225,14 @@ def test_the_points_where_digits_once_changed(name: str, x: float) -> None:
 
 CALLED = """edition 2026
 enum mode { a, b }
-kind part { w : real = 1, let d = w * 2, require light: w < 4 else "{name} weighs {w}" }
+kind part {
+    w : real = 1
+    v : real = unknown "nobody"
+    let d = w * 2
+    require light: w < 4 else "{name} weighs {w}"
+}
 part X { w = 3 }
-part Y { w = 5 }
+part Y { w = 5, v = 7 }
 evaluator inner {
     param x : real = 0.3 in 0 .. 100
     param n : int = 16 in 1 .. 40
@@ -240,6 +245,7 @@ evaluator inner {
     output two = [x / i for i in 1 .. 3]
     output three : mode = if x > n then mode.a else how
     output four = best.i + sum(-x for i in 1 .. 3 if i > n)
+    output five = x * (if known(c.v) then c.v else 1)
     require near: x < 90 else "x is {x}"
     warn several: n > 1
 }
@@ -256,6 +262,7 @@ evaluator asking {
     output two = r.two
     output three : mode = r.three
     output four = r.four
+    output five = r.five
     output fine : bool = r.feasible
 }
 """

@@ -5,13 +5,16 @@ A rule that reads one is not decided.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
+from hwdsl.codegen.interpret import interpret
 from hwdsl.diagnostics import Diagnostics
-from hwdsl.elaborate import check_rules, elaborate_constants
+from hwdsl.elaborate import Elaboration, check_rules, elaborate_constants
 from hwdsl.semantics.symbols import ComponentInfo
 
-from .helper import broken, checked, elaborated, failures, run
+from .helper import BESIDE, broken, checked, elaborated, failures, point, run
 
 KINDS = """
 kind memory {
@@ -117,11 +120,75 @@ def test_an_unknown_alternative_is_named() -> None:
     assert found.help.endswith("`fast with { price = … }`, or leave the component out of `m`")
 
 
-def test_a_choice_is_known_if_all_alternatives_are() -> None:
+def test_a_choice_is_known_where_the_alternative_taken_is() -> None:
     text = CHOICE.replace("PRICE", "if known(m.price) then m.price else 1 USD")
-    assert run(text, m=0) == {"b": 1e12, "k": 0.0, "p": 1.0}
+    assert run(text, m=0) == {"b": 1e12, "k": 1.0, "p": 100.0}
+    assert run(text, m=1) == {"b": 4e12, "k": 0.0, "p": 1.0}
     text = text.replace("[cheap, fast]", "[cheap, fast with { price = 9 USD }]")
     assert run(text, m=1) == {"b": 4e12, "k": 1.0, "p": 9.0}
+
+
+@pytest.mark.parametrize(
+    ("price", "said"),
+    [
+        ("if n > 3 and known(m.price) then m.price else 1 USD", ""),
+        ("match pick { a => if known(m.price) then m.price else 2 USD, b => cheap.price }", ""),
+        ("sum(x.price for x in [cheap, fast] if known(x.price) and n > 1)", ""),
+        ("sum(m.price * i for i in 1 .. n if i > 2 and known(m.price))", ""),
+        ("if known(chosen.price) then chosen.price else 3 USD", ""),
+        ("if pick == side.b or not known(m.price) then 4 USD else m.price", ""),
+        ("(if known(m.price) then m else cheap).price", ""),
+        ("if n > 3 then m.price else 1 USD", "unknown-value"),
+        ("if known(cheap.price) then m.price else 1 USD", "unknown-value"),
+        ("if n > 3 then fast.price else 1 USD", "unknown-value"),
+        ("max(m.price, 1 USD)", "unknown-value"),
+    ],
+)
+def test_only_what_can_be_read_needs_a_value(price: str, said: str) -> None:
+    text = CHOICE.replace("PRICE", price).replace(
+        "choice m",
+        "param n : int = 1 in 1 .. 40\n    choice pick : side in side\n"
+        "    let chosen = if n > 3 then fast else m\n    choice m",
+    )
+    text = "enum side { a, b }\n" + text
+    free, diagnostics = elaborated(text)
+    assert said_of(diagnostics) == [said] * bool(said)
+    for m in (0.0, 1.0) if not said else ():
+        for n in (1.0, 2.0, 5.0):
+            given = {"m": m, "n": n, "pick": 0.0}
+            known, diagnostics = elaborated(text, given)
+            assert not said_of(diagnostics)
+            assert interpret(known.graph, []).outputs == {
+                name: float(value) for name, value in at(free, given).items()
+            }
+
+
+def test_a_rule_is_decided_where_the_alternative_taken_is_known() -> None:
+    text = CHOICE.replace("PRICE", "1 USD\n    require dear: m.price < 50 USD")
+    free, _ = elaborated(text)
+    (note,) = free.undecided
+    assert note.message == "not decided: `fast.price` is not known: no public price"
+    broken = [interpret(free.graph, [m]).rules.item() & 1 for m in (0.0, 1.0)]
+    assert broken == [1, 0]  # the cheap one costs 100 USD; of the fast one nobody knows
+
+
+def said_of(diagnostics: Diagnostics) -> list[str]:
+    return [d.name for d in diagnostics.items if d.name not in BESIDE]
+
+
+def at(e: Elaboration, given: Mapping[str, float]) -> Mapping[str, object]:
+    """The outputs at a point."""
+    return interpret(e.graph, point(e, given)).outputs
+
+
+def test_known_asks_for_values_and_no_more() -> None:
+    text = """evaluator e {
+        param p : int = 1 in 0 .. 3
+        output y : bool = known(max(1 for k in [1] if p > 5)) }"""
+    for given in ({}, {"p": 1.0}):
+        e, diagnostics = elaborated(text, given)
+        assert not said_of(diagnostics)
+        assert at(e, {"p": 1.0}) == {"y": 1.0}
 
 
 def test_known_is_decided_whatever_the_params_are() -> None:
