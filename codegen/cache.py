@@ -298,6 +298,17 @@ def entries(cache_dir: Path | str | None = None) -> Iterator[Entry]:
             continue
 
 
+def refuse_foreign(cache_dir: Path | str | None = None) -> None:
+    """Raise CacheError if what stands in the cache's place was not made by us."""
+    root = folder(cache_dir)
+    if not os.path.lexists(root) or _tagged(root):
+        return
+    with suppress(OSError):  # no folder, or one that may not be read
+        if not os.listdir(root):  # which becomes the cache when something is kept
+            return
+    raise CacheError(_foreign(root))
+
+
 def size(cache_dir: Path | str | None = None) -> int:
     """Bytes taken by published builds."""
     return sum(e.size for e in entries(cache_dir))
@@ -306,8 +317,7 @@ def size(cache_dir: Path | str | None = None) -> int:
 def clear(cache_dir: Path | str | None = None) -> int:
     """Remove all builds and leftovers; return how many builds there were. Raises CacheError."""
     root = folder(cache_dir)
-    if os.path.lexists(root) and not _tagged(root):
-        raise CacheError(_foreign(root))
+    refuse_foreign(cache_dir)
     found = len(list(entries(cache_dir)))
     for path in _named(root / "work", _WORK):
         _remove(path)

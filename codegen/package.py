@@ -97,6 +97,8 @@ def package(
     """
     if not name.isidentifier() or keyword.iskeyword(name):
         raise CallError(f"{name!r} cannot be the name of a Python module")
+    if name in sys.stdlib_module_names or name == "numpy":  # which the module itself imports
+        raise CallError(f"{name!r} is the name of a module of Python or NumPy: rename the file")
     ordered = [specs[g] for g in graphs]
     says = {n: (said or {})[n] for n in graphs if n in (said or {})}
     spoken = {f"{n}!": each.graph for n, each in says.items()}

@@ -15,11 +15,12 @@ def run(options: argparse.Namespace) -> int:
     """Show where the cache is and what it holds, or empty it."""
     from hwdsl.codegen import cache
 
+    try:
+        cache.refuse_foreign()
+        removed = cache.clear() if options.action == "clear" else 0
+    except cache.CacheError as error:
+        raise Failure(str(error)) from None
     if options.action == "clear":
-        try:
-            removed = cache.clear()
-        except cache.CacheError as error:
-            raise Failure(str(error)) from None
         print(f"removed {removed} builds from {cache.folder()}")
     else:
         print(describe(contents()))

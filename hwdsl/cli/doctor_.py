@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
         ["platform", found.platform],
         ["C compiler", found.compiler or slow],
         *([name, version or "not installed"] for name, version in found.packages.items()),
-        ["cache", describe(found.cache)],
+        ["cache", _refused() or describe(found.cache)],
     ]
     print(table(rows))
     return FINE
@@ -58,6 +58,17 @@ def _compiler() -> str | None:
     except BuildError:  # said by whoever compiles
         return None
     return which(command[0]) if command else None
+
+
+def _refused() -> str:
+    """Why nothing is kept in the cache's place; "" if it is ours or free."""
+    from hwdsl.codegen import cache
+
+    try:
+        cache.refuse_foreign()
+    except cache.CacheError as error:
+        return str(error)
+    return ""
 
 
 def _version(name: str) -> str | None:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from hwdsl.cli.base import Failure
 
-HEAD = 4096
-"""Characters at the start of a file by which its writer is known."""
+HEAD = 1 << 20
+"""Characters at the start of a file by which its writer is known: a table's header may be long."""
 
 
 def check_target(

@@ -42,6 +42,11 @@ def caught(
             signal.signal(number, old)
 
 
+def ending(number: int) -> KeyboardInterrupt:
+    """The exception by which a signal ends a command."""
+    return KeyboardInterrupt() if number == signal.SIGINT else Stopped(number)
+
+
 def stop(number: int, frame: FrameType | None) -> None:
     """Handle a signal by leaving whatever runs."""
     raise Stopped(number)

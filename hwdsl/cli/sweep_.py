@@ -16,7 +16,6 @@ from attrs import define
 
 from hwdsl.cli.base import (
     FINE,
-    INTERRUPTED,
     Failure,
     assignments,
     load_evaluator,
@@ -26,7 +25,7 @@ from hwdsl.cli.base import (
     told,
 )
 from hwdsl.cli.files import replacing
-from hwdsl.cli.signals import POLITE, caught
+from hwdsl.cli.signals import POLITE, caught, ending
 from hwdsl.cli.tables import FEASIBLE, VIOLATIONS, check_table, title, writer_for
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
     size = target.stat().st_size
     resuming.leave(target, resuming.Record(sweep, written.points, written.rows, size))
     print("hwdsl: the same call with --resume goes on from there", file=sys.stderr)
-    return INTERRUPTED
+    return 128 + written.ended
 
 
 def _check_options(options: argparse.Namespace, target: Path | None) -> None:
@@ -199,7 +198,7 @@ def _picked(
         found = picking.best(plan, goals, conditions, (part for part, _ in parts))
         whole = parts.done == plan.points
     if not whole:
-        raise KeyboardInterrupt
+        raise ending(parts.ended)
     if not len(found):
         print(f"no point of {plan.points:,} is feasible, finite in what is asked for, and fits")
         return FINE
@@ -223,13 +222,18 @@ def _picked(
 
 @define
 class Written:
-    """How far a table is: points done, rows in it; of this call, rows and seconds."""
+    """How far a table is: points done, rows in it; of this call, points, rows and seconds.
+
+    `ended` is the signal that ended the call before the last point, 0 if none did.
+    """
 
     points: int = 0
     rows: int = 0
+    computed: int = 0
     new: int = 0
     computing: float = 0.0
     writing: float = 0.0
+    ended: int = 0
 
 
 def _to_table(
@@ -252,9 +256,11 @@ def _to_table(
                 writer.write(_columns(kept))
                 done.points += len(part)
                 done.rows += len(kept)
+                done.computed += len(part)
                 done.new += len(kept)
                 done.computing += seconds
                 done.writing += perf_counter() - start
+            done.ended = parts.ended
         start = perf_counter()
         writer.close()
         done.writing += perf_counter() - start
@@ -266,9 +272,9 @@ def _tell(done: Written, plan: Plan, target: Path) -> None:
     said = f"wrote {done.rows:,} rows of {done.points:,} points"
     if done.rows == done.points:
         said = f"wrote {done.rows} of {plan.points} rows"
-    if done.new >= CHUNK and done.computing and done.writing:
+    if done.computed >= CHUNK and done.computing and done.writing:
         said += (
-            f" to {target}; computed {done.new / done.computing:,.0f} points/s, "
+            f" to {target}; computed {done.computed / done.computing:,.0f} points/s, "
             f"wrote {done.new / done.writing:,.0f} rows/s"
         )
     else:
@@ -283,7 +289,7 @@ class _Parts:
     """The parts of a plan from a point on, each with the seconds that it took; shows how far it is.
 
     An interrupt gives up what is being computed and ends with the part before, so that no part is
-    torn; a second one ends everything. `done` says how far it came.
+    torn; a second one ends everything. `done` says how far it came, `ended` which signal was first.
     """
 
     def __init__(self, plan: Plan, first: int, threads: int) -> None:
@@ -291,13 +297,13 @@ class _Parts:
 
         self.done = first
         self._first, self._threads = first, threads
-        self._interrupted = self._computing = False
+        self.ended, self._computing = 0, False
         self._rest = evolved(plan, first)
         self._bar = Bar(sys.stderr) if sys.stderr.isatty() else None
 
     def __iter__(self) -> Iterator[tuple[Sweep, float]]:
         chunks = self._rest.iter_chunks(CHUNK, self._threads)
-        while not self._interrupted:
+        while not self.ended:
             start = perf_counter()
             part = self._computed(chunks)
             if part is None:
@@ -321,9 +327,9 @@ class _Parts:
 
     def note(self, number: int, frame: object) -> None:
         """Handle a signal."""
-        again, self._interrupted = self._interrupted, True
+        again, self.ended = self.ended, self.ended or number
         if again or self._computing:
-            raise KeyboardInterrupt
+            raise ending(number)
 
 
 def evolved(plan: Plan, first: int) -> Plan:

@@ -189,7 +189,9 @@ def _over_range(param: ParamInfo, node: ast.Display, steps: int | None) -> tuple
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         text = f"`{param.name}` has no range: say which values it takes"
         raise Failure("bad-display", text, node.name.span, f"add `{param.name} = low .. high`")
-    wide = low > 0 and high >= WIDE * low
+    # Ratios are those of the numbers shown: of degrees Celsius, not of the kelvins behind them.
+    first, last = param.unit.from_base(low), param.unit.from_base(high)
+    wide = first > 0 and last >= WIDE * first
     if param.type == "int" and wide and steps is None:
         return _powers(low, high)
     return _spaced(param, low, high, steps or STEPS[node.form], ratios=wide)

@@ -115,6 +115,9 @@ def test_two_written_modules_live_side_by_side(tmp_path, cache_dir):
 def test_a_module_name_must_be_one(tmp_path):
     with pytest.raises(ValueError, match="cannot be the name"):
         write_package(tmp_path, "class", {}, {})
+    for taken in ("json", "numpy"):  # the module would import itself instead
+        with pytest.raises(ValueError, match="is the name of a module of Python or NumPy"):
+            write_package(tmp_path, taken, {}, {})
 
 
 def test_the_stub_is_python_and_says_what_is_asked(tmp_path):

@@ -263,7 +263,7 @@ def test_a_folder_in_use_keeps_what_it_holds(tmp_path):
     assert tmp_path.stat().st_mode & 0o777 == 0o755
 
 
-def test_a_folder_of_that_name_that_is_none_of_ours_is_refused(tmp_path):
+def test_a_folder_of_that_name_that_is_none_of_ours_is_refused(tmp_path, monkeypatch, capsys):
     root = cache.folder(tmp_path)
     (root / "work" / "build-house").mkdir(parents=True)
     (root / "work" / "build-house" / "mine.txt").write_text("mine")
@@ -274,6 +274,11 @@ def test_a_folder_of_that_name_that_is_none_of_ours_is_refused(tmp_path):
     cache.sweep_leftovers(tmp_path)
     with pytest.raises(cache.CacheError, match=f"no {cache.TAG} in it"):
         cache.clear(tmp_path)
+    from hwdsl.cli.main import main
+
+    monkeypatch.setenv("HWDSL_CACHE_DIR", str(tmp_path))
+    assert (main(["cache"]), main(["doctor"])) == (2, 0)
+    assert [text.count("is no cache of hwdsl") for text in capsys.readouterr()] == [1, 1]
     assert (root / "work" / "build-house" / "mine.txt").read_text() == "mine"
     assert root.stat().st_mode & 0o777 == 0o755
     assert os.listdir(tmp_path) == [cache.NAME]

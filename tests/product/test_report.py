@@ -287,6 +287,20 @@ def test_whole_numbers_of_a_wide_range_are_powers_of_two(shown: dict[str, Displa
     assert shown["wide"].sweep.batch.tolist() == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
 
+def test_a_wide_range_of_readings_is_one_of_what_is_shown(tmp_path: Path) -> None:
+    text = """
+evaluator e {
+    param t : temperature = 20 degC in -270 degC .. 100 degC
+    output o in degC = t
+}
+figure f { of = e, x = t, y = o }
+"""
+    (shown,) = displays(loaded(tmp_path, text))
+    values = shown.sweep.t
+    assert (values[0], values[-1]) == (-270, 100)
+    assert np.allclose(np.diff(values), 370 / 49)
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [(1315.07, "1,315.1"), (12345678, "12,346,000"), (-4096, "-4,096"),

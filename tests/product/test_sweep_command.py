@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hwdsl
-from hwdsl.cli import sweep_
+from hwdsl.cli import picking, sweep_
 from hwdsl.cli.main import main
 
 TEXT = """edition 2026
@@ -109,14 +109,16 @@ def test_axes_go_together_with_zip() -> None:
     assert main([*call[:-2], "--zip", "rate,batc"]) == 2
 
 
-def interrupt_after(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Send an interrupt while a part is written, as a user's ^C comes."""
+def interrupt_after(
+    parts: int, monkeypatch: pytest.MonkeyPatch, number: int = signal.SIGINT
+) -> None:
+    """Send a signal while a part is written, as a user's ^C comes."""
     columns, left = sweep_._columns, [parts]
 
     def interrupting(part: Any) -> Any:
         left[0] -= 1
         if not left[0]:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), number)
         return columns(part)
 
     monkeypatch.setattr(sweep_, "_columns", interrupting)
@@ -221,6 +223,43 @@ def test_progress_says_how_long_it_takes_and_the_end_how_fast(
     assert "wrote 840 of 840 rows to out.csv; computed " in err
     assert " points/s, wrote " in err
     assert "out.parquet is written several times as fast" in err
+
+
+@pytest.mark.parametrize("options", [["-o", "out.csv"], ["--best", "speed"]])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_exit_code_names_the_signal(
+    number: signal.Signals, options: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "-o" in options:
+        interrupt_after(2, monkeypatch, number)
+    else:
+        fits, left = picking.Goal.cost, [2]
+
+        def interrupting(goal: picking.Goal, part: Any) -> Any:
+            left[0] -= 1
+            if not left[0]:
+                os.kill(os.getpid(), number)
+            return fits(goal, part)
+
+        monkeypatch.setattr(picking.Goal, "cost", interrupting)
+    assert main(["sweep", "e.hw", *AXES, *options]) == 128 + number
+
+
+def test_points_are_counted_whether_they_are_kept_or_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter(range(10_000))
+    monkeypatch.setattr(sweep_, "perf_counter", lambda: float(next(clock)))
+    assert main(["sweep", "e.hw", *AXES, "--where", "batch <= 2", "-o", "out.csv"]) == 0
+    said = capsys.readouterr().err
+    # 14 parts of at most 64 points, a second each.
+    assert "wrote 28 rows of 840 points to out.csv; computed 60 points/s" in said
+
+
+def test_a_table_with_a_long_header_is_known_again() -> None:
+    outputs = "".join(f"    output {'long' * 20}_{i} = x + {i}\n" for i in range(60))
+    Path("wide.hw").write_text(f"edition 2026\nevaluator e {{\n    param x : real = 1\n{outputs}}}\n")
+    assert [main(["sweep", "wide.hw", "x=1,2", "-o", "wide.csv"]) for _ in range(2)] == [0, 0]
 
 
 def test_nothing_that_fits_is_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
