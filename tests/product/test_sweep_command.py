@@ -258,7 +258,9 @@ def test_points_are_counted_whether_they_are_kept_or_not(
 
 def test_a_table_with_a_long_header_is_known_again() -> None:
     outputs = "".join(f"    output {'long' * 20}_{i} = x + {i}\n" for i in range(60))
-    Path("wide.hw").write_text(f"edition 2026\nevaluator e {{\n    param x : real = 1\n{outputs}}}\n")
+    Path("wide.hw").write_text(
+        f"edition 2026\nevaluator e {{\n    param x : real = 1\n{outputs}}}\n"
+    )
     assert [main(["sweep", "wide.hw", "x=1,2", "-o", "wide.csv"]) for _ in range(2)] == [0, 0]
 
 
