@@ -225,6 +225,7 @@ class Builder:
     tables: list[tuple[float, ...]] = field(factory=list)
     root: Region = field(factory=lambda: Region(None, 0))
     _constants: dict[tuple[bytes, str], Ref] = field(factory=dict, init=False)
+    _names: set[str] = field(factory=set, init=False)
 
     def const(self, value: float, type: str = REAL) -> Ref:
         """A constant."""
@@ -245,8 +246,9 @@ class Builder:
         high: float = math.inf,
     ) -> Ref:
         """A new free input; names are unique."""
-        if any(p.name == name for p in self.params):
+        if name in self._names:
             raise ValueError(f"two params named {name}")
+        self._names.add(name)
         self.params.append(Param(name, type, uniform, low, high))
         return self._place(self.root, Op("param", (), type, index=len(self.params) - 1))
 

@@ -61,7 +61,7 @@ def match(m: Machine, expr: ast.Match, env: Env) -> Value:
 
 def _match_cases(m: Machine, expr: ast.Match, subject: EnumValue, env: Env) -> Value:
     count = len(subject.enum.cases)
-    arms = [_arm_of(m, expr, case) for case in range(count)]
+    arms = _arms(m, expr, count)
     if subject.ref.known is not None:
         return m.evaluate(arms[int(subject.ref.known)].value, env)
     selector = Selector(subject.ref, count)
@@ -71,8 +71,11 @@ def _match_cases(m: Machine, expr: ast.Match, subject: EnumValue, env: Env) -> V
         return m.evaluate(arms[reached[0]].value, env)
     among: list[tuple[Selector, int, Callable[[], Value]]] = []
     taken: list[ast.Arm] = []
+    leading: dict[ast.Arm, list[int]] = {}
+    for i in reached:
+        leading.setdefault(arms[i], []).append(i)
     for arm in expr.arms:
-        cases = [i for i in reached if arms[i] is arm]
+        cases = leading.get(arm)
         if cases:
             here = m.case(selector, cases[0])
             for i in cases[1:]:
@@ -102,16 +105,17 @@ def _possible(m: Machine, region: Region, index: int) -> frozenset[float] | None
     return frozenset().union(*known) if len(known) == len(among) else None
 
 
-def _arm_of(m: Machine, expr: ast.Match, case: int) -> ast.Arm:
+def _arms(m: Machine, expr: ast.Match, count: int) -> list[ast.Arm]:
+    """The arm of each case: the first that names it, or that takes all cases left."""
+    found: dict[int, ast.Arm] = {}
     for arm in expr.arms:
         for pattern in arm.patterns:
             meaning = m.checked.resolutions.get(pattern)
             if isinstance(meaning, Case):
-                if meaning.index == case:
-                    return arm
+                found.setdefault(meaning.index, arm)
             elif pattern.path is None and pattern.number is None:
-                return arm
-    raise KeyError(f"no arm for case {case} at {expr.span}")
+                return [found.get(case, arm) for case in range(count)]
+    return [found[case] for case in range(count)]
 
 
 def _match_ints(m: Machine, expr: ast.Match, subject: Ref, env: Env, start: int) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from attrs import frozen
@@ -196,9 +197,8 @@ def _labels(
         else:
             label = value.name if isinstance(value, Record | Merged) else str(i)
         labels.append(label)
-    return tuple(
-        label if labels.count(label) == 1 else f"{label}#{i}" for i, label in enumerate(labels)
-    )
+    times = Counter(labels)
+    return tuple(label if times[label] == 1 else f"{label}#{i}" for i, label in enumerate(labels))
 
 
 def position(
