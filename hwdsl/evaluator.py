@@ -298,7 +298,8 @@ class Module:
     doc: str = field(repr=False)
     """The file's `#!` text."""
     _program: LoadedProgram = field(repr=False, eq=False)
-    _main: Source = field(repr=False)
+    # By its text: a copy of a module has an absolute name for the same file.
+    _main: Source = field(repr=False, eq=lambda main: main.text)
     _file: KeptFile = field(repr=False, eq=False)
     _how: bool | None = field(repr=False, eq=False)
 

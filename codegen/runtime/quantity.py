@@ -212,6 +212,8 @@ def spread(text: str, param: Param, units: Mapping[str, Scale]) -> list[str | bo
         return [False, True]
     if text == "all" and param.labels:
         return list(param.labels)
+    if text == "all":
+        raise CallError(f"{param.name}=all: {param.name} is {param.describe()}; give its values")
     if ".." not in text:
         return [cell.strip(_BLANK) for cell in text.split(",")]
     if param.kind not in ("real", "int"):

@@ -64,6 +64,15 @@ def move(module: hwdsl.Module) -> hwdsl.Evaluator:
     return module.move
 
 
+def test_a_module_of_a_relative_path_is_equal_to_its_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.hw").write_text(f"{TEXT}\n# not in the cache: {tmp_path}\n")
+    fresh = hwdsl.load("own.hw", compiled=False)
+    assert fresh == pickle.loads(pickle.dumps(fresh)) == hwdsl.load("own.hw", compiled=False)
+
+
 @pytest.mark.parametrize("how", COPIES)
 def test_all_a_user_holds_copies_and_compares(module: hwdsl.Module, how: str) -> None:
     move = module.move

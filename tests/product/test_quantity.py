@@ -199,6 +199,7 @@ def test_a_text_of_many_values(
         ("1..10 GB step 0", "the steps do not lead from the one end to the other"),
         ("1..10 GB step -1", "the steps do not lead from the one end to the other"),
         ("1..2..3 GB:3", "`2..3 GB` is not a number with a unit, such as `1 GB`"),
+        ("all", "p=all: p is a number in GB; give its values"),
         ("1..10GB:3", "a blank is missing between number and unit: `10 GB`"),
     ],
 )
