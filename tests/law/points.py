@@ -8,9 +8,10 @@ from typing import Any
 
 from hwdsl.codegen.runtime import Param, Spec
 
-SPECIAL = (0.0, -0.0, 1.0, 0.1, 1 / 3, 0.5, 2.0, 3.0, -1.0, 1e-300, 1e300, 5e-324, 7.0, math.inf,
+SPECIAL = (0.0, -0.0, 1.0, 0.1, 1 / 3, 0.5, 2.0, 3.0, -1.0, 1e-300, 1e280, 5e-324, 7.0, math.inf,
            -math.inf, 1e16)  # fmt: skip
 
+MOST = 1e280  # more is beyond float64 in units that are multiples of others
 # Ways of writing numbers; `#` stands for one that is in the param's range. Some are no numbers.
 WRITTEN = ("#", " # ", "+#", "#_0", "#.", ".#", "#e0", "#E+0", "1_000", "1__0", "_1", "1e5",
            "1e400", "0x10", "inf", "-inf", "nan", "Infinity", "1e-400", "٣", "1 000", "1,5",
@@ -56,7 +57,7 @@ def _value(param: Param, random: Random) -> Any:
     if pick < 0.15 and default is not None:
         return shown(param, default)
     if not param.plain:  # a number needs a unit, and infinity cannot be written with one
-        low, high = max(low, -1e300), min(high, 1e300)
+        low, high = max(low, -MOST), min(high, MOST)
     ends = [e for e in (low, high) if math.isfinite(e) or param.kind == "real"]
     if pick < 0.45 and ends:
         return random.choice(ends)
