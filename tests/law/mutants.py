@@ -38,6 +38,26 @@ class Mutant:
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "B1",
+        "`known` of a choice is decided for all alternatives, and for one where it is fixed",
+        (
+            Edit(
+                "hwdsl/elaborate/machine.py",
+                "return self.where_known(effects)[1]\n",
+                "return self.truth(self.where_known(effects)[1].known == 1.0)\n",
+            ),
+        ),
+        """kind part { v : real }
+part X { v = unknown "nobody says" }
+part Y { v = 7 }
+evaluator e {
+    choice c : part in [X, Y] = Y
+    param k : real = 1 in 0 .. 2
+    output price = k * (if known(c.v) then c.v else 1)
+}
+""",
+    ),
+    Mutant(
         "B2",
         "the best of nothing but NaN is infinite in a loop, and NaN where it is written out",
         (
