@@ -151,7 +151,8 @@ class Draws:
     def any_type(self, type: str, depth: int) -> Expr:
         """`if`, `match`, members, calls."""
         forms = [self.cond, self.cond, self.match_case, self.match_int, self.member, self.member,
-                 self.call, self.evaluator_call, self.from_list]  # fmt: skip
+                 self.call, self.evaluator_call, self.from_list, self.guarded,
+                 self.guarded]  # fmt: skip
         found = forms[self.below(len(forms))](type, depth)
         return found or self.cond(type, depth)
 
@@ -179,7 +180,7 @@ class Draws:
     def match_int(self, type: str, depth: int) -> Expr:
         numbers = ["0", "1", "-1", "2", "3", "+4"]
         self.random.shuffle(numbers)
-        labels = [numbers[0], f"{numbers[1]} | {numbers[2]}"][: 1 + self.below(2)]
+        labels = [numbers[0], f"{numbers[1]} | {numbers[2]}"][: self.below(3)]
         arms = [f"{x} => {self.text(type, depth - 1)}" for x in [*labels, "else"]]
         return f"match {self.text('int', depth - 1)} {self.block(arms)}", LOOSE
 
@@ -215,6 +216,17 @@ class Draws:
             other = self.text(type, depth - 1)
             return f"if known({of}.{path}) then {of}.{path} else {other}", LOOSE
         return None
+
+    def guarded(self, type: str, depth: int) -> Expr | None:
+        """A member of a chosen component where it is known."""
+        found = [
+            f"{name}.{m}" for name, k in self.names.items() if k in self.world.kinds
+            for m in sorted(self.world.kinds[k].unknown) if self.world.kinds[k].members[m] == type
+        ]  # fmt: skip
+        if not found:
+            return None
+        path = self.one(found)
+        return f"if known({path}) then {path} else {self.text(type, depth - 1)}", LOOSE
 
     def paths(self, kind: Kind, type: str, depth: int = 2) -> list[tuple[str, bool]]:
         """Members of that type, and whether nobody may know them."""
@@ -337,7 +349,7 @@ class Draws:
         """What is no number, infinite or a zero of either sign at the ends of params."""
         reals = [n for n, t in self.names.items() if t == "real"]
         x = self.one(reals) if reals else self.one(REALS)
-        text, binds = self.one(["0", "1", "2", "3", "4", "5", "6"]), TERM
+        text, binds = self.one(["0", "1", "2", "3", "4", "4", "5", "6"]), TERM
         if text == "0":
             text = f"{x} / {x}"
         elif text == "1":

@@ -54,7 +54,7 @@ def _value(param: Param, random: Random) -> Any:
     default = param.default
     low, high = (shown(param, end) for end in (param.low, param.high))
     pick = random.random()
-    if pick < 0.15 and default is not None:
+    if pick < 0.15 and default is not None and (param.plain or math.isfinite(default)):
         return shown(param, default)
     if not param.plain:  # a number needs a unit, and infinity cannot be written with one
         low, high = max(low, -MOST), min(high, MOST)

@@ -476,7 +476,7 @@ class _Program:
             return self.numbers(name)
         if pick < 0.72:
             low, high = d.one(
-                ["0 .. 5", "-3 .. 9", "0 .. 40", "1 .. 1", "-2 .. 2", "1 .. 20"]
+                ["0 .. 5", "-3 .. 9", "0 .. 40", "0 .. 40", "1 .. 1", "-2 .. 2", "1 .. 20"]
             ).split(" .. ")
             line = f"param {name} : int = {high}{d.one(['', '', ' ' + '0'])[:0]} in {low} .. {high}"
             if d.chance(0.1):
