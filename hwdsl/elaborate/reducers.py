@@ -423,7 +423,8 @@ def _roll(
 def _is_int(m: Machine, how: str, expr: ast.Comprehension) -> bool:
     if how == "count":
         return True
-    return how in ("sum", "prod") and isinstance(m.checked.types.get(expr.element), Int)
+    element = m.checked.types.get(expr.element)
+    return how in ("sum", "prod", "min", "max") and isinstance(element, Int)
 
 
 def _better(

@@ -151,3 +151,13 @@ def test_rules_inside_a_loop_come_out() -> None:
     assert broken(text) == {}
     assert list(broken(text, x=0.5)) == ["s.not-whole"]
     assert list(broken(text, x=1.0)) == []
+
+
+@pytest.mark.parametrize("how", ["min", "max", "sum"])
+def test_a_long_reduction_of_ints_is_an_int(how: str) -> None:
+    """So it may be an index."""
+    text = f"""evaluator e {{
+        param p : int = 20 in 2 .. 20
+        output y : real = [1.5, 2.5, 3.5][min(max({how}(p - j for j in 0 .. p), 0), 2)]
+    }}"""
+    assert run(text, p=3.0)["y"] == (1.5 if how == "min" else 3.5)
