@@ -68,8 +68,13 @@ class Diagnostics:
 
     items: list[Diagnostic] = field(factory=list)
     undecided: list[Diagnostic] = field(factory=list)
+    _seen: set[Diagnostic] = field(init=False, repr=False, eq=False)
     _noted: set[Diagnostic] = field(factory=set, init=False, repr=False, eq=False)
     _read: dict[str, set[Span]] = field(factory=dict, init=False, repr=False, eq=False)
+
+    @_seen.default
+    def _items_at_first(self) -> set[Diagnostic]:
+        return set(self.items)
 
     @property
     def failed(self) -> bool:
@@ -85,8 +90,9 @@ class Diagnostics:
 
         A value that is missing is told of once, with the number of places where it is read.
         """
-        if diagnostic in self.items:
+        if diagnostic in self._seen:
             return
+        self._seen.add(diagnostic)
         told = self._told(diagnostic.missing) if diagnostic.missing else None
         if told is None:
             self.items.append(diagnostic)
@@ -102,7 +108,8 @@ class Diagnostics:
 
     def take(self, others: "Diagnostics") -> None:
         """Add what was found of another file, where the same names mean other things."""
-        self.items += [d for d in others.items if d not in self.items]
+        self.items += [d for d in others.items if d not in self._seen]
+        self._seen.update(others.items)
         for note in others.undecided:
             self.leave(note)
 

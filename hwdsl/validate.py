@@ -46,8 +46,8 @@ class Errors:
 
     relative: Floats
 
-    def of(self, rows: NDArray[np.bool_]) -> Errors:
-        """The errors of some rows."""
+    def of(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Errors:
+        """The errors of some rows: a mask, or their numbers."""
         return Errors(self.relative[rows])
 
     @property
@@ -111,11 +111,13 @@ class Validation:
         """The errors of each group, and the baseline's, in the order of the table; none without
         groups."""
         errors, baseline = self.errors, self.baseline_errors
-        found = {}
-        for name in dict.fromkeys(self.groups):
-            at = np.array([cell == name for cell in self.groups])
-            found[name] = errors.of(at), None if baseline is None else baseline.of(at)
-        return found
+        rows: dict[str, list[int]] = {}
+        for row, name in enumerate(self.groups):
+            rows.setdefault(name, []).append(row)
+        return {
+            name: (errors.of(at), None if baseline is None else baseline.of(at))
+            for name, at in ((name, np.array(at)) for name, at in rows.items())
+        }
 
 
 def _shares(predicted: Floats, measured: Floats) -> Floats:
