@@ -23,6 +23,8 @@ def findings(text: str, folder: Path) -> list[tuple[str, str]]:
     path.write_text("edition 2026\nuse studies.conccl: unit_split\n" + text, encoding="utf-8")
     diagnostics = Diagnostics()
     program = check(load(path, diagnostics), diagnostics)
+    # The head serves all texts: each reads some of what it imports.
+    diagnostics.items[:] = [d for d in diagnostics.items if d.name != "unused-use"]
     assert not diagnostics.items
     check_rules(program, diagnostics)
     return [(item.name, item.message) for item in diagnostics.items]
