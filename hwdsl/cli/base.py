@@ -157,7 +157,7 @@ def load_module(path: str, *, compiled: bool | None = None) -> Module:
     try:
         module = load(Path(path), compiled=compiled)
     except BuildError as error:
-        raise Failure(str(error), WRONG_DESCRIPTION) from None
+        raise Failure(str(error)) from None
     except DescriptionError as error:
         if unreadable(error.diagnostics):
             said = error.diagnostics.items[0]

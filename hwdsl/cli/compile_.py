@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
                 print(f"wrote {file}")
             _keep(folder / "generated", kept)
     except BuildError as error:
-        raise Failure(str(error), WRONG_DESCRIPTION) from None
+        raise Failure(str(error)) from None
     return FINE
 
 

@@ -63,8 +63,10 @@ def run(options: argparse.Namespace) -> int:
     each = options.tree == ["all"] and "all" not in names
     wanted = names if each or (not options.tree and len(names) == 1) else options.tree
     steps = None if options.tree else UNASKED_STEPS
-    if wanted and not options.tree and len(evaluator.graph.ops) > UNASKED_OPERATIONS:
-        wanted = []
+    if wanted and not options.tree:
+        # As elaborated: an optimised graph may be a loop over what the sum has as terms.
+        size = len(evaluator.elaboration.graph.ops)
+        wanted = [] if size > UNASKED_OPERATIONS else wanted
     with told():
         result = evaluator(given)
         derivations = evaluator.derivations(wanted, given, steps=steps) if wanted else {}
