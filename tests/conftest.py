@@ -4,6 +4,7 @@ CI runs the suite, and then once more with nothing left to compile. A test that 
 cache for a kernel, and started no process that could, does the same both times and runs once.
 """
 
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,11 @@ import pytest
 from hwdsl.codegen import cache
 
 NOTED = pytest.StashKey[set[str]]()
+
+
+def pytest_configure() -> None:
+    """Interrupts count here, though a shell in the background starts what it runs without them."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
