@@ -271,7 +271,7 @@ def _tell(done: Written, plan: Plan, target: Path) -> None:
     """Say how much was written, and how fast; of few points the time is that of the first call."""
     said = f"wrote {done.rows:,} rows of {done.points:,} points"
     if done.rows == done.points:
-        said = f"wrote {done.rows} of {plan.points} rows"
+        said = f"wrote {done.rows:,} of {plan.points:,} rows"
     if done.computed >= CHUNK and done.computing and done.writing:
         said += (
             f" to {target}; computed {done.computed / done.computing:,.0f} points/s, "

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from hwdsl.semantics.exact import exact, reading
-from hwdsl.semantics.mismatches import cannot, mismatch, short, shown_help, zero_help
+from hwdsl.semantics.mismatches import cannot, mismatch, quoted_help, short, shown_help, zero_help
 from hwdsl.semantics.relations import (
     BOOL,
     INT,
@@ -170,7 +170,7 @@ def number(state: State, env: Env, expr: ast.Expr, type_: Type, what: str) -> Ty
     if is_poison(type_) or dimension(type_) is not None:
         return type_
     have = describe(type_, env.scope)
-    help = None
+    help = quoted_help(expr)
     if kind_of(type_) is not None:
         help = "name the field you mean: `x.field`"
     elif isinstance(type_, ListType):

@@ -39,13 +39,13 @@ def mismatch(
     elif dimension(actual) is not None and dimension(expected) is not None:
         name, help = "unit-mismatch", _unit_help(actual, expected, expr, env.scope)
     elif isinstance(expected, Real | Int):
-        name, help = "not-a-number", _quoted_help(expr)
+        name, help = "not-a-number", quoted_help(expr)
     others = [(declared, f"{what} is declared here: {want}")] if declared is not None else []
     message = f"{what} must be {want}, not {have}"
     state.error(name, message, expr.span, f"this is {have}", others=others, help=help)
 
 
-def _quoted_help(expr: ast.Expr) -> str | None:
+def quoted_help(expr: ast.Expr) -> str | None:
     """What to do about a number in quotes."""
     inside = expr.span.text[1:-1].strip() if isinstance(expr, ast.Text) else ""
     return f"take away the quotes: `{inside}`" if is_number(inside) else None

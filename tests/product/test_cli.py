@@ -374,7 +374,7 @@ def test_an_interrupted_sweep_keeps_what_is_done(good: str) -> None:
     assert process.returncode == 130
     lines = Path("big.csv").read_text().splitlines()
     assert 1_000 < len(lines) < 9_000_000
-    assert f"wrote {len(lines) - 1} of 9000000 rows" in err
+    assert f"wrote {len(lines) - 1:,} of 9,000,000 rows" in err
 
 
 def test_why_names_the_steps(good: str, capsys: pytest.CaptureFixture[str]) -> None:
