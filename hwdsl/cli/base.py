@@ -238,7 +238,8 @@ def assignments(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name.isidentifier() or not value:
-            raise Failure(f"`{word}` is not of the form name=value")
+            hint = 'quote a value that has a blank: `bandwidth="4.8 TB/s"`'
+            raise Failure(f"`{word}` is not of the form name=value; {hint}")
         if name in values:
             raise Failure(f"{name} is given twice")
         values[name] = value.strip()

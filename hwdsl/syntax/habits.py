@@ -49,7 +49,7 @@ _STARTS: Mapping[str, str] = {
     **dict.fromkeys(("import", "from", "include", "using"), _USE),
     **dict.fromkeys(("const", "var", "val", "auto", "static", "mut", "constexpr"), _LET),
     **dict.fromkeys(("for", "while", "foreach", "loop"), _LOOP),
-    **dict.fromkeys(("elif", "unless", "switch"), _IF),
+    **dict.fromkeys(("elif", "unless"), _IF),
     "assert": _RULE,
     "print": "write `output name = value`: `hwdsl run` prints it",
     "return": _RESULT,

@@ -106,6 +106,7 @@ def test_what_is_not_is_said_where_it_stands(name: str, text: str, place: str, r
     "text",
     [
         "kind def { a : real }\ndef x { a = 1 }",
+        "kind switch { a : real }\nswitch x { a = 1, }",
         "kind chip2 {\n    class  : real\n    return : real = class\n}",
         "let import = 1\nlet b = [100,200] ",
         "let a = match 1 {\n    1 => 2,100 => 3\n    else => 4\n}",
