@@ -27,7 +27,7 @@ LONG = """    let r = iterate i in 1 .. 30_000 {
     output o = r.a
 }
 """
-DEEP = "".join(f"    let y{i + 1} = [y{i} * k + k for k in 1 .. 300][7]\n" for i in range(280))
+DEEP = "".join(f"    let y{i + 1} = [y{i} * k + k for k in 1 .. 900][7]\n" for i in range(280))
 
 
 def said(body: str) -> list[tuple[str, str]]:
