@@ -80,6 +80,11 @@ class Kernels(Mapping[str, CompiledKernel]):
         return len(self.kernels)
 
 
+def misses_abort() -> bool:
+    """Whether a kernel that the cache lacks is an error: not where nothing is to be compiled."""
+    return os.environ.get(ABORT_ON_MISS) == "1" and os.environ.get(NO_COMPILE) != "1"
+
+
 def build(
     graphs: Mapping[str, Graph], *, cache_dir: Path | str | None = None,
     flags: Sequence[str] = (),
@@ -93,7 +98,7 @@ def build(
     try:
         found = cache.find(name, cache_dir)
         if found is None:
-            if os.environ.get(ABORT_ON_MISS) == "1":
+            if misses_abort():
                 raise BuildError(
                     f"no kernel in the cache {cache.folder(cache_dir)} for this "
                     f"description, and {ABORT_ON_MISS}=1 forbids making one"

@@ -19,7 +19,6 @@ on. Nothing the user wrote raises.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -233,11 +232,11 @@ def kernels(
     only where HWDSL_ABORT_ON_CACHE_MISS asks that a miss be seen.
     """
     from hwdsl.codegen.build import (
-        ABORT_ON_MISS,
         COMPILE_LARGE,
         MOST_OPERATIONS,
         BuildError,
         build,
+        misses_abort,
         too_large,
     )
     from hwdsl.codegen.ir import operations
@@ -263,7 +262,7 @@ def kernels(
             with doing(f"compiling {size:,} operations"):
                 built = build(small)
     except BuildError as error:
-        if os.environ.get(ABORT_ON_MISS) == "1":
+        if misses_abort():
             raise
         first = str(error).strip().splitlines()[0]
         notices.append(f"evaluators are interpreted, which is slow: {first} (see `hwdsl doctor`)")

@@ -162,6 +162,8 @@ def test_output_that_nobody_can_have(
     with stream() as opened:
         monkeypatch.setattr(sys, "stdout", opened)
         found, err = main(call.split()), capsys.readouterr().err
+    # Of a busy machine it may be told that a command takes long.
+    err = "".join(x for x in err.splitlines(keepends=True) if "takes long" not in x)
     if call in FAILS:  # that is told too
         assert (found, err.endswith(said)) == (2, True)
     else:
