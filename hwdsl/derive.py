@@ -18,11 +18,11 @@ from attrs import define, evolve, field, frozen
 
 from hwdsl.apart import differences
 from hwdsl.codegen.ir import Ref, nearest
+from hwdsl.codegen.runtime.message import number_text
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.elaborate import Elaboration, ParamInfo, elaborate_traced
 from hwdsl.elaborate.machine import Machine, run_deep
 from hwdsl.elaborate.messages import literal_unit
-from hwdsl.elaborate.quantities import number_text
 from hwdsl.elaborate.selection import items_of
 from hwdsl.elaborate.trace import Node
 from hwdsl.elaborate.values import Cell, ListValue, Merged, Record, ResultValue, Value

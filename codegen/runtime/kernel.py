@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .threads import on_a_thread
+
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 Axis = tuple[Floats, int, int]
@@ -84,24 +86,10 @@ class CompiledKernel:
         """Do some work on another thread, and stop it if this one, the main one, is interrupted."""
         if threading.current_thread() is not threading.main_thread():
             return work()
-        results: list[Any] = []
-        failures: list[BaseException] = []
 
-        def run() -> None:
-            try:
-                results.append(work())
-            except BaseException as failure:  # raised again where the work was asked for
-                failures.append(failure)
-
-        thread = threading.Thread(target=run, name="hwdsl-kernel", daemon=True)
-        thread.start()
-        try:
-            thread.join()
-        except BaseException:
+        def end(thread: threading.Thread) -> None:
             self.halt(True)
             thread.join()
             self.halt(False)
-            raise
-        for failure in failures:
-            raise failure
-        return results[0]
+
+        return on_a_thread(work, "hwdsl-kernel", end)

@@ -11,6 +11,7 @@ import errno
 import os
 import re
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO, cast
@@ -27,7 +28,7 @@ class ReaderGone(Exception):
     """Who read standard output has closed it."""
 
 
-class _Stream:
+class _Stream(ABC):
     """A text stream that writes no control characters of others and knows how to fail."""
 
     def __init__(self, inner: TextIO) -> None:
@@ -40,13 +41,13 @@ class _Stream:
         """Write a text with its control characters escaped."""
         return self.raw(_UNSAFE.sub(_escape, text))
 
+    @abstractmethod
     def raw(self, text: str) -> int:
         """Write a text of our own, colours and all."""
-        raise NotImplementedError
 
+    @abstractmethod
     def flush(self) -> None:
         """Hand on what was written."""
-        raise NotImplementedError
 
 
 class _Output(_Stream):

@@ -16,6 +16,7 @@ from attrs import define, evolve, field, frozen
 from hwdsl.codegen.decide import always
 from hwdsl.codegen.ir import BOOL, INT, REAL, Builder, LoopRegion, Ref, Region
 from hwdsl.codegen.ranges import Range, Ranges
+from hwdsl.codegen.runtime.threads import on_a_thread
 from hwdsl.diagnostics import Severity
 from hwdsl.elaborate.trace import Guard, Trace
 from hwdsl.elaborate.values import (
@@ -528,15 +529,6 @@ def run_deep(work: Callable[[], T]) -> T:
     """
     if threading.current_thread().name.startswith(_THREAD):
         return work()
-    results: list[T] = []
-    failures: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(work())
-        except BaseException as failure:  # raised again where the work was asked for
-            failures.append(failure)
-
     with _running:
         limit = sys.getrecursionlimit()
         size = threading.stack_size(_STACK)
@@ -544,21 +536,12 @@ def run_deep(work: Callable[[], T]) -> T:
         gc.disable()
         try:
             sys.setrecursionlimit(max(limit, _RECURSION))
-            thread = threading.Thread(target=run, name=_THREAD, daemon=True)
-            thread.start()
-            try:
-                thread.join()
-            except BaseException:  # an interrupt, which only the main thread sees
-                _end(thread)
-                raise
+            return on_a_thread(work, _THREAD, _end)
         finally:
             if collects:
                 gc.enable()
             threading.stack_size(size)
             sys.setrecursionlimit(limit)
-    for failure in failures:
-        raise failure
-    return results[0]
 
 
 def _end(thread: threading.Thread) -> None:

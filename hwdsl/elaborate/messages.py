@@ -9,9 +9,10 @@ from functools import partial
 from attrs import frozen
 
 from hwdsl.codegen.ir import Ref, nearest
+from hwdsl.codegen.runtime.message import number_text
 from hwdsl.elaborate import records
 from hwdsl.elaborate.machine import Machine
-from hwdsl.elaborate.quantities import SUITS, number_text, quantity_text, suited_unit
+from hwdsl.elaborate.quantities import SUITS, quantity_text, suited_unit
 from hwdsl.elaborate.selection import text_index
 from hwdsl.elaborate.values import (
     Component,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
+from hwdsl.codegen.runtime.message import number_text
 from hwdsl.semantics.symbols import ModuleScope
 from hwdsl.units import ONE, Dim, Unit
 
@@ -14,17 +15,6 @@ SUITS = 0.9999
 PURE = Unit("1", ONE)
 LONG = 1e5
 """Numbers from this on have another unit if there is a larger one."""
-
-
-def number_text(value: float) -> str:
-    """Four significant digits, without exponent for everyday sizes."""
-    if math.isnan(value) or math.isinf(value):
-        return str(value)
-    if value == int(value) and abs(value) < 1e7:
-        return f"{int(value):,}"
-    if 1e3 <= abs(value) < 1e7:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
 
 
 def quantity_text(value: float, dim: Dim, scope: ModuleScope, unit: Unit | None = None) -> str:

@@ -9,9 +9,9 @@ from functools import partial
 from attrs import evolve
 
 from hwdsl.codegen.ir import BOOL, INT, REAL, Ref
+from hwdsl.codegen.runtime.message import number_text
 from hwdsl.diagnostics import with_article
 from hwdsl.elaborate.machine import Machine, as_component, as_ref
-from hwdsl.elaborate.quantities import number_text
 from hwdsl.elaborate.selection import merge, merge_components
 from hwdsl.elaborate.values import (
     UNKNOWN,
