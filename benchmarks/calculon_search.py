@@ -54,7 +54,7 @@ evaluator turing_on_5128 {
         search = all,
         plan = all.plans[plan],
         regime = all.regimes[regime],
-        as_shipped = true,
+        as_published = true,
     )
     output sample_rate in sample/s = best.rate
     output visited = best.visited
@@ -77,19 +77,19 @@ evaluator one {
     output sample_rate in sample/s = run.sample_rate
     output tensor_par = run.tensor
     output tensor_par_net = run.tensor_net
-    output tensor_par_overlap = run.tensor_overlap
-    output tensor_par_comm_type = run.exchange
+    output tensor_par_overlap = run.tensor_par_overlap
+    output tensor_par_comm_type = run.tensor_par_comm_type
     output activation_recompute = run.recompute
-    output seq_par_ag_redo = if run.redo then 1 else 0
+    output seq_par_ag_redo = if run.seq_par_ag_redo then 1 else 0
     output batch_size = run.batch
     output microbatch_size = run.micro_batch
     output pipeline_par = run.pipeline
     output pipeline_par_net = run.pipeline_net
-    output pipeline_interleaving = run.interleave
-    output data_par = run.copies
+    output pipeline_interleaving = run.pipeline_interleaving
+    output data_par = run.data_par
     output data_par_net = run.copies_net
     output optimizer_sharding = if run.optimizer_sharded then 1 else 0
-    output data_par_overlap = if run.copies_overlap then 1 else 0
+    output data_par_overlap = if run.data_par_overlap then 1 else 0
     output weight_offload = if run.weights_offload then 1 else 0
     output activations_offload = if run.activations_offload then 1 else 0
     output optimizer_offload = if run.optimizer_offload then 1 else 0

@@ -5,7 +5,7 @@
 Device: one product at constant shares, and the library's model of a product in tiles and waves, of
 attention with its exponentials and of a norm, all filtered by a cache; beside C by hand for the same
 formulas, compiled with the same flags. The kernel is measured with the rules of the accelerator, which
-it decides at each point, and without them, as the C is. Training: `studies/lean.hw` and `studies/megatron.hw`, every
+it decides at each point, and without them, as the C is. Training: `studies/roofline_ablation.hw` and `studies/megatron.hw`, every
 param different at every point. Speeds are points of one core's processor time. Errors are those
 on the tables of the studies; with FOLDER, of published tables, products are those of all of aic_gemm.
 """
@@ -30,9 +30,9 @@ from hwdsl.validate import Request, requests, validate
 
 STUDIES = ROOT / "library" / "studies"
 DEVICE = """edition 2026
-use std.execution: time_of
-use std.workload: matmul, attention, normalisation
-use studies.lean: lean
+use std.execution: operator_time
+use std.operators: matmul, attention, normalization
+use studies.roofline_ablation: roofline_with_launch
 use vendor.nvidia: H100_SXM_80GB
 
 evaluator lean_device {
@@ -43,10 +43,10 @@ evaluator lean_device {
     param bandwidth : bandwidth = 3 TB/s      in 0.1 TB/s .. 3.35 TB/s
 
     let on = H100_SXM_80GB with {
-        matrix_rate      = rate
+        peak_fp16      = rate
         memory_bandwidth = bandwidth
     }
-    output time in us = lean(matmul(m = m, n = n, k = k), on)
+    output time in us = roofline_with_launch(matmul(m = m, n = n, k = k), on)
 }
 
 evaluator full_device {
@@ -61,21 +61,21 @@ evaluator full_device {
     param near      : data      = 80 MB       in 1 MB .. 10 GB
 
     let on = H100_SXM_80GB with {
-        matrix_rate      = rate
+        peak_fp16      = rate
         memory_bandwidth = bandwidth
-        cache            = cache
+        llc_capacity            = cache
     }
-    let product = matmul(m = m, n = n, k = k, near = near)
+    let product = matmul(m = m, n = n, k = k, a_reuse_distance = near)
     let prompt = attention(
-        sequences = sequences,
+        batch_size = sequences,
         heads = 32,
-        key_heads = 8,
-        queries = positions,
-        keys = positions,
-        near = near,
+        kv_heads = 8,
+        query_length = positions,
+        kv_length = positions,
+        kv_reuse_distance = near,
     )
-    let norm = normalisation(elements = m * n, width = n, near = near)
-    output time in us = time_of(product, on) + time_of(prompt, on) + time_of(norm, on)
+    let norm = normalization(elements = m * n, normalized_size = n, input_reuse_distance = near)
+    output time in us = operator_time(product, on) + operator_time(prompt, on) + operator_time(norm, on)
 }
 """
 HAND = """
@@ -131,7 +131,7 @@ void full_device(const double *m, const double *n, const double *k, const double
 }
 """
 WANTED = """edition 2026
-use std.execution: stream_floor, norm_share
+use std.execution: min_memory_bound_latency, norm_efficiency
 use vendor.nvidia: H100_SXM_80GB
 evaluator constants {
     param x : real = 1

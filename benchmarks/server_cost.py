@@ -25,39 +25,39 @@ use std.memory: memory
 use std.package: package
 use std.node: accelerator, node
 use std.link: link
-use std.economics: four_years, price_at_margin
-use std.facility: us_site
+use std.economics: straight_line_4y, price_at_margin
+use std.datacenter: us_site
 use vendor.processes: N5
-use vendor.carriers: CoWoS_S
+use vendor.substrates: CoWoS_S
 use vendor.memories: HBM3E
 use vendor.links: NVLink4, NDR400
 use models.chiplet_cloud: example, service, gpt3
 
 die chip {
     process  = N5
-    overhead = 1.1
+    area_overhead = 1.1
     width    = 20 mm
     test_time = 60 s
-    unit_array cores { units = 128, needed = 116, unit_area = 3 mm^2 }
-    sram cache { capacity = 50 MB, cell = process.sram_cell }
+    unit_array cores { units = 128, required_units = 116, unit_area = 3 mm^2 }
+    sram cache { capacity = 50 MB, bitcell_area = process.sram_bitcell_area }
     memory_phy west[3] { shoreline = 8 mm, area = 10 mm^2, edge = edge.west }
     memory_phy east[3] { shoreline = 8 mm, area = 10 mm^2, edge = edge.east }
 }
 
 package module {
-    carrier = CoWoS_S
-    sites   = 6
+    substrate = CoWoS_S
+    memory_sites   = 6
     test_time = 600 s
     die gpu : chip
     memory hbm[6] : HBM3E
 }
 
 accelerator part {
-    made            = module
-    units           = 116
+    package            = module
+    compute_units           = 116
     clock           = 1.7 GHz
-    unit_operations = 4096 FLOP
-    tdp             = units * 4.5 W + 150 W
+    flops_per_unit_cycle = 4096 FLOP
+    tdp             = compute_units * 4.5 W + 150 W
     link fabric : NVLink4
 }
 
@@ -81,9 +81,9 @@ kind decoding {
     let share    = weights * 1 B / on.gpu.count
     let cached   = 2 B * 2 * layers * width / 8 * context * batch / on.gpu.count
     let reading  = (share + cached) / (0.8 * on.gpu.memory_bandwidth)
-    let work     = 2 FLOP * weights * rows / on.gpu.count / (0.6 * on.gpu.matrix_rate)
+    let work     = 2 FLOP * weights * rows / on.gpu.count / (0.6 * on.gpu.peak_fp16)
     let message  = rows * width * 2 B
-    let exchange = 2 * layers * on.gpu.fabric.message(2 * message)
+    let exchange = 2 * layers * on.gpu.fabric.message_time(2 * message)
     let step     = max(reading, work) + exchange
 
     require room: share + cached <= on.gpu.memory_capacity
@@ -140,7 +140,7 @@ OUTPUTS = (
 )
 PEER = """
 evaluator peer {
-    param defects   : defect_rate = 0.001 mm^-2 in 0.0001 mm^-2 .. 0.01 mm^-2
+    param defects   : defects_per_area = 0.001 mm^-2 in 0.0001 mm^-2 .. 0.01 mm^-2
     param wafer     : money     = 10 kUSD     in 1 kUSD .. 40 kUSD
     param perf      : flop_rate = 459 TFLOP/s in 50 TFLOP/s .. 1000 TFLOP/s
     param sram      : data      = 300 MB      in 10 MB .. 600 MB

@@ -376,8 +376,8 @@ def replayed(column: str) -> list[Row]:
 
 
 _KERNELS = "studies/kernels.hw"
-_BATCHES = "studies/inference.hw"
-_SERVED = "studies/serving.hw"
+_BATCHES = "studies/static_batch_inference.hw"
+_SERVED = "studies/llm_serving.hw"
 
 SETS = (
     Set("llmcompass_ops, products above 500 us", _KERNELS, "product", compared, "us"),

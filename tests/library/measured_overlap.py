@@ -125,7 +125,7 @@ def in_turn(narrow: bool) -> list[Row]:
 
 def _set(name: str, narrow: bool, *, output: str, baseline: str) -> Set:
     rows = in_turn if output == "serial" else at_once
-    return Set(f"contention, {name}{', 8 bits' if narrow else ''}", "studies/beside.hw",
+    return Set(f"contention, {name}{', 8 bits' if narrow else ''}", "studies/gemm_collective_overlap.hw",
                "beside_fp8" if narrow else "beside", lambda: rows(narrow), "us", output=output,
                baseline=baseline, group="source")  # fmt: skip
 

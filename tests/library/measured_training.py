@@ -3,7 +3,7 @@
 from machines import Undescribed, component
 from measured import Row, Set, read, shape, turned
 
-STUDY = "studies/language_training.hw"
+STUDY = "studies/llm_training.hw"
 # What the studies of training call the parts.
 PARTS = {
     "A100_SXM_40GB": "A100_40GB",

@@ -10,12 +10,12 @@ from hwdsl.evaluator import DescriptionError, Result
 HEAD = """edition 2026
 #! Carbon of a node.
 use std.node: node
-use std.carbon: Taiwan_5nm, carrier_carbon, die_carbon, enclosure, module_carbon, processor_carbon
+use std.carbon: Taiwan_5nm, substrate_embodied_carbon, die_embodied_carbon, server_chassis, dimm_embodied_carbon, cpu_embodied_carbon
 use vendor.nodes: DGX_A100, DGX_H100
 use vendor.packages: H100_SXM
 node made : DGX_H100 {
     gpu.fab           = Taiwan_5nm
-    gpu.memory_carbon = 65 g/GB
+    gpu.memory_carbon_per_capacity = 65 g/GB
 }
 evaluator carbon {
     param nodes : int = 2 in 1 .. 9
@@ -89,16 +89,16 @@ def test_a_carrier_without_a_figure_leaves_its_package_unknown(tmp_path: Path) -
     study.write_text(
         """edition 2026
 #! A carrier of which little is known.
-use std.carbon: Taiwan_5nm, package_carbon
-use std.package: carrier
+use std.carbon: Taiwan_5nm, package_embodied_carbon
+use std.package: substrate
 use vendor.packages: H100_SXM
-carrier plain {
-    spread = 1, max_area = 3000 mm^2, bump_pitch = 40 um, fine = true, bonding_yield = 1
+substrate plain {
+    substrate_area_ratio = 1, max_area = 3000 mm^2, min_bump_pitch = 40 um, fine_pitch = true, bonding_yield = 1
 }
 evaluator carbon {
     param stacks : int = 5 in 1 .. 6
-    output gpu in kg/unit = package_carbon(
-        H100_SXM with { carrier = plain, hbm.count = stacks },
+    output gpu in kg/unit = package_embodied_carbon(
+        H100_SXM with { substrate = plain, hbm.count = stacks },
         Taiwan_5nm,
         0.3 kg/GB,
     )

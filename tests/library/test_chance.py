@@ -1,4 +1,4 @@
-"""The distributions of std.chance, against the standard library and their own definitions."""
+"""The distributions of std.distributions, against the standard library and their own definitions."""
 
 import math
 from pathlib import Path
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import hwdsl
 
 TEXT = """edition 2026
-use std.chance
+use std.distributions
 evaluator draw {
     param u : real = 0.5 in 0 .. 1
     param low : real = 1 in 0.001 .. 1000

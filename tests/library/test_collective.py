@@ -120,7 +120,7 @@ def test_a_node_says_how_many_cards_are_near(tmp_path: Path, processors: str, ne
     stated = f"    processor cpu{processors} : EPYC_7742\n" if processors else ""
     path = tmp_path / "near.hw"
     path.write_text(
-        "edition 2026\nuse std.cluster: cluster\nuse std.collective: ranks_on\n"
+        "edition 2026\nuse std.cluster: cluster\nuse std.collectives: ranks_on\n"
         "use std.node: accelerator, node, processor\nuse std.link: link\nuse vendor.links: HDR200\n"
         "use vendor.nodes: EPYC_7742, DGX_A100\nuse vendor.nvidia: RTX_PRO_6000\n\n"
         "node host {\n"

@@ -58,15 +58,15 @@ def test_depthwise_convolutions_run_at_the_memorys_rate(tmp_path: Path) -> None:
     path.write_text(
         """edition 2026
 use std.execution
-use std.workload
+use std.operators
 use vendor.nvidia: A100_SXM_80GB
 evaluator ask {
     param n : real = 64 in 1 .. 100
     let o = convolution(
-        images = n, channels = 512, filters = 512, height = 14, width = 14, kernel = 3, groups = 512
+        batch_size = n, in_channels = 512, out_channels = 512, out_height = 14, out_width = 14, kernel_height = 3, groups = 512
     )
-    output time in us = time_of(o, A100_SXM_80GB)
-    output work in MFLOP = o.work
+    output time in us = operator_time(o, A100_SXM_80GB)
+    output work in MFLOP = o.flops
 }
 """,
         encoding="utf-8",

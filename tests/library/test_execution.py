@@ -14,9 +14,9 @@ from hwdsl.evaluator import Module
 STUDY = Path(__file__).parents[2] / "library" / "studies" / "kernels.hw"
 HEAD = """edition 2026
 use std.execution
-use std.workload
-use std.sustained
-use vendor.sustained
+use std.operators
+use std.kernel_efficiency
+use vendor.kernel_efficiency
 use vendor.nvidia
 """
 

@@ -77,7 +77,7 @@ def test_more_experts_met_are_more_to_read() -> None:
 
 
 SERVED = """edition 2026
-use std.serving: server
+use std.inference: inference_server
 use vendor.clusters: DGX_A100_pod
 use workloads.transformers: Mixtral_8x7B
 
@@ -86,20 +86,20 @@ evaluator served {
     param requests : int = 500 in 1 .. 1_000_000
     param pipeline : int = 1 in 1 .. 8
     param spread : int = 1 in 1 .. 8
-    let one = server(
-        model = Mixtral_8x7B with { spread = spread },
-        machine = DGX_A100_pod, tensor = 2, pipeline = pipeline, prompt = 1000, answer = 200,
+    let one = inference_server(
+        model = Mixtral_8x7B with { expert_parallel = spread },
+        cluster = DGX_A100_pod, tensor = 2, pipeline = pipeline, input_length = 1000, output_length = 200,
     )
-    let some = one with { requests = requests }
-    output most   in token/s = one.throughput
-    output waited in ms      = one.queueing(arrivals)
-    output queued in ms      = some.queueing(arrivals)
-    output users  in ms      = one.first_for(64)
-    output capacity in Hz    = one.capacity
-    output tail in ms        = some.first_token_within(arrivals, 0.95)
-    output longest in ms     = some.first_token_within(arrivals, 1 - 1e-9)
-    output mean in ms        = some.first_token(arrivals)
-    output met in ms         = one.met(max(1, one.under_way(arrivals)))
+    let some = one with { num_requests = requests }
+    output most   in token/s = one.max_output_throughput
+    output waited in ms      = one.queueing_time(arrivals)
+    output queued in ms      = some.queueing_time(arrivals)
+    output users  in ms      = one.closed_loop_ttft(64)
+    output capacity in Hz    = one.max_request_rate
+    output tail in ms        = some.ttft_quantile(arrivals, 0.95)
+    output longest in ms     = some.ttft_quantile(arrivals, 1 - 1e-9)
+    output mean in ms        = some.ttft(arrivals)
+    output met in ms         = one.length_biased_step_time(max(1, one.running_batch_size(arrivals)))
 }
 """
 

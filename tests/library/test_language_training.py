@@ -13,10 +13,10 @@ import hwdsl
 LIBRARY = Path(__file__).parents[2] / "library"
 HEAD = """edition 2026
 use std.execution
-use std.overlap: strategy
-use std.parallel: plan, recompute_policy, sharding
-use std.pretraining: language_step, kernels
-use std.workload
+use std.overlap: overlap_strategy
+use std.parallelism: plan, recompute_granularity, sharding
+use std.llm_training: llm_training_step, kernel_implementation
+use std.operators
 use vendor.clusters: DGX_A100_pod
 use vendor.nodes: DGX_H100
 use vendor.nvidia: A100_SXM_80GB, H100_SXM_80GB

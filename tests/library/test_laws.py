@@ -16,15 +16,15 @@ from hwdsl.fit import freed
 POINTS = 400
 CLOSE = 1 + 1e-9
 TEXT = """edition 2026
-use std.collective
+use std.collectives
 use std.execution
 use std.memory: memory
-use std.overlap: strategy, guessed
-use std.parallel: plan, footprint, sharding, recompute_policy
-use std.training: training_step
-use std.transformer: transformer
+use std.overlap: overlap_strategy, assumed_contention
+use std.parallelism: plan, memory_footprint, sharding, recompute_granularity
+use std.training: gpt_training_step
+use std.gpt_model: gpt_model
 use std.cluster: cluster
-use std.workload
+use std.operators
 use vendor.clusters: DGX_A100_pod
 use vendor.memories: HBM3E
 use vendor.nvidia: H100_SXM_80GB
@@ -42,40 +42,40 @@ evaluator kernels {
     param cache     : data      = 50 MB       in 1 MB .. 10 GB
 
     let on = H100_SXM_80GB with {
-        matrix_rate      = rate
-        vector_rate      = vector
+        peak_fp16      = rate
+        peak_fp32      = vector
         memory_bandwidth = bandwidth
-        cache            = cache
+        llc_capacity            = cache
     }
-    let product = matmul(m = m, n = n, k = k, near = near)
+    let product = matmul(m = m, n = n, k = k, a_reuse_distance = near)
     let prompt = attention(
-        sequences = sequences,
+        batch_size = sequences,
         heads = 32,
-        key_heads = 8,
-        queries = positions,
-        keys = positions,
-        near = near,
+        kv_heads = 8,
+        query_length = positions,
+        kv_length = positions,
+        kv_reuse_distance = near,
     )
-    let query = decoding(
-        sequences = sequences,
+    let query = decode_attention(
+        batch_size = sequences,
         heads = 32,
-        key_heads = 8,
-        keys = positions,
-        near = near,
+        kv_heads = 8,
+        kv_length = positions,
+        kv_reuse_distance = near,
     )
-    let norm = normalisation(elements = m * n, width = n, near = near)
+    let norm = normalization(elements = m * n, normalized_size = n, input_reuse_distance = near)
 
-    output product_time in us = time_of(product, on)
-    output prompt_time  in us = time_of(prompt, on)
-    output query_time   in us = time_of(query, on)
-    output norm_time    in us = time_of(norm, on)
-    output listed       in us = busy([product, prompt, query, norm], on)
+    output product_time in us = operator_time(product, on)
+    output prompt_time  in us = operator_time(prompt, on)
+    output query_time   in us = operator_time(query, on)
+    output norm_time    in us = operator_time(norm, on)
+    output listed       in us = device_time([product, prompt, query, norm], on)
 }
 
 cluster pod : DGX_A100_pod {
-    host.gpu.made = unknown "the rate of its memory is a param"
-    host.slot     = unknown "the rate of the network ports is a param"
-    host.scale_up = unknown "the rate of its links is a param"
+    nodes.gpu.package = unknown "the rate of its memory is a param"
+    nodes.host_link     = unknown "the rate of the network ports is a param"
+    nodes.scale_up = unknown "the rate of its links is a param"
 }
 
 evaluator step {
@@ -91,43 +91,43 @@ evaluator step {
     param memory    : bandwidth = 2039 GB/s   in 100 GB/s .. 20 TB/s
     param fabric    : bandwidth = 300 GB/s    in 10 GB/s .. 10 TB/s
     param network   : bandwidth = 200 GB/s    in 1 GB/s .. 10 TB/s
-    choice recompute : recompute_policy in [none, selective, full] = full
-    choice how : strategy in [
-        serial, concurrent, prioritised, partitioned, offloaded
+    choice recompute : recompute_granularity in [none, selective, full] = full
+    choice how : overlap_strategy in [
+        serial, concurrent, prioritized, partitioned, dma_offload
     ] = serial
 
     let machine = pod with {
-        host.gpu.matrix_rate      = matrix
-        host.gpu.memory_bandwidth = memory
-        host.gpu.fabric.lane_rate = fabric / host.gpu.fabric.lanes
-        host.nic.lane_rate        = network / host.nic.count / host.nic.lanes
+        nodes.gpu.peak_fp16      = matrix
+        nodes.gpu.memory_bandwidth = memory
+        nodes.gpu.fabric.lane_rate = fabric / nodes.gpu.fabric.lanes
+        nodes.nic.lane_rate        = network / nodes.nic.count / nodes.nic.lanes
     }
-    let net = transformer(
+    let net = gpt_model(
         layers = layers,
-        width = 128 * heads,
+        hidden_size = 128 * heads,
         heads = heads,
-        vocabulary = 51200,
-        sequence = sequence,
+        vocab_size = 51200,
+        seq_length = sequence,
     )
-    let run = training_step(
+    let run = gpt_training_step(
         model = net,
         plan = plan(
             tensor = tensor,
             pipeline = stages,
-            replicas = copies,
+            data = copies,
             micro_batch = micro,
-            batch = batch,
+            global_batch = batch,
             recompute = recompute,
         ),
-        machine = machine,
-        exchanged = how,
+        cluster = machine,
+        dp_overlap = how,
     )
-    output iteration  in s = run.iteration
-    output gradients  in s = run.gradients
-    output exposed    in s = run.exposed_exchange
-    output window     in s = run.window
+    output iteration  in s = run.step_time
+    output gradients  in s = run.dp_communication_time
+    output exposed    in s = run.exposed_dp
+    output window     in s = run.overlap_window
     output efficiency      = run.overlap_efficiency
-    output peak       in s = run.model_flops / run.peak
+    output peak       in s = run.model_flops / run.peak_flops
     allow run.contention "laws hold for any coefficients"
 }
 
@@ -141,24 +141,24 @@ evaluator held {
     choice shared : sharding in [zero_0, zero_1, zero_2, zero_3] = zero_0
 
     let cut = plan(
-        replicas = copies,
+        data = copies,
         context = ranks,
-        batch = copies,
-        shared = shared,
-        states_away = states_away,
-        activations_away = stream_away,
+        global_batch = copies,
+        sharding = shared,
+        optimizer_offload_fraction = states_away,
+        activation_offload_fraction = stream_away,
     )
-    let f = footprint(plan = cut, weights = weights, activations = activations)
+    let f = memory_footprint(plan = cut, parameters = weights, activations = activations)
     let placed = [
-        f.weights_in(HBM3E, 1e6, 1 s),
+        f.parameters_in(HBM3E, 1e6, 1 s),
         f.gradients_in(HBM3E, 1e6, 1 s),
-        f.states_in(HBM3E, 1e6, 1 s),
+        f.optimizer_states_in(HBM3E, 1e6, 1 s),
         f.activations_in(HBM3E, 1e6, 1 s),
     ]
-    output here   in GB = f.total
-    output away   in GB = f.away
+    output here   in GB = f.reserved
+    output away   in GB = f.offloaded_memory
     output stored in GB = sum(p.size for p in placed)
-    output states in GB = (f.held_states + f.away) * copies * ranks
+    output states in GB = (f.optimizer_memory + f.offloaded_memory) * copies * ranks
 }
 
 evaluator grouped {
@@ -169,13 +169,13 @@ evaluator grouped {
     param port    : bandwidth = 25 GB/s   in 0.1 GB/s .. 10 TB/s
     param store   : bandwidth = 2039 GB/s in 10 GB/s .. 100 TB/s
 
-    let all = group(
-        inside = tier(ranks = inside, wire = wire, memory = store),
-        between = tier(ranks = nodes, wire = port, memory = store, by = network),
+    let all = communicator(
+        intra_node = interconnect(ranks = inside, bandwidth = wire, memory_bandwidth = store),
+        inter_node = interconnect(ranks = nodes, bandwidth = port, memory_bandwidth = store, path_type = network),
     )
-    output reduce in us = all_reduce_over(size, all)
-    output gather in us = gather_over(size, all)
-    output spread in us = all_to_all_over(size, all)
+    output reduce in us = hierarchical_all_reduce(size, all)
+    output gather in us = hierarchical_all_gather(size, all)
+    output spread in us = hierarchical_all_to_all(size, all)
     output whole in us = 2 * (nodes - 1) / nodes * size / (port * inside)
     output parts in us = (nodes - 1) / nodes * size / (port * inside)
     output apart in us = (nodes - 1) / nodes * size / port

@@ -76,12 +76,12 @@ def test_a_ring_gets_no_more_than_a_message(tmp_path: Path) -> None:
     path = tmp_path / "ask.hw"
     path.write_text(
         """edition 2026
-use std.collective: share_on, joint
+use std.collectives: link_efficiency, path_type
 use vendor.links: xGMI_MI300X, NVLink4, unstated_link
 evaluator ask {
-    output xgmi    = share_on(joint.wired, xGMI_MI300X)
-    output nvlink  = share_on(joint.switched, NVLink4)
-    output neither = share_on(joint.switched, unstated_link)
+    output xgmi    = link_efficiency(path_type.point_to_point, xGMI_MI300X)
+    output nvlink  = link_efficiency(path_type.switched, NVLink4)
+    output neither = link_efficiency(path_type.switched, unstated_link)
 }
 """,
         encoding="utf-8",

@@ -96,12 +96,12 @@ def test_any_cut_of_the_die_has_a_price(study: Module, tmp_path: Path) -> None:
     path = tmp_path / "cut.hw"
     path.write_text(
         """edition 2026
-use studies.lite_gpu: Lite, Lite_MemBW, market
+use studies.lite_gpu: Lite, Lite_MemBW, cost_model
 evaluator cut {
     param pieces : int = 4 in 2 .. 16
-    let piece = Lite_MemBW with { cut = pieces, capacity = 20 GB * 4 / pieces }
-    output package in USD/unit = market().package_cost(piece)
-    output alone   in USD/unit = market().package_cost(Lite with { cut = 8, capacity = 10 GB })
+    let piece = Lite_MemBW with { die_fraction_inverse = pieces, capacity = 20 GB * 4 / pieces }
+    output package in USD/unit = cost_model().package_cost(piece)
+    output alone   in USD/unit = cost_model().package_cost(Lite with { die_fraction_inverse = 8, capacity = 10 GB })
 }
 """,
         encoding="utf-8",

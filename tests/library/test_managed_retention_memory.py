@@ -22,15 +22,15 @@ def study() -> Module:
 def test_cells_that_do_not_bear_keys_and_values_are_found(tmp_path: Path) -> None:
     path = tmp_path / "case.hw"
     text = """edition 2026
-use std.memory: managed_memory, resident
+use std.memory: managed_retention_memory, data_placement
 use vendor.memories: RRAM
 use workloads.transformers: Llama2_70B
-managed_memory array : RRAM { capacity = 500 GB, bandwidth = 26.8 TB/s, write_bandwidth = 1 TB/s }
-resident keys_and_values {
-    held_in  = array
+managed_retention_memory array : RRAM { capacity = 500 GB, bandwidth = 26.8 TB/s, write_bandwidth = 1 TB/s }
+data_placement keys_and_values {
+    memory  = array
     size     = 500 GB
-    writes   = 15000 token/s * Llama2_70B.kept_per_token / 1 token
-    lifetime = 1 h
+    write_bandwidth   = 15000 token/s * Llama2_70B.kv_cache_per_token / 1 token
+    data_lifetime = 1 h
 }
 """
     for endurance, names in (("1e6", ["resident.endurance"]), ("1e12", [])):

@@ -1,4 +1,4 @@
-"""std.maths: roots and their derivatives, sums along lists."""
+"""std.math: roots and their derivatives, sums along lists."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ import hwdsl
 
 TEXT = """edition 2026
 
-use std.maths
+use std.math
 
-kind law : equation {
+kind law : root_finder {
     p : real
     q : real
-    fn error(x: real) -> real = p * x + exp(q * x) - 3
+    fn residual(x: real) -> real = p * x + exp(q * x) - 3
 }
 
 evaluator root {
     param p    : real = 2 in 0.01 .. 20
     param q    : real = 0.7 in 0.1 .. 3
     param high : real = 20 in 0 .. 50
-    let found = law(p = p, q = q, low = 0, high = high)
+    let found = law(p = p, q = q, bracket_low = 0, bracket_high = high)
     output x : real = found.root
-    output left : real = found.error(found.root)
+    output left : real = found.residual(found.root)
 }
 
 evaluator fixed {
-    output x : real = law(p = 2, q = 0.7, low = 0, high = 20).root
+    output x : real = law(p = 2, q = 0.7, bracket_low = 0, bracket_high = 20).root
 }
 
 evaluator lists {
     param a : real = 2 in 0 .. 9
-    output so_far  : [real] = scan([a, 2 * a, 3])
-    output apart   : [time] = steps([1 s, 4 s, 2 s])
-    output between : [real] = middles([a, 4, 8])
-    output work in J = area_under([0 s, 1 s, 3 s], [1 W, 3 W, 3 W])
-    output alone   : int = len(steps([a]))
+    output so_far  : [real] = cumsum([a, 2 * a, 3])
+    output apart   : [time] = diff([1 s, 4 s, 2 s])
+    output between : [real] = midpoints([a, 4, 8])
+    output work in J = trapezoid([0 s, 1 s, 3 s], [1 W, 3 W, 3 W])
+    output alone   : int = len(diff([a]))
 }
 """
 

@@ -10,7 +10,7 @@ import hwdsl
 
 TEXT = """edition 2026
 #! Questions about memories.
-use std.memory: memory, managed_memory, resident, thermal_retention, stability_for
+use std.memory: memory, managed_retention_memory, data_placement, thermal_retention, thermal_stability_for
 use vendor.memories
 
 evaluator part {
@@ -20,7 +20,7 @@ evaluator part {
     ] = HBM2
     output capacity  in GB   = of.capacity
     output bandwidth in GB/s = of.bandwidth
-    output sweep     in ms   = of.sweep_time
+    output sweep     in ms   = of.full_read_time
 }
 
 evaluator channel {
@@ -33,10 +33,10 @@ evaluator full_rate {
     output power in W = of.power
 }
 
-managed_memory trial {
+managed_retention_memory trial {
     capacity     = 500 GB
     bandwidth    = 10 TB/s
-    write_time   = 100 ns
+    write_pulse   = 100 ns
     retention    = 1 day
     endurance    = 1e12
     read_energy  = 1 pJ/bit
@@ -51,27 +51,27 @@ evaluator wear {
     param years   : time      = 5 year   in 0 s .. 20 year
     param levels  : real      = 1        in 0 .. 1
     choice again : bool in [false, true] = false
-    let r = resident(
-        held_in = trial,
+    let r = data_placement(
+        memory = trial,
         size = amount,
-        writes = writing,
-        reads = reading,
-        lifetime = lives,
-        service = years,
-        wear_levelling = levels,
-        rewritten = again,
+        write_bandwidth = writing,
+        read_bandwidth = reading,
+        data_lifetime = lives,
+        service_life = years,
+        wear_leveling_efficiency = levels,
+        software_refresh = again,
     )
-    output writes_per_cell      = r.writes_per_cell
-    output rewrites in GB/s     = r.rewrites
-    output fastest  in s        = r.fastest_rewrite
-    output power    in W        = r.power
+    output writes_per_cell      = r.max_writes_per_cell
+    output rewrites in GB/s     = r.refresh_write_bandwidth
+    output fastest  in s        = r.min_rewrite_interval
+    output power    in W        = r.access_power
 }
 
 evaluator magnetic {
     param stability : real = 40 in 1 .. 100
     param keeps     : time = 10 year in 1 ns .. 100 year
     output retention in s = thermal_retention(stability)
-    output needed         = stability_for(keeps)
+    output needed         = thermal_stability_for(keeps)
 }
 """
 

@@ -15,7 +15,7 @@ from hwdsl.semantics import check, load
 TEXT = """edition 2026
 use std.overlap
 
-let guess = guessed
+let guess = assumed_contention
 
 evaluator both {
     param work     : time      = 10 ms    in 1 us .. 10 s
@@ -29,33 +29,33 @@ evaluator both {
     param engine   : real      = 1        in 1 .. 10
     param room     : real      = 1        in 0 .. 1
     param share    : int       = 8        in 1 .. 63
-    choice how : strategy in [
-        serial, concurrent, prioritised, partitioned, offloaded, fused, prefetched
+    choice how : overlap_strategy in [
+        serial, concurrent, prioritized, partitioned, dma_offload, fused, prefetched
     ] = concurrent
 
-    let both = pair(
-        compute = demand(alone = work, units = units, memory = busy),
-        transfer = demand(
-            alone = size / rate, units = sends, memory = min(1, 2 * rate / memory), link = 1
+    let both = overlap_pair(
+        compute = resource_demand(isolated_time = work, compute_unit_fraction = units, memory_bandwidth_fraction = busy),
+        communication = resource_demand(
+            isolated_time = size / rate, compute_unit_fraction = sends, memory_bandwidth_fraction = min(1, 2 * rate / memory), link_bandwidth_fraction = 1
         ),
-        losing = guess with { friction = friction, engine = engine },
-        room = room,
+        contention = guess with { interference = friction, dma_slowdown = engine },
+        prefetchable_fraction = room,
     )
-    let slow  = sharing(both.compute, both.transfer, 1, both.losing)
-    let still = both.compute with { units = 0 }
-    let moved = both.transfer with { units = 0 }
+    let slow  = contention_slowdown(both.compute, both.communication, 1, both.contention)
+    let still = both.compute with { compute_unit_fraction = 0 }
+    let moved = both.communication with { compute_unit_fraction = 0 }
 
-    output serial     in ms = both.serial
-    output ideal      in ms = both.ideal
-    output time       in ms = both.time_by(how)
-    output exposed    in ms = both.exposed(how)
-    output efficiency       = both.efficiency(how)
+    output serial     in ms = both.serial_time
+    output ideal      in ms = both.ideal_time
+    output time       in ms = both.overlapped_time(how)
+    output exposed    in ms = both.exposed_communication(how)
+    output efficiency       = both.overlap_efficiency(how)
     output best       in ms = both.partitioned_time
-    output split      in ms = both.split_time(share / 64)
-    output offloaded  in ms = both.offloaded_time
-    output two        in ms = two_phases(work, slow, size / rate, slow)
-    output many       in ms = fluid([still, moved], both.losing)
-    output more       in ms = fluid([still, moved, moved], both.losing)
+    output split      in ms = both.partitioned_time_at(share / 64)
+    output offloaded  in ms = both.dma_offload_time
+    output two        in ms = two_phase_time(work, slow, size / rate, slow)
+    output many       in ms = processor_sharing_time([still, moved], both.contention)
+    output more       in ms = processor_sharing_time([still, moved, moved], both.contention)
 
     allow both.measured "laws hold for any coefficients"
 }
@@ -180,9 +180,9 @@ def test_a_study_says_that_contention_is_not_measured(
 
 
 NEEDS = """edition 2026
-use std.collective: ranks_on, all_reduce_over
+use std.collectives: communicator_of, hierarchical_all_reduce
 use std.overlap
-use std.workload: matmul, activation
+use std.operators: matmul, activation
 use vendor.clusters: Llama3_24k
 use vendor.nvidia: H100_SXM_80GB
 
@@ -190,17 +190,17 @@ evaluator needs {
     param rows : int  = 8192   in 1 .. 100_000
     param size : data = 256 MB in 1 B .. 1 TB
 
-    let product = working([matmul(m = rows, n = 8192, k = 8192)], H100_SXM_80GB)
-    let passing = working([activation(elements = rows * 8192)], H100_SXM_80GB)
-    let sum     = moving(size, all_reduce_over(size, ranks_on(8, 1, Llama3_24k)), H100_SXM_80GB)
+    let product = compute_demand([matmul(m = rows, n = 8192, k = 8192)], H100_SXM_80GB)
+    let passing = compute_demand([activation(elements = rows * 8192)], H100_SXM_80GB)
+    let sum     = collective_demand(size, hierarchical_all_reduce(size, communicator_of(8, 1, Llama3_24k)), H100_SXM_80GB)
 
-    output alone         in ms = product.alone
-    output units               = product.units
-    output memory              = product.memory
-    output passing_units       = passing.units
-    output passing_memory      = passing.memory
-    output sum_units           = sum.units
-    output sum_memory          = sum.memory
+    output alone         in ms = product.isolated_time
+    output units               = product.compute_unit_fraction
+    output memory              = product.memory_bandwidth_fraction
+    output passing_units       = passing.compute_unit_fraction
+    output passing_memory      = passing.memory_bandwidth_fraction
+    output sum_units           = sum.compute_unit_fraction
+    output sum_memory          = sum.memory_bandwidth_fraction
 }
 """
 
@@ -241,30 +241,30 @@ def test_a_last_wave_needs_few_units(needs: Evaluator) -> None:
 
 
 STEP = """edition 2026
-use std.overlap: strategy
-use std.parallel: plan
-use std.pretraining: language_step
+use std.overlap: overlap_strategy
+use std.parallelism: plan
+use std.llm_training: llm_training_step
 use vendor.clusters: Llama3_24k
 use workloads.transformers: Llama3_8B
 
 evaluator whole_step {
-    choice exchanged : strategy in [serial, prioritised, offloaded] = serial
-    choice tensor_by : strategy in [serial, fused]                  = serial
+    choice exchanged : overlap_strategy in [serial, prioritized, dma_offload] = serial
+    choice tensor_by : overlap_strategy in [serial, fused]                  = serial
     param  copies    : int                                          = 16 in 2 .. 500
 
-    let cut  = plan(tensor = 4, replicas = copies, batch = 8 * copies)
-    let step = language_step(
-        model = Llama3_8B, sequence = 4096, plan = cut, machine = Llama3_24k,
-        exchanged = exchanged, tensor_by = tensor_by,
+    let cut  = plan(tensor = 4, data = copies, global_batch = 8 * copies)
+    let step = llm_training_step(
+        model = Llama3_8B, seq_length = 4096, plan = cut, cluster = Llama3_24k,
+        dp_overlap = exchanged, tp_overlap = tensor_by,
     )
 
-    output time       in s = step.iteration
-    output exposed    in s = step.exposed
-    output tensor     in s = step.exposed_tensor
-    output exchange   in s = step.exposed_exchange
-    output handing    in s = step.exposed_handing
-    output all        in s = step.communication
-    output work       in s = step.computation
+    output time       in s = step.step_time
+    output exposed    in s = step.exposed_communication
+    output tensor     in s = step.exposed_tp
+    output exchange   in s = step.exposed_dp
+    output handing    in s = step.exposed_pp
+    output all        in s = step.communication_time
+    output work       in s = step.compute_time
     output efficiency      = step.overlap_efficiency
     allow step.contention "laws hold for any coefficients"
     allow step.fits "only times are asked for"

@@ -15,21 +15,21 @@ use std.process: process
 use std.d2d: d2d_port, d2d_link
 use std.die: die, unit_array
 use std.memory: memory
-use std.package: package, stack, carrier, wafer_carrier, assembly_order
+use std.package: package, die_stack, substrate, interposer, assembly_order
 use vendor.processes: N5, N7, interposer_65
-use vendor.carriers: organic_substrate, InFO, RDL_interposer, CoWoS_S
+use vendor.substrates: organic_substrate, InFO, RDL_interposer, CoWoS_S
 use vendor.memories: HBM3
 use vendor.d2d: UCIe_3D
 
 package several {
-    carrier   = organic_substrate
+    substrate   = organic_substrate
     test_time = 0 s
     die chip[4] { process = N7, area = 100 mm^2, test_time = 0 s }
 }
 
 ## Silicon with the defects of the published model.
-wafer_carrier actuary_silicon : CoWoS_S {
-    process = interposer_65 with { defect_density = 0.06 cm^-2, critical_share = 1 }
+interposer actuary_silicon : CoWoS_S {
+    process = interposer_65 with { defect_density = 0.06 cm^-2, critical_area_fraction = 1 }
 }
 
 ## Chiplets of one design, as the published model has them.
@@ -37,17 +37,17 @@ evaluator assembled {
     param size    : area        = 100 mm^2  in 1 mm^2 .. 2000 mm^2
     param chips   : int         = 4         in 1 .. 64
     param price   : money       = 10 kUSD   in 0 USD .. 100 kUSD
-    param defects : defect_rate = 0.1 cm^-2 in 0 cm^-2 .. 10 cm^-2
+    param defects : defects_per_area = 0.1 cm^-2 in 0 cm^-2 .. 10 cm^-2
     param bonds   : real        = 0.99      in 0 .. 1
     param known   : real        = 1         in 0 .. 1
     param work    : unit_cost   = 0 USD/unit in 0 USD/unit .. 10 USD/unit
-    choice on : carrier in [organic_substrate, InFO, RDL_interposer, actuary_silicon]
+    choice on : substrate in [organic_substrate, InFO, RDL_interposer, actuary_silicon]
         = organic_substrate
     let p = several with {
-        carrier                     = on with {
+        substrate                     = on with {
             bonding_yield    = bonds
-            substrate_layers = 1
-            bond_price       = work / 1 mm^2
+            package_substrate_layer_factor = 1
+            bonding_price       = work / 1 mm^2
         }
         chip.count                  = chips
         chip.area                   = size
@@ -55,40 +55,40 @@ evaluator assembled {
         chip.process.wafer_price    = price
         chip.process.defect_density = defects
         chip.test_coverage          = known
-        chip.volume                 = 4 Munit
-        chip.process.design_cost    = 300 MUSD
-        volume                      = 1 Munit
+        chip.production_volume                 = 4 Munit
+        chip.process.design_nre    = 300 MUSD
+        production_volume                      = 1 Munit
     }
-    output raw_chips_usd      in USD/unit = sum(d.raw_cost * d.count for d in p.parts.die)
-        + p.bump_cost
-    output chip_defect_usd    in USD/unit = sum(d.defect_cost * d.count for d in p.parts.die)
-    output raw_package_usd    in USD/unit = p.carrier_cost + p.substrate_cost
-    output package_defect_usd in USD/unit = p.carrier_loss + p.substrate_loss
-    output wasted_KGD_usd     in USD/unit = p.parts_loss
+    output raw_chips_usd      in USD/unit = sum(d.raw_die_cost * d.count for d in p.parts.die)
+        + p.microbump_cost
+    output chip_defect_usd    in USD/unit = sum(d.die_defect_cost * d.count for d in p.parts.die)
+    output raw_package_usd    in USD/unit = p.raw_substrate_cost + p.package_substrate_cost
+    output package_defect_usd in USD/unit = p.substrate_defect_cost + p.package_substrate_defect_cost
+    output wasted_KGD_usd     in USD/unit = p.wasted_kgd_cost
     output total_RE_usd       in USD/unit = p.cost
-    output package_substrate_area_mm2 in mm^2 = p.base.substrate_area
-    output quality                   = p.quality
+    output package_substrate_area_mm2 in mm^2 = p.loaded_substrate.package_substrate_area
+    output quality                   = p.kgd_fraction
     output assembly_yield            = p.assembly_yield
-    output bond_cost in USD/unit     = p.bond_cost
-    output parts_loss in USD/unit    = p.parts_loss
-    output terms in USD/unit         = p.die_cost + p.memory_cost + p.bump_cost + p.bond_cost
-        + p.carrier_cost + p.substrate_cost + p.assembly_loss + p.test_cost
-    output die_share in USD/unit     = p.die_nre_share
-    output full in USD/unit          = p.full_cost
-    output design in USD             = p.base.design_cost
+    output bond_cost in USD/unit     = p.bonding_cost
+    output parts_loss in USD/unit    = p.wasted_kgd_cost
+    output terms in USD/unit         = p.die_cost + p.memory_cost + p.microbump_cost + p.bonding_cost
+        + p.raw_substrate_cost + p.package_substrate_cost + p.assembly_yield_loss + p.test_cost
+    output die_share in USD/unit     = p.die_nre_per_package
+    output full in USD/unit          = p.cost_with_nre
+    output design in USD             = p.loaded_substrate.design_nre
 }
 
-stack tower {
-    bond_pitch = 9 um, bond_pitch_min = 6 um, bond_yield = 0.95, vias = 100, heat_path = true
+die_stack tower {
+    bond_pitch = 9 um, bond_pitch_min = 6 um, bonding_yield = 0.95, tsv_count = 100, thermal_path = true
     die base { process = N7, area = 200 mm^2, tdp = 0 W, test_time = 0 s }
     die top[2] { process = N5, area = 80 mm^2, tier = 1, tdp = 0 W, test_time = 0 s }
 }
 
 package high {
-    carrier   = CoWoS_S
+    substrate   = CoWoS_S
     test_time = 0 s
-    sites   = 6
-    stack towers[2] : tower
+    memory_sites   = 6
+    die_stack towers[2] : tower
     memory hbm[4] : HBM3
 }
 
@@ -106,29 +106,29 @@ evaluator published {
     output priced            = if known(p.cost) then 1 else 0
 }
 
-stack tied : tower {
+die_stack tied : tower {
     base { d2d_port up { standard = UCIe_3D, area = 0.1 mm^2 } }
     top { count = 1, d2d_port down { standard = UCIe_3D, area = 0.1 mm^2 } }
     d2d_link l { a = base.up, b = top.down }
 }
 
-package bound : high { stack towers[2] : tied }
+package bound : high { die_stack towers[2] : tied }
 
 evaluator links {
     param loose : int = 0 in 0 .. 1
     let p = bound with { towers.base.up.tied_off = loose == 1 }
-    output stack in W = p.towers.link_power
-    output all   in W = p.link_power
+    output stack in W = p.towers.d2d_power
+    output all   in W = p.d2d_power
     output tdp   in W = p.tdp
 }
 
 evaluator towers {
     param bond : real = 0.95 in 0 .. 1
-    let p = high with { towers.bond_yield = bond }
-    output silicon   in mm^2     = p.silicon
-    output borne     in mm^2     = p.borne
+    let p = high with { towers.bonding_yield = bond }
+    output silicon   in mm^2     = p.silicon_area
+    output borne     in mm^2     = p.mounted_area
     output carrier   in mm^2     = p.area
-    output dies                  = p.dies
+    output dies                  = p.die_count
     output one_stack in USD/unit = p.towers.cost
     output of_dies   in USD/unit = p.towers.die_cost
     output all_dies  in USD/unit = p.die_cost
@@ -259,24 +259,24 @@ use std.die: die
 use std.memory: memory
 use std.package: package, bridge
 use vendor.processes: N5, N20
-use vendor.carriers: EMIB, CoWoS_L, silicon_bridge
+use vendor.substrates: EMIB, CoWoS_L, silicon_bridge
 use vendor.memories: HBM3
 die chip { process = N5, area = 400 mm^2, test_time = 0 s }
-package alone  { carrier = EMIB, test_time = 0 s, die d : chip, memory hbm[2] : HBM3 }
+package alone  { substrate = EMIB, test_time = 0 s, die d : chip, memory hbm[2] : HBM3 }
 package pair : alone { d.count = 2 }
 evaluator bridged {
     param memories : int = 2 in 1 .. 6
     param between  : int = 3 in 1 .. 9
     let one = alone with { hbm.count = memories }
-    let two = pair with { hbm.count = memories, carrier.die_bridges = between }
-    let bare = two with { carrier.die_bridges = 0 }
-    let big = two with { carrier = CoWoS_L }
+    let two = pair with { hbm.count = memories, substrate.die_bridges = between }
+    let bare = two with { substrate.die_bridges = 0 }
+    let big = two with { substrate = CoWoS_L }
     output bridge   in USD/unit = silicon_bridge.cost
-    output single   in USD/unit = one.base.bridges_cost
-    output double   in USD/unit = two.base.bridges_cost
-    output wafer    in USD/unit = big.base.bridges_cost
-    output added    in USD/unit = two.carrier_cost - bare.carrier_cost
-    output good                 = two.base.layer_yield
+    output single   in USD/unit = one.loaded_substrate.bridge_cost
+    output double   in USD/unit = two.loaded_substrate.bridge_cost
+    output wafer    in USD/unit = big.loaded_substrate.bridge_cost
+    output added    in USD/unit = two.raw_substrate_cost - bare.raw_substrate_cost
+    output good                 = two.loaded_substrate.fabrication_yield
     output area     in mm^2     = pair.area
     output counted              = if known(pair.cost) then 1 else 0
 }

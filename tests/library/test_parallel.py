@@ -13,42 +13,42 @@ from hwdsl.evaluator import Module
 
 STUDIES = Path(__file__).parents[2] / "library" / "studies"
 TEXT = """edition 2026
-use std.parallel
+use std.parallelism
 
 evaluator line {
     param stages : int = 8 in 1 .. 64
     param count  : int = 32 in 1 .. 4096
     param chunks : int = 1 in 1 .. 16
-    choice order : schedule in [
-        all_forward, one_each, zero_bubble, zero_bubble_twice
-    ] = one_each
+    choice order : pipeline_schedule in [
+        gpipe, one_f_one_b, zb_h1, zb_h2
+    ] = one_f_one_b
     let p = pipeline(
         stages = stages,
         microbatches = count,
-        interleave = chunks,
-        order = order,
-        ahead = 1 ms,
-        behind = 2 ms,
-        put_off = 1 ms,
+        virtual_pipeline = chunks,
+        schedule = order,
+        forward = 1 ms,
+        backward = 2 ms,
+        wgrad = 1 ms,
     )
     output time   in ms = p.time
     output bubble in ms = p.bubble
-    output held         = p.held
+    output held         = p.in_flight_microbatches
 }
 
 evaluator held {
     param replicas : int  = 8    in 1 .. 1024
     param away     : real = 0    in 0 .. 1
     choice shared : sharding in [zero_0, zero_1, zero_2, zero_3] = zero_0
-    let cut = plan(replicas = replicas, batch = replicas, shared = shared, states_away = away)
-    let f = footprint(plan = cut, weights = 1e9, layer = 0, activations = 3 GB)
-    let e = exchange(plan = cut, weights = 1e9)
-    output weights   in GB = f.held_weights
-    output gradients in GB = f.held_gradients
-    output states    in GB = f.held_states
-    output total     in GB = f.total
-    output away_host in GB = f.away
-    output traffic   in GB = e.reduced + e.gathered
+    let cut = plan(data = replicas, global_batch = replicas, sharding = shared, optimizer_offload_fraction = away)
+    let f = memory_footprint(plan = cut, parameters = 1e9, layer_parameters = 0, activations = 3 GB)
+    let e = dp_communication_volume(plan = cut, parameters = 1e9)
+    output weights   in GB = f.parameter_memory
+    output gradients in GB = f.gradient_memory
+    output states    in GB = f.optimizer_memory
+    output total     in GB = f.reserved
+    output away_host in GB = f.offloaded_memory
+    output traffic   in GB = e.reduce_scatter_volume + e.all_gather_volume
 }
 
 evaluator layer {
@@ -60,19 +60,19 @@ evaluator layer {
     let stream = length * width * 2 B
     let near   = if cut then stream / tensor else stream
     let scores = heads * length^2 / tensor * 2 B
-    output listed  in MB = sum(kept_by_layer(near, near, stream / tensor, scores))
-    output formula in MB = korthikanti(stream, heads, length, width, tensor, cut)
+    output listed  in MB = sum(saved_activations(near, near, stream / tensor, scores))
+    output formula in MB = korthikanti_activation_memory(stream, heads, length, width, tensor, cut)
 }
 
 evaluator lives {
     param a : data = 1 GB in 0 B .. 10 GB
     param b : data = 2 GB in 0 B .. 10 GB
     param c : data = 4 GB in 0 B .. 10 GB
-    output most in GB = live(
+    output most in GB = max_live_memory(
         [
-            tensor_life(size = a, made = 0, used = 2),
-            tensor_life(size = b, made = 1, used = 1),
-            tensor_life(size = c, made = 2, used = 3),
+            live_interval(size = a, start = 0, end = 2),
+            live_interval(size = b, start = 1, end = 1),
+            live_interval(size = c, start = 2, end = 3),
         ],
         3,
     )

@@ -11,12 +11,12 @@ import hwdsl
 TEXT = """edition 2026
 use std.reliability
 use std.economics
-kind rack { part_at_risk supply }
+kind rack { replaceable_unit supply }
 rack six {
-    part_at_risk supply[6] {
+    replaceable_unit supply[6] {
         mttf = 100000 h
-        repair = 24 h
-        redundant = 2
+        mttr = 24 h
+        redundant_units = 2
     }
 }
 evaluator ask {
@@ -29,22 +29,22 @@ evaluator ask {
     param saving : time = 60 s in 1 s .. 1 day
     param mean : time = 3 h in 1 minute .. 1 year
     param shift : real = 1 in 0.1 .. 10
-    let job = checkpointing(mtbf = mean, save = saving, recovery = 0 s)
+    let job = checkpointing(mtbf = mean, checkpoint_time = saving, restart_time = 0 s)
     let moved = job with { interval = sqrt(2 * saving * mean) * shift }
-    output up : real = enough_up(a, n, needed)
-    output stock : int = spares(rate, window, sure)
+    output up : real = k_of_n_availability(a, n, needed)
+    output stock : int = poisson_spares(rate, window, sure)
     output goodput : real = job.goodput
     output shifted : real = moved.goodput
-    output supplies in h^-1 = six.supply.stop_rate
+    output supplies in h^-1 = six.supply.interruption_rate
     param life : time = 5 year in 1 minute .. 100 year
     param rate_of : frequency = 8 %/year in 0.0001 %/year .. 100 %/year
-    let owned = ownership(lifetime = life, write_off = annuity, interest = rate_of)
-    output annuity in year^-1 = owned.rate
-    choice how : write_off in [
-        straight, annuity, exponential, exponential_at_first
-    ] = straight
-    let paid = ownership(lifetime = life, write_off = how, interest = rate_of)
-    output in_all = paid.rate * life
+    let owned = ownership(depreciation_period = life, depreciation_method = annuity, interest_rate = rate_of)
+    output annuity in year^-1 = owned.depreciation_rate
+    choice how : depreciation_method in [
+        straight_line, annuity, exponential, exponential_initial
+    ] = straight_line
+    let paid = ownership(depreciation_period = life, depreciation_method = how, interest_rate = rate_of)
+    output in_all = paid.depreciation_rate * life
 }
 """
 

@@ -6,8 +6,8 @@ import hwdsl
 
 TEXT = """edition 2026
 use std.execution
-use std.reuse
-use std.workload
+use std.reuse_distance
+use std.operators
 use vendor.nvidia: A100_SXM_80GB
 evaluator ask {
     param behind : data = 960 MB in 0 MB .. 100 GB
@@ -15,23 +15,23 @@ evaluator ask {
     param inner : data = 40 MB  in 0 MB .. 100 GB
     let a    = matmul(m = 1000, n = 2000, k = 3000)
     let b    = matmul(m = 1000, n = 4000, k = 2000)
-    let gone = batch_normalisation(elements = 1000, width = 10, runs = false)
-    let once = passing([a, gone, b])
-    let step = training_pass([a, gone, b])
+    let gone = batch_normalization(elements = 1000, normalized_size = 10, executed = false)
+    let once = inference_reuse([a, gone, b])
+    let step = training_reuse([a, gone, b])
     output runs       = len(once)
-    output weight     in MB = once[0].operands[1].distance
-    output read       in MB = once[1].operands[0].distance
-    output written    in MB = once[0].operands[2].distance
-    output first      = if once[0].operands[0].distance > 1e18 B then 1 else 0
+    output weight     in MB = once[0].operands[1].reuse_distance
+    output read       in MB = once[1].operands[0].reuse_distance
+    output written    in MB = once[0].operands[2].reuse_distance
+    output first      = if once[0].operands[0].reuse_distance > 1e18 B then 1 else 0
     output steps      = len(step)
-    output kept_a     in MB = step[0].operands[2].distance
-    output kept_b     in MB = step[1].operands[2].distance
-    output weight_b   in MB = step[2].operands[1].distance
-    output saved_b    in MB = step[3].operands[0].distance
-    output saved_a    in MB = step[5].operands[0].distance
-    let gpu = A100_SXM_80GB with { cache = inner, outer_cache = behind, outer_rate = 4 TB/s }
-    let one = [operand(size = 1 GB, distance = far)]
-    output time       in us = moved(one, 1, gpu)
+    output kept_a     in MB = step[0].operands[2].reuse_distance
+    output kept_b     in MB = step[1].operands[2].reuse_distance
+    output weight_b   in MB = step[2].operands[1].reuse_distance
+    output saved_b    in MB = step[3].operands[0].reuse_distance
+    output saved_a    in MB = step[5].operands[0].reuse_distance
+    let gpu = A100_SXM_80GB with { llc_capacity = inner, memory_side_cache_capacity = behind, memory_side_cache_bandwidth = 4 TB/s }
+    let one = [operand(size = 1 GB, reuse_distance = far)]
+    output time       in us = memory_time(one, 1, gpu)
 }
 """
 

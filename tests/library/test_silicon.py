@@ -13,31 +13,31 @@ import hwdsl
 
 TEXT = """edition 2026
 #! Questions about silicon.
-use std.process: process, yield_law, die_count, die_yield, dies_per_wafer
+use std.process: process, yield_model, dies_per_wafer_model, die_yield, dies_per_wafer
 use std.die: die, unit_array
 use vendor.processes: N5, N7, foundry_process
 
 process plain : N7 {
     edge_exclusion  = 3 mm
-    scribe          = 0 mm
+    scribe_line          = 0 mm
     defect_density  = 0.1 cm^-2
-    clustering      = 3
+    cluster_parameter      = 3
     critical_layers = 10
 }
 
 evaluator yields {
     param size     : area        = 100 mm^2   in 0 mm^2 .. 100000 mm^2
-    param defects  : defect_rate = 0.1 cm^-2  in 0 cm^-2 .. 10 cm^-2
+    param defects  : defects_per_area = 0.1 cm^-2  in 0 cm^-2 .. 10 cm^-2
     param alpha    : real        = 3          in 0.1 .. 100
     param layers   : int         = 10         in 1 .. 100
     param critical : real        = 1          in 0 .. 1
-    choice law : yield_law in [poisson, murphy, seeds, negative_binomial, bose_einstein] = poisson
-    output y = die_yield(size, on = plain with {
+    choice law : yield_model in [poisson, murphy, seeds, negative_binomial, bose_einstein] = poisson
+    output y = die_yield(size, process = plain with {
         defect_density  = defects
-        yield_law       = law
-        clustering      = alpha
+        yield_model       = law
+        cluster_parameter      = alpha
         critical_layers = layers
-        critical_share  = critical
+        critical_area_fraction  = critical
     })
 }
 
@@ -47,19 +47,19 @@ evaluator counts {
     param wafer  : length = 300 mm in 50 mm .. 450 mm
     param edge   : length = 3 mm   in 0 mm .. 20 mm
     param street : length = 0.1 mm in 0 mm .. 1 mm
-    choice how : die_count in [area_ratio, edge_loss, exponential, row_packed] = area_ratio
-    output dies in unit = dies_per_wafer(width, height, on = plain with {
+    choice how : dies_per_wafer_model in [area_ratio, edge_loss, exponential, row_packed] = area_ratio
+    output dies in unit = dies_per_wafer(width, height, process = plain with {
         wafer_diameter = wafer
         edge_exclusion = edge
-        scribe         = street
-        die_count      = how
+        scribe_line         = street
+        dies_per_wafer_model      = how
     })
 }
 
 die chip {
     process = plain
     area    = 800 mm^2
-    unit_array cores { units = 144, needed = 132, unit_area = 4 mm^2 }
+    unit_array cores { units = 144, required_units = 132, unit_area = 4 mm^2 }
 }
 
 evaluator harvest {
@@ -69,23 +69,23 @@ evaluator harvest {
     param each     : area = 4 mm^2     in 0.01 mm^2 .. 100 mm^2
     param coverage : real = 1          in 0 .. 1
     param saved    : real = 1          in 0 .. 1
-    choice law : yield_law in [poisson, murphy, seeds, negative_binomial] = poisson
+    choice law : yield_model in [poisson, murphy, seeds, negative_binomial] = poisson
     let d = chip with {
         area              = size
-        process.yield_law = law
+        process.yield_model = law
         test_coverage     = coverage
         test_time         = 10 s
         cores.units       = built
-        cores.needed      = asked
+        cores.required_units      = asked
         cores.unit_area   = each
-        cores.repairable  = saved
+        cores.repairable_fraction  = saved
     }
     output sold            = d.yield
-    output perfect         = d.perfect_yield
-    output harvested       = d.harvested
-    output passing         = d.passing
-    output quality         = d.quality
-    output raw             in USD/unit = d.raw_cost
+    output perfect         = d.full_unit_yield
+    output harvested       = d.harvested_fraction
+    output passing         = d.test_yield
+    output quality         = d.kgd_fraction
+    output raw             in USD/unit = d.raw_die_cost
     output test            in USD/unit = d.test_cost
     output cost            in USD/unit = d.cost
 }
@@ -93,22 +93,22 @@ evaluator harvest {
 evaluator actuary {
     param size    : area        = 100 mm^2  in 1 mm^2 .. 2000 mm^2
     param price   : money       = 10 kUSD   in 0 USD .. 100 kUSD
-    param defects : defect_rate = 0.1 cm^-2 in 0 cm^-2 .. 10 cm^-2
+    param defects : defects_per_area = 0.1 cm^-2 in 0 cm^-2 .. 10 cm^-2
     param design  : money       = 1 GUSD    in 0 USD .. 10 GUSD
     let d = (die(process = N7, area = 1 mm^2)) with {
         area                   = size
         width                  = sqrt(size)
         process.wafer_price    = price
         process.defect_density = defects
-        process.design_cost    = design
+        process.design_nre    = design
         test_time              = 0 s
     }
     output die_yield                     = d.yield
-    output dies_per_wafer      in unit     = d.gross
-    output good_dies_per_wafer in unit     = d.gross * d.yield
-    output raw_die_usd         in USD/unit = d.raw_cost
+    output dies_per_wafer      in unit     = d.gross_dies_per_wafer
+    output good_dies_per_wafer in unit     = d.gross_dies_per_wafer * d.yield
+    output raw_die_usd         in USD/unit = d.raw_die_cost
     output known_good_die_usd  in USD/unit = d.cost
-    output defect_usd          in USD/unit = d.defect_cost
+    output defect_usd          in USD/unit = d.die_defect_cost
     output chip_NRE_usd        in USD      = d.chip_nre
 }
 """
@@ -281,8 +281,8 @@ die thin {
     process   = N3
     test_time = 0 s
     GIVEN
-    logic cores { transistors = 50 Gtr }
-    sram cache { capacity = 50 MB, cell = 0.021 um^2/b }
+    logic cores { transistor_count = 50 Gtr }
+    sram cache { capacity = 50 MB, bitcell_area = 0.021 um^2/b }
 }
 evaluator ask { output cost in USD/unit = thin.cost }
 """

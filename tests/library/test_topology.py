@@ -17,7 +17,7 @@ cable wire {
     reach  = 100 m
     length = 2 m
     price  = 100 USD/unit
-    transfer_energy = 100 pJ/B
+    energy_per_bit = 100 pJ/B
 }
 switch box {
     radix = 64

@@ -12,12 +12,12 @@ use std.d2d: d2d, d2d_port
 use std.die
 use std.economics: ownership
 use std.link: link
-use std.memory: memory, resident
+use std.memory: memory, data_placement
 use std.node: accelerator, node, power_supply
-use std.package: package, wafer_carrier
-use std.facility: air
+use std.package: package, interposer
+use std.datacenter: air
 use std.rack: rack
-use std.carbon: enclosure
+use std.carbon: server_chassis
 use std.reliability: checkpointing
 use vendor.clusters: LUMI_G, El_Capitan, DGX_A100_pod
 use vendor.d2d: AIB2, NV_HBI
@@ -26,22 +26,22 @@ use vendor.memories: GDDR6, HBM3, RRAM
 use vendor.nodes
 use vendor.processes: N7, rdl
 use vendor.switches: NVSwitch3
-wafer_carrier layers {
+interposer layers {
     process       = rdl
-    spread        = 1.2
+    substrate_area_ratio        = 1.2
     max_area      = 1716 mm^2
-    bump_pitch    = 40 um
+    min_bump_pitch    = 40 um
     bonding_yield = 0.98
 }
 package fan_out {
-    carrier = layers
+    substrate = layers
     die chip { process = N7, area = 100 mm^2, test_time = 0 s }
 }
-rack two { holds = DGX_H100, nodes = 2, height = 42 U, cooling = air, price = 0 USD/unit }
+rack two { node = DGX_H100, nodes = 2, height = 42 U, cooling = air, price = 0 USD/unit }
 cluster pod {
     rack         = two
     network_cost = 0 USD/unit
-    node host[4] : DGX_H100
+    node nodes[4] : DGX_H100
 }
 die bare {
     process = N7
@@ -50,14 +50,14 @@ die bare {
     phy edge_of_it
     d2d_port side { standard = NV_HBI }
 }
-ownership owned { lifetime = 4 year }
-checkpointing job { mtbf = 3 h, save = 60 s }
-enclosure around
-resident held {
-    held_in  = RRAM with { capacity = 64 GB, bandwidth = 1 TB/s }
+ownership owned { depreciation_period = 4 year }
+checkpointing job { mtbf = 3 h, checkpoint_time = 60 s }
+server_chassis around
+data_placement held {
+    memory  = RRAM with { capacity = 64 GB, bandwidth = 1 TB/s }
     size     = 1 GB
-    writes   = 0.1 GB/s
-    lifetime = 1 s
+    write_bandwidth   = 0.1 GB/s
+    data_lifetime = 1 s
 }
 memory some { capacity = 1 GB, bandwidth = 1 GB/s }
 """
@@ -136,7 +136,7 @@ def test_a_building_that_is_not_known_is_not_free(tmp_path: Path) -> None:
     path = tmp_path / "asked.hw"
     place = 'us_site with { construction = unknown "nobody said" }'
     path.write_text(
-        HEAD.replace("std.facility: air", "std.facility: air, us_site")
+        HEAD.replace("std.datacenter: air", "std.datacenter: air, us_site")
         + f"evaluator ask {{ output it in USD/h = (pod with {{ site = {place}, "
         + "network_power = 0 W }).building_rate }\n",
         encoding="utf-8",

@@ -215,7 +215,7 @@ use std.package: package
 use std.die: die
 use std.memory: memory
 use vendor.processes: N5
-use vendor.carriers: CoWoS_S
+use vendor.substrates: CoWoS_S
 use vendor.memories: HBM3"""
     found = asked(
         tmp_path,

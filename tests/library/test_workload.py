@@ -11,7 +11,7 @@ from hwdsl.semantics import check, load
 from hwdsl.semantics.symbols import ClaimInfo
 
 HEAD = """edition 2026
-use std.workload
+use std.operators
 use workloads.transformers
 use workloads.vision
 use workloads.translation

@@ -132,7 +132,7 @@ def namesakes(tmp_path_factory: pytest.TempPathFactory) -> hwdsl.Evaluator:
     names = ["wrt", "seed", "output", "outputs", "points", "given", "threads"]
     params = "".join(f"    param {n} : real = 1 in 0 .. 9 ~ uniform(0, 9)\n" for n in names)
     path.write_text(
-        f"edition 2026\nuse std.chance: uniform\nevaluator class {{\n{params}"
+        f"edition 2026\nuse std.distributions: uniform\nevaluator class {{\n{params}"
         f"    output __init__ = {' + '.join(names)}\n    output params = 2 * wrt\n}}\n"
     )
     return hwdsl.load(path, compiled=False).evaluators["class"]

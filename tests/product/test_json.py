@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 WRITE = os.environ.get("HWDSL_WRITE_SCHEMAS") == "1"
 
 MODEL = """edition 2026
-use std.chance: uniform
+use std.distributions: uniform
 
 enum colour { red, green }
 kind box {

@@ -16,7 +16,7 @@ from hwdsl.evaluator import Evaluator
 MAIN = """edition 2026
 #! A machine beside a table.
 use part: machine, fast
-use std.chance: uniform
+use std.distributions: uniform
 use "rates.csv" as rates
 
 evaluator run {

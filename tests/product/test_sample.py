@@ -13,7 +13,7 @@ from hwdsl.cli.main import main
 from hwdsl.codegen.runtime.sample import CHUNK
 
 TEXT = """edition 2026
-use std.chance
+use std.distributions
 evaluator hour {
     param price : money = 30 kUSD in 15 kUSD .. 100 kUSD ~ lognormal(30 kUSD, 1.5)
     param energy : energy_price = 0.08 USD/kWh ~ uniform(0.05 USD/kWh, 0.15 USD/kWh)
@@ -110,7 +110,7 @@ def test_draws_that_are_no_number_are_refused(tmp_path: Path) -> None:
 )
 def test_wrong_distributions_are_found_by_check(tmp_path: Path, param: str, name: str) -> None:
     path = tmp_path / "a.hw"
-    text = f"edition 2026\nuse std.chance\nevaluator e {{\n {param}\n output c : real = 1\n}}\n"
+    text = f"edition 2026\nuse std.distributions\nevaluator e {{\n {param}\n output c : real = 1\n}}\n"
     path.write_text(text)
     with pytest.raises(hwdsl.DescriptionError) as caught:
         hwdsl.load(path, compiled=False)

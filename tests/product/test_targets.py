@@ -10,7 +10,7 @@ from hwdsl.cli.main import main
 
 WHOLE = """edition 2026
 
-use std.chance: uniform
+use std.distributions: uniform
 
 calibrated efficiency : real = 0.8 in 0.1 .. 1 from "a guess"
 

@@ -13,7 +13,7 @@ use std.die: die
 use std.package: package
 use std.memory: memory
 use vendor.processes: N5
-use vendor.carriers: CoWoS_S
+use vendor.substrates: CoWoS_S
 use vendor.memories: HBM3E
 
 """

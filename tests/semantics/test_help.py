@@ -38,7 +38,7 @@ def findings(text: str) -> list[Diagnostic]:
         ("let a = HBM3E.bandwidth", "import it: `use vendor.memories: HBM3E`"),
         ("package p { }", "import it: `use std.package: package`"),
         ("let a : carrier = 3", "import it: `use std.package: carrier`"),
-        ("let a = ring_all_reduce(3)", "import it: `use std.collective: ring_all_reduce`"),
+        ("let a = ring_all_reduce(3)", "import it: `use std.collectives: ring_all_reduce`"),
         ("let a : int = 1e3", "an int is written in digits alone: `1000`"),
         ('let a = "80 GB" + 1 GB', "take away the quotes: `80 GB`"),
         ("let a : int = 1.5", "use `whole(x)`, `floor(x)`, `ceil(x)` or `round(x)`"),

@@ -360,7 +360,7 @@ let on_5128 = search(
     batch = 2520,
 )
 let near = search(
-    machine = A100 with { far.capacity = 0 B },
+    machine = A100 with { mem2.capacity = 0 B },
     format = A100_float16,
     model = gpt3,
     devices = 64,
