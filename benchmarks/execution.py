@@ -193,12 +193,12 @@ SHAPES = {
     "near": (5, 2000),
 }  # fmt: skip
 STEPS = {
-    "n_layers": (8, 128), "d_model": (1024, 20_000), "n_heads": (16, 128), "vocab": (3e4, 2e5),
-    "seq_len": (512, 8192), "tensor": [1, 2, 4, 8], "pipeline": [1, 2, 4, 8], "data": [1, 2, 4, 8],
-    "micro_batch": (1, 8), "global_batch": (64, 4096), "interleave": [1, 2, 4],
+    "layers": (8, 128), "hidden_size": (1024, 20_000), "heads": (16, 128), "vocab_size": (3e4, 2e5),
+    "seq_length": (512, 8192), "tensor": [1, 2, 4, 8], "pipeline": [1, 2, 4, 8], "data": [1, 2, 4, 8],
+    "micro_batch": (1, 8), "global_batch": (64, 4096), "virtual_pipeline": [1, 2, 4],
     "recompute": ["none", "selective", "full"], "sequence_parallel": [True, False],
     "gpus_per_node": [4, 8], "node_network": (50, 800), "memory_bandwidth": (1000, 4000),
-    "memory_capacity": (40, 100), "matrix_rate": (100, 1000),
+    "memory_capacity": (40, 100), "peak_fp16": (100, 1000),
 }  # fmt: skip
 
 
@@ -249,7 +249,7 @@ def products(file, folder, scratch):
     """Median and 90th percentile on products above 50 us, of the study's sample or of all."""
     module = hwdsl.load(STUDIES / f"{file}.hw")
     if folder is None:
-        (asked,) = [r for r in requests(module) if r.title == "gemm"]
+        (asked,) = [r for r in requests(module) if r.title == "gemm_table"]
     else:
         sys.path.append(str(ROOT / "tests" / "library"))
         import measured
@@ -257,7 +257,7 @@ def products(file, folder, scratch):
         os.environ["HWDSL_REFERENCE_DATA"] = folder
         path = scratch / "gemm.csv"
         measured.write(path, measured.products("bfloat16"))
-        asked = Request("gemm", "product", path, "measured", "time")
+        asked = Request("gemm_table", "product", path, "measured", "time")
     return errors(validate(module, asked))
 
 

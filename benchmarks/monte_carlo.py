@@ -13,7 +13,15 @@ from pathlib import Path
 import hwdsl
 
 STUDY = Path(__file__).parents[1] / "library" / "studies" / "h100_cluster.hw"
-SHOWN = ("die", "package", "gpu", "capex_per_gpu", "goodput", "hour", "hour_of_work")
+SHOWN = (
+    "die_cost",
+    "package_cost",
+    "gpu_unit_price",
+    "capex_per_gpu",
+    "goodput",
+    "cost_per_gpu_hour",
+    "cost_per_goodput_gpu_hour",
+)
 LEVELS = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
 
@@ -36,7 +44,9 @@ def main():
         row = "".join(f"{value:>12.4g}" for value in found.quantile(name, LEVELS))
         print(f"{f'{name} [{units[name]}]':<22}{row}")
     print("rank correlation with hour:")
-    ranked = sorted(found.rank_correlation("hour").items(), key=lambda item: -abs(item[1]))
+    ranked = sorted(
+        found.rank_correlation("cost_per_gpu_hour").items(), key=lambda item: -abs(item[1])
+    )
     for name, value in ranked:
         print(f"  {name:<14}{value:>8.3f}")
 

@@ -58,8 +58,8 @@ class Set:
     rows: Callable[[], list[Row]]
     unit: str
     output: str = "time"
-    baseline: str | None = "constant"
-    group: str = "machine"
+    baseline: str | None = "baseline"
+    group: str = "accelerator"
     fitted: str = "none"
     coefficients: tuple[str, ...] = ()
     apart: tuple[tuple[str, str], ...] = ()
@@ -156,7 +156,7 @@ def _product(r: Row) -> Row:
     shape = {d: r[d] for d in "mnk"}
     return {
         "case": r["row_id"],
-        "machine": component(r["gpu"]),
+        "accelerator": component(r["gpu"]),
         **shape,
         "measured": r["meas_time_us"],
     }
@@ -166,10 +166,10 @@ def shape(r: Row) -> Row:
     """The sizes of a language model, as the tables have them and evaluators ask for them."""
     return {
         "n_layers": r["n_layers"],
-        "d_model": r["d_model"],
+        "hidden_size": r["hidden_size"],
         "n_heads": r["n_heads"],
         "kv_heads": r["n_kv_heads"],
-        "d_ffn": r["d_ffn"],
+        "ffn_hidden_size": r["ffn_hidden_size"],
         "vocab": r["vocab"],
     }
 
@@ -185,7 +185,7 @@ def products(dtype: str) -> list[Row]:
     def make(r: Row) -> Row:
         library = r.get("framework", "").partition("/")[0]
         narrows = NARROWING.get(library, "searched") if dtype == "fp8" else "streamed"
-        return _product(r) | ({} if dtype == "bfloat16" else {"narrows": narrows})
+        return _product(r) | ({} if dtype == "bfloat16" else {"quantization": narrows})
 
     return turned((r for r in read("aic_gemm") if r["dtype"] == dtype), make)
 
@@ -196,7 +196,7 @@ def linear() -> list[Row]:
     def make(r: Row) -> Row:
         return {
             "case": r["row_id"],
-            "machine": component(r["gpu"]),
+            "accelerator": component(r["gpu"]),
             "m": r["gemm_m"],
             "n": r["gemm_n"],
             "k": r["gemm_k"],
@@ -214,21 +214,25 @@ def attention(phase: str) -> list[Row]:
     before 1.3 with a cache that keeps keys alone; vLLM without them, and on Intel's cards, which
     have no graphs, issued by Python.
     """
-    length = "positions" if phase == "prefill" else "keys"
+    length = "query_length" if phase == "prefill" else "kv_length"
 
     def make(r: Row) -> Row:
         library, version = r["framework"].split("/")
         of_vllm = library == "vllm"
         keys_alone = not of_vllm and tuple(map(int, version.split(".")[:2])) < (1, 3)
-        how = {"placed": not of_vllm} if phase == "prefill" else {"values": not keys_alone}
+        how = (
+            {"include_rope_and_kv_append": not of_vllm}
+            if phase == "prefill"
+            else {"value_cache": not keys_alone}
+        )
         return {
             "case": r["row_id"],
-            "machine": component(r["gpu"]),
+            "accelerator": component(r["gpu"]),
             "sequences": r["batch"],
             length: r["kv_len"],
             "heads": r["n_heads"],
-            "key_heads": r["n_kv_heads"],
-            "head_width": r["head_dim"],
+            "kv_heads": r["n_kv_heads"],
+            "head_dim": r["head_dim"],
             **{name: str(cell).lower() for name, cell in how.items()},
             "eager": str(of_vllm and r["gpu"].startswith("Intel")).lower(),
             "measured": r["meas_time_us"],
@@ -244,13 +248,13 @@ def chunks() -> list[Row]:
     def make(r: Row) -> Row:
         return {
             "case": r["row_id"],
-            "machine": component(r["gpu"]),
+            "accelerator": component(r["gpu"]),
             "heads": r["n_heads_per_gpu"],
-            "key_heads": r["n_kv_heads_per_gpu"],
-            "positions": r["prefill_chunk_tokens"],
-            "past": r["prefill_kv_tokens"],
+            "kv_heads": r["n_kv_heads_per_gpu"],
+            "query_length": r["prefill_chunk_tokens"],
+            "context_length": r["prefill_kv_tokens"],
             "sequences": r["n_decode_seqs"],
-            "keys": r["decode_kv_tokens"],
+            "kv_length": r["decode_kv_tokens"],
             "measured": r["meas_time_us"],
         }
 
@@ -286,7 +290,7 @@ def deepbench_products(precision: str) -> list[Row]:
         machine = component(r["device"])
         return {
             "case": r["row_id"],
-            "machine": machine,
+            "accelerator": machine,
             **shape,
             "measured": _us(r["meas_time_ms"]),
         }
@@ -306,14 +310,14 @@ def deepbench_convolutions() -> list[Row]:
             raise Undescribed("a convolution whose steps differ both ways")
         return {
             "case": r["row_id"],
-            "machine": component(r["device"]),
-            "images": r["batch"],
-            "channels": r["c_in"],
-            "filters": r["k_out"],
-            "height": _windows(r["h"], r["filter_h"], r["pad_h"], r["stride_h"]),
-            "width": _windows(r["w"], r["filter_w"], r["pad_w"], r["stride_w"]),
-            "kernel": r["filter_h"],
-            "across": r["filter_w"],
+            "accelerator": component(r["device"]),
+            "batch_size": r["batch"],
+            "in_channels": r["c_in"],
+            "out_channels": r["k_out"],
+            "out_height": _windows(r["h"], r["filter_h"], r["pad_h"], r["stride_h"]),
+            "out_width": _windows(r["w"], r["filter_w"], r["pad_w"], r["stride_w"]),
+            "kernel_height": r["filter_h"],
+            "kernel_width": r["filter_w"],
             "stride": r["stride_h"],
             "measured": _us(r["meas_fwd_ms"]),
         }
@@ -329,10 +333,10 @@ def deepbench_steps() -> list[Row]:
             raise Undescribed(f"no cell is called `{r['rnn_type']}`")
         return {
             "case": r["row_id"],
-            "machine": component(r["device"]),
+            "accelerator": component(r["device"]),
             "sequences": r["batch"],
-            "steps": r["timesteps"],
-            "hidden": r["hidden"],
+            "time_steps": r["timesteps"],
+            "hidden_size": r["hidden_size"],
             "gates": GATES[r["rnn_type"]],
             "measured": _us(r["meas_fwd_ms"]),
         }
@@ -353,9 +357,9 @@ def best(dtype: str) -> list[Row]:
     """
 
     def make(r: Row) -> Row:
-        row = {"case": r["row_id"], "machine": component(r["accelerator"])}
+        row = {"case": r["row_id"], "accelerator": component(r["accelerator"])}
         row |= {size: r[size] for size in "mnk"} | {"measured": r["derived_time_us"]}
-        return row if dtype == "bf16" else row | {"narrows": "ready"}
+        return row if dtype == "bf16" else row | {"quantization": "ready"}
 
     return turned((r for r in read("stas_mamf_matmul") if r["dtype"].startswith(dtype)), make)
 
@@ -365,7 +369,7 @@ def _kernels(
 ) -> Set:
     """A set of kernels, all of it in the fit; held out, a machine has what all others sustain."""
     names = tuple(f"any_{c}" for c in coefficients.split())
-    apart = (("seen", "false"),) if names else ()
+    apart = (("use_generation_fit", "false"),) if names else ()
     return Set(name, "studies/kernels.hw", evaluator, rows, "us", fitted="all",
                coefficients=names, apart=apart)  # fmt: skip
 
@@ -381,24 +385,24 @@ SETS = (
     _kernels("aic_gemm, 16 bits", "product", lambda: products("bfloat16")),
     _kernels("aic_gemm, 16 bits, above 50 us", "product",
              lambda: above(50, products("bfloat16")), _PRODUCTS),
-    _kernels("aic_gemm, 8 bits", "product_fp8", lambda: products("fp8")),
-    _kernels("aic_gemm, 8 bits, above 50 us", "product_fp8",
+    _kernels("aic_gemm, 8 bits", "gemm_fp8", lambda: products("fp8")),
+    _kernels("aic_gemm, 8 bits, above 50 us", "gemm_fp8",
              lambda: above(50, products("fp8")), _PRODUCTS_8),
-    _kernels("aic_gemm, 4 bits", "product_fp4", lambda: products("nvfp4")),
-    _kernels("aic_gemm, 4 bits, above 50 us", "product_fp4",
+    _kernels("aic_gemm, 4 bits", "gemm_fp4", lambda: products("nvfp4")),
+    _kernels("aic_gemm, 4 bits, above 50 us", "gemm_fp4",
              lambda: above(50, products("nvfp4")), _PRODUCTS_4),
     _kernels("vidur_linear_ops", "product", linear, _PRODUCTS),
     _kernels("products in 16 bits above 50 us", "product",
              lambda: above(50, products("bfloat16") + linear()), _PRODUCTS),
-    _kernels("aic_attention, prompts", "prompt", lambda: attention("prefill"),
+    _kernels("aic_attention, prompts", "prefill_attention_kernel", lambda: attention("prefill"),
              "attention_share waiting_share attention_fill"),
-    _kernels("aic_attention, one query", "query", lambda: attention("decode"),
+    _kernels("aic_attention, one query", "decode_attention_kernel", lambda: attention("decode"),
              "attention_floor stream_share"),
     Set("stas_mamf_matmul, 16 bits", "studies/kernels.hw", "product", lambda: best("bf16"), "us"),
-    Set("stas_mamf_matmul, 8 bits", "studies/kernels.hw", "product_fp8", lambda: best("fp8"), "us"),
-    Set("vllm_attention_ops", "studies/kernels.hw", "chunk", chunks, "us"),
+    Set("stas_mamf_matmul, 8 bits", "studies/kernels.hw", "gemm_fp8", lambda: best("fp8"), "us"),
+    Set("vllm_attention_ops", "studies/kernels.hw", "chunked_prefill_kernel", chunks, "us"),
     _old_machines("deepbench_gemm, 32 bits", "product", lambda: deepbench_products("fp32")),
-    _old_machines("deepbench_gemm, 16 bits", "product_half", lambda: deepbench_products("fp16")),
-    _old_machines("deepbench_conv", "convolved", deepbench_convolutions),
-    _old_machines("deepbench_rnn", "recurring", deepbench_steps),
+    _old_machines("deepbench_gemm, 16 bits", "gemm_fp16", lambda: deepbench_products("fp16")),
+    _old_machines("deepbench_conv", "convolution_forward", deepbench_convolutions),
+    _old_machines("deepbench_rnn", "rnn_forward", deepbench_steps),
 )  # fmt: skip

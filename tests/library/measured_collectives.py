@@ -99,20 +99,20 @@ def _joined(machine: str) -> tuple[str, str, str, str, str, str]:
 
 def _row(case: str, machine: str, operation: str, ranks: str, size: str, taken: str) -> Row:
     """A row of `collective` over one tier of a machine; `taken` in microseconds."""
-    wire, memory, joint, adds, clock, dies = _joined(machine)
+    wire, memory, joint, adds, clock, compute_dies = _joined(machine)
     return {
         "case": case,
-        "machine": machine,
+        "accelerator": machine,
         "operation": operation,
         "ranks": ranks,
         "size [B]": size,
-        "wire": wire,
-        "lane": wire,
-        "memory": memory,
-        "joined": joint,
-        "adds": adds,
+        "bandwidth": wire,
+        "link_bandwidth": wire,
+        "memory_bandwidth": memory,
+        "path_type": joint,
+        "in_network_reduction": adds,
         "clock [MHz]": clock,
-        "dies": dies,
+        "compute_dies": dies,
         "measured": taken,
     }
 
@@ -135,7 +135,7 @@ def _more_than(least: float, rows: list[Row]) -> list[Row]:
 
 def _so_joined(rows: list[Row], joint: str) -> list[Row]:
     """Rows of one joint; what was left out is counted once, with those behind a switch."""
-    return [r for r in rows if r.get("joined", "switched") == joint]
+    return [r for r in rows if r.get("path_type", "switched") == joint]
 
 
 def bridged() -> list[Row]:
@@ -143,7 +143,8 @@ def bridged() -> list[Row]:
     ranks."""
     rows = nccl("bridged", least=MEGABYTE)
     return [
-        r if LEFT_OUT in r else r | {"machine": f"{r['machine']}, {r['ranks']} ranks"} for r in rows
+        r if LEFT_OUT in r else r | {"accelerator": f"{r['machine']}, {r['ranks']} ranks"}
+        for r in rows
     ]
 
 
@@ -201,8 +202,8 @@ def vidur() -> list[Row]:
         if machine not in PORTS:
             raise Undescribed(f"nothing is said of the network of `{r['node']}`")
         port = PORTS[machine]
-        return row | {"machine": f"{r['node']}, two nodes", "wire": port, "lane": port,
-                      "joined": "network", "adds": "false"}  # fmt: skip
+        return row | {"accelerator": f"{r['node']}, two nodes", "bandwidth": port, "link_bandwidth": port,
+                      "path_type": "network", "in_network_reduction": "false"}  # fmt: skip
 
     return _more_than(8 * MEGABYTE - 1, turned(read("vidur_collectives"), make))
 
@@ -230,7 +231,7 @@ def experts() -> list[Row]:
             "width [B]": str(int(r["hidden"]) * 33 // 32)
             if r["op"] == "dispatch"
             else str(2 * int(r["hidden"])),
-            "chosen": r["topk"],
+            "moe_top_k": r["topk"],
             "measured": r["meas_bottleneck_gb_s"],
         }
 
@@ -240,7 +241,7 @@ def experts() -> list[Row]:
 
 _STUDY = "studies/collectives.hw"
 _SWITCHED = ("switched_share", "copy_share", "across", "start", "word_hop", "word_share", "hop",
-             "chunk", "adding_share", "adding_start")  # fmt: skip
+             "chunked_prefill_kernel", "adding_share", "adding_start")  # fmt: skip
 _BRIDGED = ("bridged_share", "host_transit")
 SETS = (
     Set("aic_collectives, switched", _STUDY, "collective", lambda: nccl("switched"), "us",
@@ -252,11 +253,11 @@ SETS = (
     Set("aic_collectives, PCIe, above 1 MB", _STUDY, "collective",
         bridged, "us", fitted="all", coefficients=_BRIDGED),
     Set("vtrain_nccl_allreduce, A100", _STUDY, "collective", vtrain_switched, "us"),
-    Set("vtrain_nccl_allreduce, V100", _STUDY, "cube", vtrain_cube, "us", baseline=None,
+    Set("vtrain_nccl_allreduce, V100", _STUDY, "dgx1_cube_mesh", vtrain_cube, "us", baseline=None,
         group="group", fitted="2 ranks"),
     Set("vidur_collectives, DGX, from 8 MB", _STUDY, "collective", vidur, "us"),
     Set("deepbench_allreduce", _STUDY, "collective", deepbench, "us",
         fitted="P100; Titan X Pascal, 2 and 4 ranks"),
-    Set("deepep_alltoall, between nodes", _STUDY, "experts", experts, "GB/s", output="rate",
+    Set("deepep_alltoall, between nodes", _STUDY, "experts", experts, "GB/s", output="algorithm_bandwidth",
         baseline=None, group="kernels", fitted="low latency"),
 )  # fmt: skip

@@ -45,15 +45,15 @@ def mixtures(dtype: str) -> list[Row]:
     def make(r: Row) -> Row:
         return {
             "case": r["row_id"],
-            "machine": component(r["gpu"]),
+            "accelerator": component(r["gpu"]),
             "tokens": r["num_tokens_global"],
-            "d_model": r["d_model"],
-            "d_ffn": r["d_ffn_expert"],
-            "among": r["n_experts"],
-            "active": r["experts_topk"],
+            "hidden_size": r["hidden_size"],
+            "ffn_hidden_size": r["d_ffn_expert"],
+            "experts": r["n_experts"],
+            "moe_top_k": r["experts_topk"],
             "tensor": r["moe_tp"],
-            "spread": r["moe_ep"],
-            "even": "true" if r["token_distribution"] == "balanced" else "false",
+            "expert_parallel": r["moe_ep"],
+            "balanced_routing": "true" if r["token_distribution"] == "balanced" else "false",
             "measured": r["meas_time_us"],
         }
 
@@ -62,7 +62,7 @@ def mixtures(dtype: str) -> list[Row]:
 
 def _product(r: Row, machine: str, shape: tuple[str, str, str], time: str) -> Row:
     m, n, k = shape
-    return {"case": r["row_id"], "machine": machine, "m": m, "n": n, "k": k, "measured": time}
+    return {"case": r["row_id"], "accelerator": machine, "m": m, "n": n, "k": k, "measured": time}
 
 
 def compared() -> list[Row]:
@@ -91,7 +91,9 @@ def deepgemm() -> list[Row]:
 
     def make(r: Row) -> Row:
         shape = (r["m_per_group"], r["n"], r["k"])
-        return {"narrows": "ready"} | _product(r, component(r["gpu"]), shape, r["derived_time_us"])
+        return {"quantization": "ready"} | _product(
+            r, component(r["gpu"]), shape, r["derived_time_us"]
+        )
 
     return turned((r for r in read("deepgemm_h800") if r["kind"] == "dense"), make)
 
@@ -103,17 +105,17 @@ def _request(r: Row, mlp: str, engine: str, answer: str) -> Row:
     return shape(r) | {
         "gated": "false" if "ungated" in mlp else "true",
         "experts": "8" if mixed else "0",
-        "active": "2" if mixed else "0",
-        "sums": "1" if "parallel" in mlp else "2",
-        "part": _part(r["gpu"]),
-        "format": format,
-        "kept": format,
-        "engine": engine,
+        "moe_top_k": "2" if mixed else "0",
+        "all_reduces_per_layer": "1" if "parallel" in mlp else "2",
+        "gpu": _part(r["gpu"]),
+        "dtype": format,
+        "kv_cache_dtype": format,
+        "runtime": engine,
         "tensor": r["tp"],
         "pipeline": r.get("pp") or "1",
         "batch": r["batch"],
         "prompt": r.get("input_tokens") or r.get("prompt_tokens", ""),
-        "answer": answer,
+        "output_length": answer,
     }
 
 
@@ -142,7 +144,7 @@ def splitwise(column: str) -> list[Row]:
             raise Undescribed("64 sequences on two GPUs do not fit into the memory")
         group = {"case": r["row_id"], "group": r["split_group"]}
         request = _request(r, r["mlp"], "scripted", r["output_tokens"])
-        request["limit"] = "0.5" if "power-capped (50%" in r["gpu"] else "1"
+        request["power_cap_fraction"] = "0.5" if "power-capped (50%" in r["gpu"] else "1"
         return group | request | {"measured": r[f"meas_{column}_median"]}
 
     return turned(read("splitwise_inference"), make)
@@ -166,19 +168,19 @@ def batches(kind: str) -> list[Row]:
 def _served(r: Row) -> Row:
     format = _format(r["precision"])
     return {
-        "part": _part(r["gpu"]),
-        "format": format,
+        "gpu": _part(r["gpu"]),
+        "dtype": format,
         "prompt": r["isl_tokens"],
-        "answer": r["osl_tokens"],
-        "requests": r["n_requests"] or "3000",
+        "output_length": r["osl_tokens"],
+        "num_requests": r["n_requests"] or "3000",
     }
 
 
 def _grouped(r: Row) -> Row:
     narrow = _format(r["precision"]) != "bf16"
     return shape(r) | {
-        "head_width": r["head_dim"],
-        "kept": "fp8" if narrow else "bf16",
+        "head_dim": r["head_dim"],
+        "kv_cache_dtype": "fp8" if narrow else "bf16",
         "tensor": r["tp"] or "1",
         "pipeline": r["pp"] or "1",
     }
@@ -199,22 +201,22 @@ def throughputs(net: str) -> list[Row]:
             raise Undescribed(f"the layers of {r['model']} differ")
         group = f"{r['model']} {_part(r['gpu'])}"
         row = {"case": r["row_id"], "group": group} | _served(r)
-        if net == "latent" and (r["n_layers"], r["d_model"]) != ("61", "7168"):
+        if net == "latent" and (r["layers"], r["hidden_size"]) != ("61", "7168"):
             raise Undescribed(f"{r['model']} is not DeepSeek-V3's")
         if net != "latent":
             row |= _grouped(r)
         if net == "mixed":
-            row |= {"experts": r["n_experts"], "active": r["experts_topk"]}
-            row["d_ffn"] = r["d_ffn_expert"]
+            row |= {"experts": r["n_experts"], "moe_top_k": r["experts_topk"]}
+            row["ffn_hidden_size"] = r["d_ffn_expert"]
         if net != "dense":
-            row["spread"] = r["attention_dp"] or "1"
+            row["expert_parallel"] = r["attention_dp"] or "1"
         return row | {"measured": r["meas_output_tokens_per_s_total"]}
 
     return turned((r for r in read("trtllm_max_throughput") if _net(r) == net), make)
 
 
 def _model(r: Row) -> Row:
-    return shape(r) | {"head_width": r["head_dim"], "tensor": r["tp"]}
+    return shape(r) | {"head_dim": r["head_dim"], "tensor": r["tp"]}
 
 
 def online(column: str) -> list[Row]:
@@ -223,9 +225,13 @@ def online(column: str) -> list[Row]:
     def make(r: Row) -> Row:
         part = _part(r["gpu"])
         row = {"case": r["row_id"], "group": f"{r['model']} {part}"}
-        row |= {"part": part, "format": "bf16", "kept": "bf16"}
-        row |= {"prompt": r["isl_tokens_mean"], "answer": r["osl_tokens_mean"]}
-        row |= {"requests": r["n_requests"], "arrivals": r["offered_qps"], "asked": "inside"}
+        row |= {"gpu": part, "dtype": "bf16", "kv_cache_dtype": "bf16"}
+        row |= {"prompt": r["isl_tokens_mean"], "output_length": r["osl_tokens_mean"]}
+        row |= {
+            "num_requests": r["n_requests"],
+            "request_rate": r["offered_qps"],
+            "frontend": "inside",
+        }
         return row | _model(r) | {"measured": r[f"meas_{column}_ms"]}
 
     return turned((r for r in read("trtllm_online_serving") if r["offered_qps"]), make)
@@ -258,15 +264,15 @@ def _benchmark(r: Row) -> Row:
     length = 1 if own else _MEAN_LENGTH
     ending = "together" if r["backend"] == "sglang" else "bunched"
     return {
-        "kept": "fp8" if narrow and _effective(r) != "bf16" else "bf16",
+        "kv_cache_dtype": "fp8" if narrow and _effective(r) != "bf16" else "bf16",
         "prompt": str(round(length * int(r["isl_tokens"]))),
-        "answer": str(round(length * int(r["osl_tokens"]))),
-        "users": r["concurrency"],
-        "requests": str(10 * int(r["concurrency"])),
-        "budget": str(budget),
-        "ending": ending if own else "apart",
-        "asked": "over_http",
-        "gathers": "20" if trtllm and not own and short and int(r["tp"]) < 8 else "0",
+        "output_length": str(round(length * int(r["osl_tokens"]))),
+        "concurrency": r["concurrency"],
+        "num_requests": str(10 * int(r["concurrency"])),
+        "max_num_batched_tokens": str(budget),
+        "completion_pattern": ending if own else "apart",
+        "frontend": "over_http",
+        "batch_wait_steps": "20" if trtllm and not own and short and int(r["tp"]) < 8 else "0",
     }
 
 
@@ -287,25 +293,30 @@ def closed(column: str, net: str) -> list[Row]:
         reasons = {
             "its source doubts it": r["quality_flags"],
             "prompts and answers are computed apart": r["mode"] != "agg",
-            "not DeepSeek-V3's layers": net == "latent" and r["n_layers"] != "61",
+            "not DeepSeek-V3's layers": net == "latent" and r["layers"] != "61",
             "windows of attention": r["sliding_window"],
         }
         for reason, holds in reasons.items():
             if holds:
                 raise Undescribed(reason)
         row = {"case": r["row_id"], "group": f"{r['model']} {r['system']} {r['backend']}"}
-        row |= {"part": _part(r["gpu"]), "format": _effective(r)} | _benchmark(r)
+        row |= {"gpu": _part(r["gpu"]), "dtype": _effective(r)} | _benchmark(r)
         if net == "latent":
             # Its copies are as many as the accelerators, which is what the experts are cut in.
             copies = int(r["attention_dp"] or 1) > 1
-            row |= {"spread": r["moe_ep"], "tensor": "1"} if copies else {"tensor": r["tp"]}
-            row.setdefault("spread", "1")
+            row |= (
+                {"expert_parallel": r["moe_ep"], "tensor": "1"} if copies else {"tensor": r["tp"]}
+            )
+            row.setdefault("expert_parallel", "1")
             return row | {"measured": r[f"meas_{column}_ms"]}
         row |= _model(r)
         if net == "mixed":
             copies = _effective(r) == "fp4" and int(r["attention_dp"] or 1) > 1
-            row |= {"experts": r["n_experts"], "active": r["experts_topk"]}
-            row |= {"d_ffn": r["d_ffn_expert"], "spread": r["tp"] if copies else "1"}
+            row |= {"experts": r["n_experts"], "moe_top_k": r["experts_topk"]}
+            row |= {
+                "ffn_hidden_size": r["d_ffn_expert"],
+                "expert_parallel": r["tp"] if copies else "1",
+            }
             row |= {"tensor": "1"} if copies else {}
         return row | {"measured": r[f"meas_{column}_ms"]}
 
@@ -335,9 +346,9 @@ def encoders() -> list[Row]:
         return {
             "case": r["row_id"],
             "group": f"{machine} {r['precision']}",
-            "machine": _OF_ALL.get(machine, machine),
-            "model": "BERT_Large" if r["d_model"] == "1024" else "BERT_Base",
-            "format": _WORDS[r["precision"][:4]],
+            "accelerator": _OF_ALL.get(machine, machine),
+            "model": "BERT_Large" if r["hidden_size"] == "1024" else "BERT_Base",
+            "dtype": _WORDS[r["precision"][:4]],
             "batch": r["batch"],
             "positions": str(padded // 2 if "EFF" in words else padded),
             "measured": r["meas_latency_ms"],
@@ -363,12 +374,12 @@ def replayed(column: str) -> list[Row]:
         if r["arch"] != "dense" or r["dp"] != "1":
             raise Undescribed("experts, of which the table does not say how many, or copies")
         span = max(float(one["arrival_s"]) for one in rows)
-        row = {"case": r["run"], "group": _part(r["gpu"]), "part": _part(r["gpu"])}
-        row |= {"format": "bf16", "kept": "bf16", "seats": r["max_num_seqs"]}
+        row = {"case": r["run"], "group": _part(r["gpu"]), "gpu": _part(r["gpu"])}
+        row |= {"dtype": "bf16", "kv_cache_dtype": "bf16", "max_num_seqs": r["max_num_seqs"]}
         row |= {"prompt": str(round(mean(rows, "input_tokens")))}
-        row |= {"answer": str(round(mean(rows, "output_tokens")))}
-        row |= {"requests": str(len(rows)), "arrivals": str(len(rows) / span)}
-        row |= {"budget": r["max_num_batched_tokens"]} | _model(r)
+        row |= {"output_length": str(round(mean(rows, "output_tokens")))}
+        row |= {"num_requests": str(len(rows)), "request_rate": str(len(rows) / span)}
+        row |= {"max_num_batched_tokens": r["max_num_batched_tokens"]} | _model(r)
         scale = 1000 if column.endswith("_s") else 1
         return row | {"measured": str(scale * mean(rows, f"meas_{column}"))}
 
@@ -380,55 +391,55 @@ _BATCHES = "studies/static_batch_inference.hw"
 _SERVED = "studies/llm_serving.hw"
 
 SETS = (
-    Set("llmcompass_ops, products above 500 us", _KERNELS, "product", compared, "us"),
-    Set("vllm_layer_ops, products", _KERNELS, "product", layered, "us"),
-    Set("deepgemm_h800", _KERNELS, "product_fp8", deepgemm, "us"),
+    Set("llmcompass_ops, products above 500 us", _KERNELS, "gemm", compared, "us"),
+    Set("vllm_layer_ops, products", _KERNELS, "gemm", layered, "us"),
+    Set("deepgemm_h800", _KERNELS, "gemm_fp8", deepgemm, "us"),
     Set("aic_moe, 16 bits", _KERNELS, "experts", lambda: mixtures("bfloat16"), "us"),
-    Set("aic_moe, 8 bits", _KERNELS, "experts_fp8", lambda: mixtures("fp8"), "us"),
-    Set("aic_moe, 4 bits", _KERNELS, "experts_fp4", lambda: mixtures("nvfp4"), "us"),
-    Set("ft_bert_inference", "studies/bert.hw", "encoding", encoders, "ms", group="group"),
+    Set("aic_moe, 8 bits", _KERNELS, "moe_experts_fp8", lambda: mixtures("fp8"), "us"),
+    Set("aic_moe, 4 bits", _KERNELS, "moe_experts_fp4", lambda: mixtures("nvfp4"), "us"),
+    Set("ft_bert_inference", "studies/bert.hw", "bert_inference", encoders, "ms", group="group"),
     Set("vllm_requests, between tokens", _SERVED, "serving", lambda: replayed("tpot_ms"), "ms",
-        "gap", "flat_gap_loaded", "group"),
+        "tpot", "baseline_loaded_tpot", "group"),
     Set("vllm_requests, first token", _SERVED, "serving", lambda: replayed("ttft_s"), "ms",
-        "first", "flat_first", "group"),
-    Set("ft_gpt_inference", _BATCHES, "request", lambda: generations("e2e_latency_ms"), "ms",
-        "whole", "flat_whole", "group", "GPT of 350M, 1.3B and 20B: issue, late sums",
+        "ttft", "baseline_ttft", "group"),
+    Set("ft_gpt_inference", _BATCHES, "static_batch_inference", lambda: generations("e2e_latency_ms"), "ms",
+        "e2e_latency", "baseline_e2e_latency", "group", "GPT of 350M, 1.3B and 20B: issue, late sums",
         ("issue_compiled", "sum_late")),
-    Set("ft_gpt_inference, memory", _BATCHES, "request", lambda: generations("memory_gb"), "GB",
-        "held", None, "group"),
-    Set("splitwise_inference, one token", _BATCHES, "request",
-        lambda: splitwise("decode_ms_per_token"), "ms", "between", "flat_between", "group",
+    Set("ft_gpt_inference, memory", _BATCHES, "static_batch_inference", lambda: generations("memory_gb"), "GB",
+        "memory_used", None, "group"),
+    Set("splitwise_inference, one token", _BATCHES, "static_batch_inference",
+        lambda: splitwise("decode_ms_per_token"), "ms", "tpot", "baseline_tpot", "group",
         "Llama: pause, time of a sequence, hosts",
         ("python_pause", "python_sequence", "later_host")),
-    Set("splitwise_inference, prompts", _BATCHES, "request", lambda: splitwise("prefill_ms"), "ms",
-        "first", "flat_prompt", "group", "sums of 60 MB and more", ("large_sum_share",)),
-    Set("trtllm_static_batch", _BATCHES, "request", lambda: batches("throughput"), "token/s",
-        "throughput", "flat_rate", "group"),
-    Set("trtllm_static_batch, first token", _BATCHES, "request", lambda: batches("latency"), "ms",
-        "first", "flat_prompt", "group"),
+    Set("splitwise_inference, prompts", _BATCHES, "static_batch_inference", lambda: splitwise("prefill_ms"), "ms",
+        "ttft", "baseline_ttft", "group", "sums of 60 MB and more", ("large_sum_share",)),
+    Set("trtllm_static_batch", _BATCHES, "static_batch_inference", lambda: batches("throughput"), "token/s",
+        "throughput", "baseline_throughput", "group"),
+    Set("trtllm_static_batch, first token", _BATCHES, "static_batch_inference", lambda: batches("latency"), "ms",
+        "ttft", "baseline_ttft", "group"),
     Set("trtllm_max_throughput, dense", _SERVED, "serving", lambda: throughputs("dense"), "token/s",
-        "throughput", "roofline", "group", "time of a sequence; keys' share on 323 rows",
+        "throughput", "baseline_throughput", "group", "time of a sequence; keys' share on 323 rows",
         ("kept_share", "for_sequence")),
-    Set("trtllm_max_throughput, experts", _SERVED, "serving_mixed", lambda: throughputs("mixed"),
-        "token/s", "throughput", "roofline", "group"),
-    Set("trtllm_max_throughput, latent", _SERVED, "serving_latent", lambda: throughputs("latent"),
-        "token/s", "throughput", "roofline", "group"),
+    Set("trtllm_max_throughput, experts", _SERVED, "serving_moe", lambda: throughputs("mixed"),
+        "token/s", "throughput", "baseline_throughput", "group"),
+    Set("trtllm_max_throughput, latent", _SERVED, "serving_mla", lambda: throughputs("latent"),
+        "token/s", "throughput", "baseline_throughput", "group"),
     Set("trtllm_online_serving, between tokens", _SERVED, "serving", lambda: online("itl_mean"),
-        "ms", "gap", "flat_gap_loaded", "group"),
+        "ms", "tpot", "baseline_loaded_tpot", "group"),
     Set("trtllm_online_serving, first token", _SERVED, "serving", lambda: online("ttft_mean"),
-        "ms", "first", "flat_first", "group", "what is beside the accelerators", ("in_process",)),
+        "ms", "ttft", "baseline_ttft", "group", "what is beside the accelerators", ("in_process",)),
     Set("aic_e2e_inference, dense, between tokens", _SERVED, "serving",
-        lambda: closed("tpot", "dense"), "ms", "gap_of_users", "flat_gap", "group"),
+        lambda: closed("tpot", "dense"), "ms", "closed_loop_tpot", "baseline_tpot", "group"),
     Set("aic_e2e_inference, dense, first token", _SERVED, "serving",
-        lambda: closed("ttft", "dense"), "ms", "first_of_users", "flat_first", "group",
+        lambda: closed("ttft", "dense"), "ms", "closed_loop_ttft", "baseline_ttft", "group",
         "prompts together, what is beside the accelerators", ("bunch", "over_network")),
-    Set("aic_e2e_inference, experts, between tokens", _SERVED, "serving_mixed",
-        lambda: closed("tpot", "mixed"), "ms", "gap_of_users", "flat_gap", "group"),
-    Set("aic_e2e_inference, experts, first token", _SERVED, "serving_mixed",
-        lambda: closed("ttft", "mixed"), "ms", "first_of_users", "flat_first", "group",
+    Set("aic_e2e_inference, experts, between tokens", _SERVED, "serving_moe",
+        lambda: closed("tpot", "mixed"), "ms", "closed_loop_tpot", "baseline_tpot", "group"),
+    Set("aic_e2e_inference, experts, first token", _SERVED, "serving_moe",
+        lambda: closed("ttft", "mixed"), "ms", "closed_loop_ttft", "baseline_ttft", "group",
         "what is beside the accelerators", ("over_network",)),
-    Set("aic_e2e_inference, latent, between tokens", _SERVED, "serving_latent",
-        lambda: closed("tpot", "latent"), "ms", "gap_of_users", "flat_gap", "group"),
-    Set("aic_e2e_inference, latent, first token", _SERVED, "serving_latent",
-        lambda: closed("ttft", "latent"), "ms", "first_of_users", "flat_first", "group"),
+    Set("aic_e2e_inference, latent, between tokens", _SERVED, "serving_mla",
+        lambda: closed("tpot", "latent"), "ms", "closed_loop_tpot", "baseline_tpot", "group"),
+    Set("aic_e2e_inference, latent, first token", _SERVED, "serving_mla",
+        lambda: closed("ttft", "latent"), "ms", "closed_loop_ttft", "baseline_ttft", "group"),
 )  # fmt: skip

@@ -76,23 +76,23 @@ def _row(r: Row, measured: str) -> Row:
     if r["comm_op"] not in EXCHANGES:
         raise Undescribed(f"no exchange is called `{r['comm_op']}`")
     sizes = _sizes(r)
-    wire, _, joined, adds = JOINED.get(machine, ("", "", "wired", "false"))
+    wire, _, joined, in_network_reduction = JOINED.get(machine, ("", "", "wired", "false"))
     dependent = r["source"] != INDEPENDENT
     way = ("fused" if dependent else "offloaded", "false")
-    how, cut = WAYS.get(r["policy"], way)
+    how, decomposed = WAYS.get(r["policy"], way)
     return {
         "case": f"{r['source']} {r['m']} {r['n']} {r['k']} {r['comm_op']} {r['policy']}",
         "source": " ".join(r["source"].split()[:3]),
-        "machine": machine,
+        "accelerator": machine,
         **dict(zip(("m", "n", "k", "batch"), map(str, sizes), strict=True)),
-        "moves": EXCHANGES[r["comm_op"]],
+        "collective": EXCHANGES[r["comm_op"]],
         "message [B]": str(_message(r, sizes)),
         "ranks": r["n_gpus"],
-        "wire": WIRES.get(r["gpu"], wire),
-        "joined": joined,
-        "adds": adds if r["comm_op"].startswith("all_reduce") else "false",
-        "how": how,
-        "cut": cut,
+        "bandwidth": WIRES.get(r["gpu"], wire),
+        "path_type": joined,
+        "in_network_reduction": adds if r["comm_op"].startswith("all_reduce") else "false",
+        "overlap_strategy": how,
+        "decomposed": cut,
         "measured": str(float(r[measured]) * 1000),
     }
 
@@ -118,7 +118,9 @@ def in_turn(narrow: bool) -> list[Row]:
     for index, row in enumerate(turned(_rows(narrow), make)):
         key = str(index)
         if LEFT_OUT not in row:
-            key = " ".join(row[name] for name in row if name not in ("case", "how", "cut"))
+            key = " ".join(
+                row[name] for name in row if name not in ("case", "overlap_strategy", "decomposed")
+            )
         found.setdefault(key, row)
     return list(found.values())
 
@@ -126,13 +128,13 @@ def in_turn(narrow: bool) -> list[Row]:
 def _set(name: str, narrow: bool, *, output: str, baseline: str) -> Set:
     rows = in_turn if output == "serial" else at_once
     return Set(f"contention, {name}{', 8 bits' if narrow else ''}", "studies/gemm_collective_overlap.hw",
-               "beside_fp8" if narrow else "beside", lambda: rows(narrow), "us", output=output,
+               "gemm_collective_overlap_fp8" if narrow else "gemm_collective_overlap", lambda: rows(narrow), "us", output=output,
                baseline=baseline, group="source")  # fmt: skip
 
 
 SETS = (
-    _set("in turn", False, output="serial", baseline="constant"),
-    _set("in turn", True, output="serial", baseline="constant"),
+    _set("in turn", False, output="serial", baseline="baseline"),
+    _set("in turn", True, output="serial", baseline="baseline"),
     _set("at once", False, output="time", baseline="serial"),
     _set("at once", True, output="time", baseline="serial"),
     _set("the longer of the two", False, output="ideal", baseline="serial"),

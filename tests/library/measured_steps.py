@@ -11,9 +11,9 @@ def _gpt(r: Row, cut: tuple[str, str, str], micro: str, batch: str) -> Row:
     tensor, stages, copies = cut
     return {
         "group": r["split_group"],
-        "n_layers": r["n_layers"],
-        "d_model": r["d_model"],
-        "n_heads": r["n_heads"],
+        "layers": r["layers"],
+        "hidden_size": r["hidden_size"],
+        "heads": r["heads"],
         "tensor": tensor,
         "pipeline": stages,
         "data": copies,
@@ -30,8 +30,8 @@ def vtrain(kind: str) -> list[Row]:
         return {
             "case": r["row_id"],
             **_gpt(r, (r["tp"], r["pp"], r["dp"]), r["micro_batch"], r["global_batch_seqs"]),
-            "vocab": r["vocab_assumed"],
-            "seq_len": r["seq_len"],
+            "vocab_size": r["vocab_assumed"],
+            "seq_length": r["seq_length"],
             "node_network": "100",
             "measured": f"{float(r['meas_iteration_time_ms']) / 1000:.6g}",
         }
@@ -46,12 +46,12 @@ def launcher() -> list[Row]:
         only(r["gpu"], "A100_SXM_80GB")
         tensor, stages, batch = (int(r[k]) for k in ("tp_cfg", "pp_cfg", "global_batch_seqs_cfg"))
         copies = int(r["n_gpus"]) // (tensor * stages)
-        step = batch * int(r["seq_len"]) / float(r["meas_tokens_per_s"])
+        step = batch * int(r["seq_length"]) / float(r["meas_tokens_per_s"])
         return {
             "case": f"{r['row_id']} {r['model']} x{r['n_gpus']}",
             **_gpt(r, (str(tensor), str(stages), str(copies)), r["micro_batch_cfg"], str(batch)),
-            "vocab": r["vocab"],
-            "seq_len": r["seq_len"],
+            "vocab_size": r["vocab_size"],
+            "seq_length": r["seq_length"],
             "recompute": "none" if r["recompute_cfg"].startswith("none") else "full",
             "sequence_parallel": YES[r["sequence_parallel_cfg"] == "True"],
             "measured": f"{step:.6g}",
@@ -91,35 +91,35 @@ def bert(positions: str) -> list[Row]:
         gpus = int(r["n_gpus"])
         return {
             "case": f"{r['row_id']} {r['precision']} {batch} x {positions} on {gpus}",
-            "machine": OLDER.get(component(r["gpu"]), component(r["gpu"])),
-            "half": YES["FP16" in r["precision"]],
+            "accelerator": OLDER.get(component(r["gpu"]), component(r["gpu"])),
+            "mixed_precision": YES["FP16" in r["precision"]],
             "batch": str(batch),
-            "positions": positions,
-            "predicted": "20" if positions == "128" else "80",
-            "binned": YES[positions == "512"],
-            "accumulate": str(int(r["global_batch_seqs"]) // (batch * gpus)),
+            "seq_length": positions,
+            "max_predictions_per_seq": "20" if positions == "128" else "80",
+            "sequence_bucketing": YES[positions == "512"],
+            "gradient_accumulation_steps": str(int(r["global_batch_seqs"]) // (batch * gpus)),
             "gpus": str(gpus),
             "measured": r["meas_throughput_per_s"],
         }
 
     rows = (r for r in read("dle_bert_transformerxl") if r["task"] == "pre-train")
-    return turned((r for r in rows if r["seq_len"] == positions), make)
+    return turned((r for r in rows if r["seq_length"] == positions), make)
 
 
 SETS = [
-    Set("training of BERT, 128 positions", "studies/bert.hw", "pretraining", lambda: bert("128"),
-        "sample/s", "throughput", group="half"),
-    Set("training of BERT, 512 positions at most", "studies/bert.hw", "pretraining",
-        lambda: bert("512"), "sample/s", "throughput", group="half"),
+    Set("training of BERT, 128 positions", "studies/bert.hw", "bert_pretraining", lambda: bert("128"),
+        "sample/s", "throughput", group="mixed_precision"),
+    Set("training of BERT, 512 positions at most", "studies/bert.hw", "bert_pretraining",
+        lambda: bert("512"), "sample/s", "throughput", group="mixed_precision"),
     Set("steps of vTrain on one node", "studies/megatron.hw", "gpt_training",
-        lambda: vtrain("single"), "s", "iteration", "constant_fraction", "group",
+        lambda: vtrain("single"), "s", "step_time", "baseline_step_time", "group",
         "the host's time outside the layers", ("issue_outside",)),
     Set("steps of vTrain on many nodes", "studies/megatron.hw", "gpt_training",
-        lambda: vtrain("multi"), "s", "iteration", "constant_fraction", "group"),
+        lambda: vtrain("multi"), "s", "step_time", "baseline_step_time", "group"),
     Set("steps of NVIDIA's launcher", "studies/megatron.hw", "gpt_training", launcher, "s",
-        "iteration", "constant_fraction", "group"),
+        "step_time", "baseline_step_time", "group"),
     Set("steps of BLOOM's search", "studies/bloom.hw", "bloom",
-        lambda: bloom("iteration_time_s"), "s", "iteration", "at_constant", "group",
+        lambda: bloom("iteration_time_s"), "s", "step_time", "baseline_step_time", "group",
         "what a GPU gets of the network", ("jean_zay_port",)),
     Set("memory of BLOOM's search", "studies/bloom.hw", "bloom", lambda: bloom("mem_gb"), "GB",
         "memory", "constant", "group", "what the runtime holds, the allocator's slack",

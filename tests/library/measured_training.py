@@ -44,16 +44,16 @@ def _cell(row: Row, name: str, default: str) -> str:
 def _net(r: Row, part: str, gated: bool, tied: bool) -> Row:
     """What `dense_training` asks of a model and of a part with its port."""
     plain = f"{int(r['d_model']) / int(r['n_heads']):g}"
-    sizes = shape(r | {"n_kv_heads": _cell(r, "n_kv_heads", r["n_heads"])})
+    sizes = shape(r | {"n_kv_heads": _cell(r, "n_kv_heads", r["heads"])})
     return {
         "model": r["split_group"],
         **sizes,
-        "head_width": _cell(r, "head_dim", plain),
+        "head_dim": _cell(r, "head_dim", plain),
         "gated": YES[gated],
-        "tied": YES[tied],
-        "seq_len": r["seq_len"],
+        "tied_embeddings": YES[tied],
+        "seq_length": r["seq_length"],
         "part": part,
-        "port": PORTS[part],
+        "network_bandwidth_per_gpu": PORTS[part],
     }
 
 
@@ -65,15 +65,15 @@ def mpt() -> list[Row]:
         rate = float(r["meas_throughput_tokens_per_s"]) / gpus
         return {
             "case": f"{r['row_id']} {r['model']} {part} x{gpus}",
-            **_net(r, part, gated=False, tied=True),
-            "format": "fp8" if "fp8" in r["precision"].lower() else "bf16",
-            "replicas": r["n_gpus"],
+            **_net(r, part, gated=False, tied_embeddings=True),
+            "dtype": "fp8" if "fp8" in r["precision"].lower() else "bf16",
+            "data": r["n_gpus"],
             "micro_batch": r["micro_batch_per_gpu"],
             "global_batch": r["global_batch_seqs"],
             "recompute": "full" if r["activation_checkpointing"] == "True" else "none",
-            "shared": {"FULL_SHARD": "zero_3"}.get(r["fsdp_sharding"], "zero_2"),
-            "gradient_word": {"PURE": "2"}.get(r["fsdp_mixed_precision_mode"], "4"),
-            "kernels": "plain",
+            "sharding": {"FULL_SHARD": "zero_3"}.get(r["fsdp_sharding"], "zero_2"),
+            "bytes_per_gradient": {"PURE": "2"}.get(r["fsdp_mixed_precision_mode"], "4"),
+            "kernel_implementation": "plain",
             "measured": f"{rate:.6g}",
         }
 
@@ -90,8 +90,8 @@ def _experts(r: Row, part: str) -> Row:
     )
     spread = part == "B200" and release >= "26.04.01" and _cell(r, "ep", "1") == "32"
     return {
-        "expert_by": "prioritised" if late or hopper or spread else "serial",
-        "one_expert": YES[late],
+        "ep_overlap": "prioritised" if late or hopper or spread else "serial",
+        "grouped_gemm": YES[late],
     }
 
 
@@ -103,21 +103,21 @@ def _nemo(r: Row) -> Row:
         "case": f"{r['row_id']} {r['model']} {part} {r['precision'].split(' ')[0]} {r['release']}",
         "release": r["release"].partition(" ")[0],
         **_net(r, part, "ungated" not in r["mlp_act"], r["tied_embeddings"] == "True"),
-        "d_ffn": _cell(r, "d_ffn", "1"),
+        "ffn_hidden_size": _cell(r, "ffn_hidden_size", "1"),
         "experts": _cell(r, "n_experts", "0"),
-        "active": _cell(r, "experts_topk", "0"),
-        "expert_width": _cell(r, "d_ffn_expert", "0"),
+        "moe_top_k": _cell(r, "experts_topk", "0"),
+        "moe_ffn_hidden_size": _cell(r, "d_ffn_expert", "0"),
         "dense_layers": _cell(r, "first_k_dense", "0"),
-        "format": FORMATS.get(r["precision"], "fp8"),
+        "dtype": FORMATS.get(r["precision"], "fp8"),
         "tensor": cut["tp"],
         "pipeline": cut["pp"],
         "context": cut["cp"],
-        "replicas": str(copies),
+        "data": str(copies),
         "expert": cut["ep"],
         "micro_batch": _cell(r, "micro_batch", "1"),
         "global_batch": r["global_batch_seqs"],
-        "interleave": cut["vp"],
-        "shared": "zero_3" if int(_cell(r, "fsdp", "0")) else "zero_1",
+        "virtual_pipeline": cut["vp"],
+        "sharding": "zero_3" if int(_cell(r, "data_shard", "0")) else "zero_1",
         **_experts(r, part),
         "measured": r["meas_tokens_per_s_per_gpu"],
     }
@@ -127,15 +127,15 @@ WITHOUT = {
     "dense": (
         "release",
         "experts",
-        "active",
-        "expert_width",
+        "moe_top_k",
+        "moe_ffn_hidden_size",
         "dense_layers",
         "expert",
-        "expert_by",
-        "one_expert",
+        "ep_overlap",
+        "grouped_gemm",
     ),
-    "mixture": ("model", "gated", "tied"),
-    "latent": ("model", "gated", "tied", "kv_heads", "head_width"),
+    "mixture": ("model", "gated", "tied_embeddings"),
+    "latent": ("model", "gated", "tied_embeddings", "kv_heads", "head_dim"),
 }
 
 
@@ -176,15 +176,15 @@ def long_sequences() -> list[Row]:
         part = _part(r["gpu"])
         tensor, stages, context = int(r["tp"]), int(r["pp"]), int(r["cp"])
         length = 1024 * int(r["seq_len_k"])
-        row = r | {"seq_len": str(length), "mlp": "gated"}
+        row = r | {"seq_length": str(length), "mlp": "gated"}
         return {
             "case": f"{r['row_id']} {r['model']} {part} {r['seq_len_k']}k x{r['n_gpus']}",
-            **_net(row, part, gated=True, tied=False),
-            "format": FORMATS.get(r["precision"], "fp8"),
+            **_net(row, part, gated=True, tied_embeddings=False),
+            "dtype": FORMATS.get(r["precision"], "fp8"),
             "tensor": str(tensor),
             "pipeline": str(stages),
             "context": str(context),
-            "replicas": str(int(r["n_gpus"]) // (tensor * stages * context)),
+            "data": str(int(r["n_gpus"]) // (tensor * stages * context)),
             "global_batch": r["global_batch_seqs"],
             "measured": f"{float(r['meas_model_tflops_per_gpu']) * 1e12 / _counted(row):.6g}",
         }
@@ -200,20 +200,20 @@ def megatron_core() -> list[Row]:
     def make(r: Row) -> Row:
         only(r["gpu"], "H100_SXM_80GB")
         tensor, stages = int(r["tp_derived"] or 8), int(r["pp_derived"] or 6)
-        gpus, batch, layers = (int(r[k]) for k in ("n_gpus", "global_batch_seqs", "n_layers"))
+        gpus, batch, layers = (int(r[k]) for k in ("n_gpus", "global_batch_seqs", "layers"))
         copies = gpus // tensor // stages
         each = batch // copies
         chunks = layers // stages if stages > 1 and each % stages == 0 else 1
         rate = batch * 4096 / float(r["derived_iteration_time_s"]) / gpus
         return {
             "case": f"{r['row_id']} {r['model']} x{gpus}",
-            **_net(r, "H100", gated=False, tied=True),
+            **_net(r, "H100", gated=False, tied_embeddings=True),
             "tensor": str(tensor),
             "pipeline": str(stages),
-            "replicas": str(copies),
+            "data": str(copies),
             "micro_batch": "1" if stages > 1 else str(each),
             "global_batch": str(batch),
-            "interleave": str(chunks),
+            "virtual_pipeline": str(chunks),
             "measured": f"{rate:.6g}",
         }
 
@@ -235,16 +235,16 @@ def mlperf() -> list[Row]:
         llama = r["benchmark"] == "llama31_405b"
         return {
             "case": f"{r['row_id']} {r['benchmark']} x{gpus} {r['round'].split(' ')[-1]}",
-            **_net(r, _part(r["accelerator"]), gated=llama, tied=not llama),
+            **_net(r, _part(r["accelerator"]), gated=llama, tied_embeddings=not llama),
             "model": r["benchmark"],
-            "format": "fp8",
+            "dtype": "fp8",
             "tensor": str(tensor),
             "pipeline": str(stages),
             "context": str(context),
-            "replicas": str(copies),
+            "data": str(copies),
             "micro_batch": r["micro_batch"] or "1",
             "global_batch": r["global_batch"],
-            "interleave": r["interleave"] or "1",
+            "virtual_pipeline": r["virtual_pipeline"] or "1",
             "measured": r["derived_tokens_per_s_per_accel"],
         }
 
@@ -259,7 +259,15 @@ def _counted(r: Row) -> float:
     """A token's operations as MaxText and NeMo count them: as if every position saw all."""
     layers, width, heads, kept, inside, words, length = (
         int(r[k])
-        for k in ("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ffn", "vocab", "seq_len")
+        for k in (
+            "layers",
+            "hidden_size",
+            "heads",
+            "n_kv_heads",
+            "ffn_hidden_size",
+            "vocab_size",
+            "seq_length",
+        )
     )
     inner = heads * int(r["head_dim"])
     matrices = 2 if "ungated" in r["mlp"] else 3
@@ -275,7 +283,7 @@ def maxtext() -> list[Row]:
         chip = component(r["accelerator"])
         if chip not in CHIPS:
             raise Undescribed(f"the study of MaxText has no `{chip}`")
-        if not r["n_layers"]:
+        if not r["layers"]:
             raise Undescribed(f"the shape of {r['model']} is not stated")
         chips, slices, tensor = int(r["n_chips"]), int(r["n_slices"]), int(r["ici_tensor"] or 1)
         copies, batch = chips // tensor, int(r["per_chip_batch"]) * tensor
@@ -283,18 +291,18 @@ def maxtext() -> list[Row]:
         return {
             "case": f"{r['row_id']} {r['model']} {r['slice']}",
             "model": r["split_group"],
-            "n_layers": r["n_layers"],
-            "d_model": r["d_model"],
-            "n_heads": r["n_heads"],
-            "head_width": r["head_dim"],
-            "d_ffn": r["d_ffn"],
-            "vocab": r["vocab"],
-            "seq_len": r["seq_len"],
+            "layers": r["layers"],
+            "hidden_size": r["hidden_size"],
+            "heads": r["heads"],
+            "head_dim": r["head_dim"],
+            "ffn_hidden_size": r["ffn_hidden_size"],
+            "vocab_size": r["vocab_size"],
+            "seq_length": r["seq_length"],
             "part": CHIPS[chip],
-            "slice": str(chips // slices),
+            "chips_per_slice": str(chips // slices),
             "slices": r["n_slices"],
             "tensor": str(tensor),
-            "replicas": str(copies),
+            "data": str(copies),
             "micro_batch": str(batch),
             "recompute": "full" if r["remat_policy"] == "full" else "selective",
             "measured": f"{rate:.6g}",
@@ -329,27 +337,27 @@ def fsdp(memory: bool = False) -> list[Row]:
             "case": " ".join([r["row_id"], source, r["model"], f"x{gpus}", r["sharding"]]),
             "model": r["split_group"],
             **shape(r),
-            "seq_len": r["seq_len"],
+            "seq_length": r["seq_length"],
             "part": "H100_96GB" if r["gpu"] == CAPPED else _part(r["gpu"]),
-            "format": "fp8" if "float8" in r["precision"] else "bf16",
-            "fsdp": str(copies),
+            "dtype": "fp8" if "float8" in r["precision"] else "bf16",
+            "data_shard": str(copies),
             "tensor": str(tensor),
             "pipeline": r["pp"],
-            "interleave": "2" if r["pp_schedule"].startswith("Interleaved") else "1",
+            "virtual_pipeline": "2" if r["pp_schedule"].startswith("Interleaved") else "1",
             "context": str(context),
-            "groups": str(copies // 8) if r["sharding"] == "HSDP" else "1",
-            "local_batch": r["local_batch"],
+            "hsdp_replicate": str(copies // 8) if r["sharding"] == "HSDP" else "1",
+            "local_batch_size": r["local_batch_size"],
             "recompute": "full"
             if again == "full"
             else "none"
             if again.startswith(("no", "0"))
             else "selective",
-            "alternate": YES[source in ("torchtitan", "trainy")],
-            "one_loss": YES["2025" in r["source"]],
-            "port": f"{port:g}",
-            "gradient_word": "2" if source == "fms" else "4",
-            "kernels": "compiled" if r["compile"] == "True" else "plain",
-            "tensor_by": "fused" if r["async_tp"] == "True" else "serial",
+            "recompute_alternate_gemms": YES[source in ("torchtitan", "trainy")],
+            "fused_cross_entropy": YES["2025" in r["source"]],
+            "network_bandwidth_per_gpu": f"{port:g}",
+            "bytes_per_gradient": "2" if source == "fms" else "4",
+            "kernel_implementation": "compiled" if r["compile"] == "True" else "plain",
+            "tp_overlap": "fused" if r["async_tp"] == "True" else "serial",
             "measured": f"{float(r['meas_mem_gib']) * 1.024**3:.6g}" if memory else rate,
         }
 
@@ -369,15 +377,15 @@ def maxtext_on_gpus() -> list[Row]:
             "case": f"{r['row_id']} {r['model']} {r['slice']}",
             "model": r["split_group"],
             **shape(r),
-            "seq_len": r["seq_len"],
+            "seq_length": r["seq_length"],
             "part": "H100",
-            "fsdp": r["n_chips"],
-            "groups": str(int(r["n_chips"]) // 8),
-            "local_batch": r["per_chip_batch"],
-            "alternate": "false",
-            "one_loss": "true",
-            "port": "12.5",
-            "kernels": "compiled",
+            "data_shard": r["n_chips"],
+            "hsdp_replicate": str(int(r["n_chips"]) // 8),
+            "local_batch_size": r["per_chip_batch"],
+            "recompute_alternate_gemms": "false",
+            "fused_cross_entropy": "true",
+            "network_bandwidth_per_gpu": "12.5",
+            "kernel_implementation": "compiled",
             "measured": f"{rate:.6g}",
         }
 
@@ -391,29 +399,29 @@ MPT = (
 )  # fmt: skip
 SHARED = "six coefficients of steps, with the two other tables"
 SETS = [
-    Set("training of MPT", STUDY, "dense_training", mpt, "token/s", "rate", group="model",
+    Set("training of MPT", STUDY, "dense_training", mpt, "token/s", "tokens_per_second_per_gpu", group="model",
         fitted=SHARED, coefficients=MPT),
     Set("training of dense models, NeMo", STUDY, "dense_training", lambda: nemo("dense"),
-        "token/s", "rate", group="model", fitted=SHARED,
+        "token/s", "tokens_per_second_per_gpu", group="model", fitted=SHARED,
         coefficients=("hopper_steady_energy", "exchange_friction")),
-    Set("training of Qwen3 with experts, NeMo", STUDY, "mixture_training",
-        lambda: nemo("mixture"), "token/s", "rate", group="release"),
-    Set("training of DeepSeek-V3, NeMo", STUDY, "latent_training", lambda: nemo("latent"),
-        "token/s", "rate", group="release"),
-    Set("training with Megatron Core", STUDY, "dense_training", megatron_core, "token/s", "rate",
+    Set("training of Qwen3 with experts, NeMo", STUDY, "moe_training",
+        lambda: nemo("mixture"), "token/s", "tokens_per_second_per_gpu", group="release"),
+    Set("training of DeepSeek-V3, NeMo", STUDY, "mla_moe_training", lambda: nemo("latent"),
+        "token/s", "tokens_per_second_per_gpu", group="release"),
+    Set("training with Megatron Core", STUDY, "dense_training", megatron_core, "token/s", "tokens_per_second_per_gpu",
         group="model"),
-    Set("training of MLPerf's largest models", STUDY, "dense_training", mlperf, "token/s", "rate",
+    Set("training of MLPerf's largest models", STUDY, "dense_training", mlperf, "token/s", "tokens_per_second_per_gpu",
         group="model"),
     Set("training with weights shared out", "studies/fsdp.hw", "fsdp_training", fsdp, "token/s",
-        "rate", group="model", fitted=f"{SHARED}; not to YaFSDP",
+        "tokens_per_second_per_gpu", group="model", fitted=f"{SHARED}; not to YaFSDP",
         coefficients=("hopper_steady_energy", "hopper_early_attention",
                       "unfused_traffic", "exchange_friction")),
     Set("training with MaxText on TPUs", "studies/maxtext.hw", "tpu_training", maxtext, "token/s",
-        "rate", group="model"),
+        "tokens_per_second_per_gpu", group="model"),
     Set("training with MaxText on H100", "studies/fsdp.hw", "fsdp_training", maxtext_on_gpus,
-        "token/s", "rate", group="model"),
+        "token/s", "tokens_per_second_per_gpu", group="model"),
     Set("training over long sequences, NeMo", STUDY, "dense_training", long_sequences, "token/s",
-        "rate", group="model"),
+        "tokens_per_second_per_gpu", group="model"),
     Set("memory with weights shared out", "studies/fsdp.hw", "fsdp_training",
-        lambda: fsdp(memory=True), "GB", "memory", None, "model"),
+        lambda: fsdp(peak_memory=True), "GB", "peak_memory", None, "model"),
 ]  # fmt: skip

@@ -117,8 +117,12 @@ def test_what_has_no_figure_is_not_added_up(tmp_path: Path) -> None:
 
 def test_making_is_spread_over_the_years_of_use() -> None:
     study = Path(__file__).parents[2] / "library" / "studies" / "h100_cluster.hw"
-    found = hwdsl.load(study, compiled=False).h100_cluster(lifetime="5 year")
-    assert found.making == pytest.approx(128 * found.node_embodied, rel=1e-12)
-    assert found.node_embodied > 8 * found.embodied
+    found = hwdsl.load(study, compiled=False).h100_cluster(depreciation_period="5 year")
+    assert found.embodied_carbon_lower_bound == pytest.approx(
+        128 * found.node_embodied_carbon, rel=1e-12
+    )
+    assert found.node_embodied_carbon > 8 * found.gpu_embodied_carbon
     hours = 5 * 365.25 * 24
-    assert found.carbon_in_all == pytest.approx(found.carbon + found.making / hours, rel=1e-9)
+    assert found.total_carbon_rate == pytest.approx(
+        found.carbon + found.embodied_carbon_lower_bound / hours, rel=1e-9
+    )

@@ -41,28 +41,35 @@ def test_a_split_with_one_unit_left_is_not(tmp_path: Path) -> None:
 
 
 def test_a_split_that_leaves_nothing_is_infeasible(study: Module) -> None:
-    assert study.scenario(given=303).feasible
-    assert not study.scenario(given=304).feasible
+    assert study.scenario(manual_collective_units=303).feasible
+    assert not study.scenario(manual_collective_units=304).feasible
 
 
 def test_a_split_by_hand_by_hand(study: Module) -> None:
     """A product that fills the units, beside an all-gather that gets 32 of them."""
-    found = study.scenario(ratio=0.5, by="units_bound", given=32, kernels=0)
+    found = study.scenario(
+        ratio=0.5, gemm_bound="units_bound", manual_collective_units=32, kernel_interference=0
+    )
     # The collective hides in the product, which lacks 32 units throughout.
-    assert found["by_hand_gain"] == pytest.approx(1.5 * 272 / 304, rel=1e-9)
+    assert found["manual_partition_speedup"] == pytest.approx(1.5 * 272 / 304, rel=1e-9)
 
 
-@pytest.mark.parametrize("by", ["units_bound", "memory_bound"])
-@pytest.mark.parametrize("balance", ["1500 FLOP/B", "2918 FLOP/B", "6000 FLOP/B"])
+@pytest.mark.parametrize("gemm_bound", ["units_bound", "memory_bound"])
+@pytest.mark.parametrize("compute_to_link_balance", ["1500 FLOP/B", "2918 FLOP/B", "6000 FLOP/B"])
 def test_at_the_tie_both_are_as_quick(study: Module, by: str, balance: str) -> None:
-    found = study.offload(by=by, balance=balance)
-    assert 0.01 < found["tie"] < 1
+    found = study.dma_vs_partitioning(gemm_bound=by, compute_to_link_balance=balance)
+    assert 0.01 < found["break_even_fraction"] < 1
     rate = f"{found['tie_rate']} GB/s"
-    assert study.offload(by=by, balance=balance, copying=rate)["gain"] == pytest.approx(1, rel=1e-6)
+    assert study.dma_vs_partitioning(
+        gemm_bound=by, compute_to_link_balance=balance, dma_bandwidth=rate
+    )["dma_speedup"] == pytest.approx(1, rel=1e-6)
 
 
 def test_engines_quicker_than_the_links_gain_nothing(study: Module) -> None:
     """Only what the links carry counts, and slower engines are never better."""
-    gains = [study.offload(copying=f"{r} GB/s")["gain"] for r in (112, 224, 448, 449, 2000)]
+    gains = [
+        study.dma_vs_partitioning(dma_bandwidth=f"{r} GB/s")["dma_speedup"]
+        for r in (112, 224, 448, 449, 2000)
+    ]
     assert gains == sorted(gains)
     assert gains[-1] == gains[-2]

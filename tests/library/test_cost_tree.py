@@ -17,7 +17,7 @@ STUDY = LIBRARY / "studies" / "h100_cluster.hw"
 @pytest.fixture(scope="module")
 def rows() -> list[Row]:
     study = hwdsl.load(STUDY, compiled=False).h100_cluster
-    return study.why("hour").breakdown(depth=12, least=1e-9)
+    return study.why("cost_per_gpu_hour").breakdown(depth=12, least=1e-9)
 
 
 def below(rows: list[Row], at: int) -> list[Row]:
@@ -49,8 +49,8 @@ def test_it_adds_up(rows: list[Row]) -> None:
         ("defect_cost = 0.589 × raw_cost", ""),
         ("carrier_cost", ""),
         ("memory_cost = 5 × hbm.price", ""),
-        ("board", ""),
-        ("kept", "8 ×"),
+        ("board_cost", ""),
+        ("gpu_gross_profit", "8 ×"),
         ("gpu_cost", "8 ×"),
         ("accelerator_price", "128 ×"),
         ("network_price = 8 × nic.price", "128 ×"),
@@ -72,18 +72,22 @@ def test_what_is_kept_hides_no_part() -> None:
     study = hwdsl.load(STUDY, compiled=False).h100_cluster
     usual = study()
     # Of five stacks some are lost in assembly, with what is already bonded.
-    dearer = study(stack_price=340)
-    assert dearer.gpu - usual.gpu == pytest.approx(dearer.package - usual.package)
-    assert 500 < dearer.gpu - usual.gpu < 600
-    assert study(board=2760).gpu - usual.gpu == pytest.approx(1000)
-    assert usual.margin == pytest.approx(100 * 27_200 / usual.gpu)
+    dearer = study(hbm_stack_price=340)
+    assert dearer.gpu_unit_price - usual.gpu_unit_price == pytest.approx(
+        dearer.package_cost - usual.package_cost
+    )
+    assert 500 < dearer.gpu_unit_price - usual.gpu_unit_price < 600
+    assert study(board_cost=2760).gpu_unit_price - usual.gpu_unit_price == pytest.approx(1000)
+    assert usual.gross_margin == pytest.approx(100 * 27_200 / usual.gpu_unit_price)
 
 
 def test_the_tree_that_is_printed_shows_the_die() -> None:
     """Rows too small for a line share one that names them."""
-    shown = hwdsl.load(STUDY, compiled=False).h100_cluster.why("hour").breakdown(6, 0.002)
+    shown = (
+        hwdsl.load(STUDY, compiled=False).h100_cluster.why("cost_per_gpu_hour").breakdown(6, 0.002)
+    )
     names = [row.name for row in shown]
-    assert {"die_cost", "assembly_loss", "board", "housing_rate"} <= set(names)
+    assert {"die_cost", "assembly_loss", "board_cost", "housing_rate"} <= set(names)
     assert "4 smaller: substrate_cost, carrier_cost, bump_cost, …" in names
 
 

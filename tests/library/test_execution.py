@@ -56,7 +56,7 @@ def test_what_makes_inputs_narrow_by_hand(study: Module) -> None:
     """On H100: a pass reads two bytes and writes one; by rows, or the largest number first."""
     m, n, k = 65536, 4096, 16384
     ready, streamed, by_rows, searched = (
-        study.product_fp8(m=m, n=n, k=k, narrows=way).time
+        study.gemm_fp8(m=m, n=n, k=k, quantization=way).time
         for way in ("ready", "streamed", "by_rows", "searched")
     )
     byte = 1e6 * m * k / 3.35e12
@@ -86,7 +86,7 @@ def test_a_prompt_by_hand(study: Module) -> None:
     moving = size / (0.85 * 3.35e12)
     ahead = 4 * 2048 * 128 * (32 + 16) * 4 / (0.85 * 3.35e12)
     expected = 11.3e-6 + 3e-6 + ahead + (units**4 + moving**4) ** 0.25
-    time = study.prompt(sequences=4, positions=2048).time
+    time = study.prefill_attention_kernel(sequences=4, query_length=2048).time
     assert time == pytest.approx(1e6 * expected, rel=1e-9)
 
 
@@ -189,14 +189,14 @@ def errors(study: Module, name: str, one: measured.Set) -> tuple[float, float, f
     ("name", "table", "middle", "tail"),
     [
         ("product", "aic_gemm, 16 bits", 7.5, 23),
-        ("product_fp8", "aic_gemm, 8 bits", 7.8, 24),
-        ("product_fp8", "aic_gemm, 8 bits, above 50 us", 6, 17.5),
-        ("product_fp4", "aic_gemm, 4 bits", 14.5, 44),
+        ("gemm_fp8", "aic_gemm, 8 bits", 7.8, 24),
+        ("gemm_fp8", "aic_gemm, 8 bits, above 50 us", 6, 17.5),
+        ("gemm_fp4", "aic_gemm, 4 bits", 14.5, 44),
         ("product", "vidur_linear_ops", 5.5, 17),
-        ("prompt", "aic_attention, prompts", 5.5, 14),
-        ("query", "aic_attention, one query", 9.5, 42),
-        ("chunk", "vllm_attention_ops", 11.5, 42),
-        ("product_fp8", "stas_mamf_matmul, 8 bits", 10, 28),
+        ("prefill_attention_kernel", "aic_attention, prompts", 5.5, 14),
+        ("decode_attention_kernel", "aic_attention, one query", 9.5, 42),
+        ("chunked_prefill_kernel", "vllm_attention_ops", 11.5, 42),
+        ("gemm_fp8", "stas_mamf_matmul, 8 bits", 10, 28),
     ],
 )
 def test_whole_tables(study: Module, name: str, table: str, middle: float, tail: float) -> None:
@@ -215,7 +215,7 @@ def test_parts_of_other_makers(study: Module) -> None:
     (one,) = (s for s in measured.SETS if s.name == "stas_mamf_matmul, 16 bits")
     given = one.given(study.product)
     off, _ = one.errors(study.product, given.rows)
-    found = {row["machine"]: error for row, error in zip(given.rows, off, strict=True)}
+    found = {row["accelerator"]: error for row, error in zip(given.rows, off, strict=True)}
     assert len(found) == 7
     assert abs(found["Gaudi2"]) < 0.19
     assert abs(found["MI300X_OAM"]) < 0.37
@@ -227,9 +227,9 @@ def test_parts_of_other_makers(study: Module) -> None:
     ("name", "middle", "tail"),
     [
         ("product", 22.5, 72),
-        ("product_half", 8.5, 23),
-        ("convolved", 35, 85),
-        ("recurring", 27.5, 66),
+        ("gemm_fp16", 8.5, 23),
+        ("convolution_forward", 35, 85),
+        ("rnn_forward", 27.5, 66),
     ],
 )
 def test_machines_of_which_nothing_was_fitted(name: str, middle: float, tail: float) -> None:
@@ -240,4 +240,4 @@ def test_machines_of_which_nothing_was_fitted(name: str, middle: float, tail: fl
     print(f"{centre:.1f} %, p90 {p90:.1f} %, constant {flat:.1f} %")
     assert centre < middle
     assert p90 < tail
-    assert centre < flat or name == "convolved"
+    assert centre < flat or name == "convolution_forward"

@@ -22,25 +22,25 @@ def study() -> Module:
 
 @pytest.fixture(scope="module")
 def request_of(study: Module) -> Evaluator:
-    return study.request
+    return study.static_batch_inference
 
 
 def test_a_batch_is_its_first_token_and_the_others(request_of: Evaluator) -> None:
-    answer = request_of(batch=16, answer=100)
-    assert answer.whole == pytest.approx(answer.first + 99 * answer.between, rel=1e-12)
-    assert answer.throughput == pytest.approx(1600 / answer.whole * 1000, rel=1e-12)
+    answer = request_of(batch=16, output_length=100)
+    assert answer.e2e_latency == pytest.approx(answer.ttft + 99 * answer.tpot, rel=1e-12)
+    assert answer.output_throughput == pytest.approx(1600 / answer.e2e_latency * 1000, rel=1e-12)
 
 
 def test_energy_and_cost_are_those_of_the_accelerators(request_of: Evaluator) -> None:
-    answer = request_of(tensor=4, price=3)
-    assert answer.energy * answer.throughput == pytest.approx(4 * 400)
-    assert answer.cost * 1e-6 * answer.throughput * 3600 == pytest.approx(4 * 3)
+    answer = request_of(tensor=4, gpu_hour_cost=3)
+    assert answer.energy_per_token * answer.output_throughput == pytest.approx(4 * 400)
+    assert answer.cost_per_mtoken * 1e-6 * answer.output_throughput * 3600 == pytest.approx(4 * 3)
 
 
 def test_more_sequences_take_longer_and_give_more(request_of: Evaluator) -> None:
     answers = [request_of(batch=2**n) for n in range(9)]
-    assert (np.diff([a.between for a in answers]) > 0).all()
-    assert (np.diff([a.throughput for a in answers]) > 0).all()
+    assert (np.diff([a.tpot for a in answers]) > 0).all()
+    assert (np.diff([a.output_throughput for a in answers]) > 0).all()
 
 
 def test_stages_hold_less_and_never_hurry_a_token(request_of: Evaluator) -> None:
@@ -48,16 +48,16 @@ def test_stages_hold_less_and_never_hurry_a_token(request_of: Evaluator) -> None
     the engine holds before any model and takes ahead is on each."""
     one, two = request_of(tensor=4), request_of(tensor=4, pipeline=2)
     own = 2.74 + 28 * 512 * 8192 / 4 * 2e-9
-    assert two.held - own == pytest.approx((one.held - own) / 2, rel=0.01)
-    assert two.between >= one.between
+    assert two.memory_used - own == pytest.approx((one.memory_used - own) / 2, rel=0.01)
+    assert two.tpot >= one.tpot
     both = request_of(tensor=4, pipeline=2, batch=2)
-    assert both.between == pytest.approx(two.between, rel=1e-3)
+    assert both.tpot == pytest.approx(two.tpot, rel=1e-3)
 
 
 def test_what_the_host_takes_shows_only_where_it_is_behind(request_of: Evaluator) -> None:
-    few, many = request_of(part="H100", tensor=2), request_of(part="H100", tensor=8)
-    slow = [request_of(part="H100", tensor=n, engine="scripted").between for n in (4, 8)]
-    assert many.between < few.between / 2
+    few, many = request_of(gpu="H100", tensor=2), request_of(gpu="H100", tensor=8)
+    slow = [request_of(gpu="H100", tensor=n, runtime="scripted").tpot for n in (4, 8)]
+    assert many.tpot < few.tpot / 2
     assert slow[1] == pytest.approx(slow[0], rel=1e-9)
 
 
@@ -69,10 +69,13 @@ def test_what_does_not_fit_is_infeasible(request_of: Evaluator) -> None:
 def test_more_experts_met_are_more_to_read() -> None:
     """A token on eight experts reads eight; many tokens read all, and then only products grow."""
     experts = hwdsl.load(STUDIES / "kernels.hw", compiled=False).experts
-    times = [experts(tokens=n, d_model=7168, d_ffn=2048, among=256).time for n in (1, 8, 64, 512)]
+    times = [
+        experts(tokens=n, hidden_size=7168, ffn_hidden_size=2048, experts=256).time
+        for n in (1, 8, 64, 512)
+    ]
     assert times[1] > 5 * times[0]
     assert times[3] < 1.3 * times[2]
-    even, uneven = (experts(tokens=4096, spread=8, even=e).time for e in (True, False))
+    even, uneven = (experts(tokens=4096, spread=8, balanced_routing=e).time for e in (True, False))
     assert 1.3 * even < uneven < 3 * even
 
 
@@ -150,12 +153,12 @@ def test_a_step_that_is_met_is_waited_for_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "table", "middle", "tail"),
     [
-        ("kernels", "mixtures", 10, 27),
-        ("kernels", "mixtures_fp8", 12, 30),
-        ("inference", "generations", 7, 24),
+        ("kernels", "moe_table", 10, 27),
+        ("kernels", "moe_fp8_table", 12, 30),
+        ("inference", "fastertransformer_latency", 7, 24),
         ("inference", "tokens", 8.5, 16),
-        ("inference", "batches", 8.5, 29),
-        ("serving", "mixed_throughputs", 14, 32),
+        ("inference", "tensorrt_llm_throughput", 8.5, 29),
+        ("serving", "moe_throughputs", 14, 32),
     ],
 )
 def test_shipped_tables(file: str, table: str, middle: float, tail: float) -> None:

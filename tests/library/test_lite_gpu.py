@@ -41,15 +41,15 @@ def findings(text: str, folder: Path) -> list[tuple[str, str]]:
 def test_yields_by_hand(study: Module) -> None:
     defects = 8.14 * 0.1
     large, small = (1 - math.exp(-defects)) / defects, (1 - math.exp(-defects / 4)) / (defects / 4)
-    found = study.silicon(defects="0.1 cm^-2", law="murphy")
-    assert found["gain"] == pytest.approx((small / large) ** 2, rel=1e-12)
+    found = study.die_and_package_cost(defect_density="0.1 cm^-2", yield_model="murphy")
+    assert found["yield_ratio"] == pytest.approx((small / large) ** 2, rel=1e-12)
 
 
 def test_decode_by_hand(study: Module) -> None:
     """The stages of a layer of Llama 3 70B, on as many ranks as the search took."""
-    found = study.answers(gpu="Lite", model="Llama3_70B")
+    found = study.decode_search(gpu="Lite", model="Llama3_70B")
     layers, width, inside, kept = 80, 8192, 28672, 2048
-    ranks, batch = int(found["ranks"]), int(found["sequences"])
+    ranks, batch = int(found["tensor"]), int(found["batch_size"])
     rate, wire = 495e12 * 0.9995, 112.5e9
     summed = batch * width * 2 * (ranks - 1) / ranks / wire
 
@@ -71,24 +71,29 @@ def test_decode_by_hand(study: Module) -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_more_of_anything_is_not_slower(study: Module, model: str) -> None:
     rates = {
-        gpu: study.answers(gpu=gpu, model=model)["rate"]
+        gpu: study.decode_search(gpu=gpu, model=model)["tokens_per_second_per_sm"]
         for gpu in ("Lite_NetBW", "Lite", "Lite_MemBW", "Lite_MemBW_NetBW")
     }
     assert list(rates.values()) == sorted(rates.values())
-    assert study.answers(gpu="Lite", model=model, limit="25 ms")["rate"] <= rates["Lite"]
+    assert (
+        study.decode_search(gpu="Lite", model=model, limit="25 ms")["tokens_per_second_per_sm"]
+        <= rates["Lite"]
+    )
 
 
-@pytest.mark.parametrize("by", ["hidden", "serial"])
+@pytest.mark.parametrize("time_model", ["hidden", "serial"])
 def test_at_the_price_that_breaks_even_tokens_cost_the_same(study: Module, by: str) -> None:
-    light = study.token_cost(by=by)["break_even"]
+    light = study.token_cost(time_model=by)["break_even_optics_price"]
     assert light > 0
-    assert study.token_cost(by=by, light=light)["ratio"] == pytest.approx(1, rel=1e-9)
+    assert study.token_cost(time_model=by, optics_price=light)["cost_ratio"] == pytest.approx(
+        1, rel=1e-9
+    )
 
 
 def test_kernels_as_measured_turn_the_answer(study: Module) -> None:
     """At the peak quarter dies win on cost; with kernels as measured they lose if light is free."""
-    assert study.token_cost(by="hidden")["break_even"] > 0
-    assert study.token_cost(by="sustained")["break_even"] < 0
+    assert study.token_cost(time_model="hidden")["break_even_optics_price"] > 0
+    assert study.token_cost(time_model="sustained")["break_even_optics_price"] < 0
 
 
 def test_any_cut_of_the_die_has_a_price(study: Module, tmp_path: Path) -> None:
@@ -107,7 +112,9 @@ evaluator cut {
         encoding="utf-8",
     )
     ask = hwdsl.load(path, compiled=False).cut
-    assert 4 * ask()["package"] == pytest.approx(study.token_cost()["small_packages"], rel=1e-12)
+    assert 4 * ask()["package"] == pytest.approx(
+        study.token_cost()["lite_packages_cost"], rel=1e-12
+    )
     assert ask()["alone"] < ask()["package"] / 2
     assert ask(pieces=2)["package"] > ask()["package"] > ask(pieces=8)["package"]
 

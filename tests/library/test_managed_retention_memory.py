@@ -45,29 +45,35 @@ def test_memory_that_is_hbm_in_all_but_name_may_cost_as_much(study: Module) -> N
     """Stacks that hold, read and write as HBM does, at its energy: nothing is gained. HBM's writes
     are not charged, so those of the stacks take the least."""
     found = study.token_cost(
-        slots=5, density=1, reads=1, writes=1, read_energy="2.7 pJ/bit", write_energy="0.5 pJ/bit"
+        mrm_stacks=5,
+        capacity_ratio=1,
+        read_bandwidth_ratio=1,
+        write_read_ratio=1,
+        read_energy="2.7 pJ/bit",
+        write_energy="0.5 pJ/bit",
     )
-    assert found["batch"] == found["hbm_batch"]
-    assert found["stack_price"] == pytest.approx(1, rel=1e-4)
-    assert found["ratio"] == pytest.approx(1, rel=1e-4)
+    assert found["batch"] == found["hbm_batch_size"]
+    assert found["break_even_stack_price_ratio"] == pytest.approx(1, rel=1e-4)
+    assert found["cost_ratio"] == pytest.approx(1, rel=1e-4)
 
 
-@pytest.mark.parametrize("prompt", [1500, 32768])
+@pytest.mark.parametrize("input_length", [1500, 32768])
 def test_at_the_price_that_breaks_even_tokens_cost_the_same(study: Module, prompt: int) -> None:
-    price = study.token_cost(prompt=prompt, reads=1.25)["break_even"]
-    found = study.token_cost(prompt=prompt, reads=1.25, per_gb=price)
-    assert found["ratio"] == pytest.approx(1, rel=1e-9)
+    price = study.token_cost(input_length=prompt, read_bandwidth_ratio=1.25)["break_even_mrm_price"]
+    found = study.token_cost(input_length=prompt, read_bandwidth_ratio=1.25, mrm_price=price)
+    assert found["cost_ratio"] == pytest.approx(1, rel=1e-9)
 
 
 def test_memory_handed_on_weighs_less_than_memory_with_a_margin(study: Module) -> None:
     """The same price of an H100 either way; what a stack adds to a GPU's differs more than four
     times: what is lost of it in assembly has the margin in both."""
-    kept = {"at_cost": False, "margin": 92}
-    prices = [study.token_cost(**more)["hbm_cost"] for more in ({}, kept)]
+    kept = {"memory_pass_through": False, "gross_margin": 92}
+    prices = [study.token_cost(**more)["hbm_cost_per_mtoken"] for more in ({}, kept)]
     assert prices[0] == pytest.approx(prices[1], rel=0.01)
-    cheap = {"per_gb": 10}
+    cheap = {"mrm_price": 10}
     saved = [
-        study.token_cost(**more)["cost"] - study.token_cost(**more, **cheap)["cost"]
+        study.token_cost(**more)["mrm_cost_per_mtoken"]
+        - study.token_cost(**more, **cheap)["mrm_cost_per_mtoken"]
         for more in ({}, kept)
     ]
     assert saved[1] > 4 * saved[0]
@@ -75,28 +81,34 @@ def test_memory_handed_on_weighs_less_than_memory_with_a_margin(study: Module) -
 
 def test_a_sequence_more_is_too_slow_or_does_not_fit(study: Module) -> None:
     """The bisection finds the last batch; with time to spare, all that fit."""
-    found = study.token_cost(prompt=2000)
-    looser = study.token_cost(prompt=2000, limit="55 ms")
+    found = study.token_cost(input_length=2000)
+    looser = study.token_cost(input_length=2000, tpot_limit="55 ms")
     assert looser["batch"] > found["batch"]
-    assert study.token_cost(prompt=32768, limit="1 s")["batch"] == (1024e9 - 137.95e9) // (
-        (32768 + 64.5) * 327680
-    )
+    assert study.token_cost(input_length=32768, tpot_limit="1 s")["batch"] == (
+        1024e9 - 137.95e9
+    ) // ((32768 + 64.5) * 327680)
 
 
 @pytest.mark.parametrize("retention", [3, 10, 100])
 def test_short_retention_costs_writes_and_wear(study: Module, retention: int) -> None:
-    short = study.token_cost(retention=retention, reuse="1 day", prompt=8192)
-    longer = study.token_cost(retention=10 * retention, reuse="1 day", prompt=8192)
+    short = study.token_cost(retention=retention, kv_reuse_time="1 day", input_length=8192)
+    longer = study.token_cost(retention=10 * retention, kv_reuse_time="1 day", input_length=8192)
     service = 5 * 365.25 * 86400
     assert short["weight_writes"] == pytest.approx(service / retention + 5 * 365.25, rel=1e-6)
-    assert short["upkeep"] == pytest.approx(100 * 1024e9 / retention / (32 * 33.5e9), rel=1e-3)
-    assert short["stack_price"] < longer["stack_price"]
-    assert short["cache_writes"] > longer["cache_writes"]
+    assert short["refresh_time_fraction"] == pytest.approx(
+        100 * 1024e9 / retention / (32 * 33.5e9), rel=1e-3
+    )
+    assert short["break_even_stack_price_ratio"] < longer["break_even_stack_price_ratio"]
+    assert short["kv_cache_writes"] > longer["kv_cache_writes"]
 
 
 def test_products_and_potential(study: Module) -> None:
     def bears(technology: str, cells: str, update: str) -> bool:
-        return bool(study.wear(technology=technology, cells=cells, update=update).feasible)
+        return bool(
+            study.endurance(
+                technology=technology, maturity=cells, weight_update_interval=update
+            ).feasible
+        )
 
     assert not bears("RRAM", "product", "1 h")
     assert bears("PCM", "product", "1 h")

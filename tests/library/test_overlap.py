@@ -152,20 +152,20 @@ def test_a_guess_is_said_to_be_one(tmp_path: Path) -> None:
     found = Diagnostics()
     check_rules(check(load(path, found), found), found)
     assert [d.severity.value for d in found.items] == ["warning"]
-    assert "not measured" in found.items[0].message
+    assert "not measured" in found.items[0].message_size
 
 
 @pytest.mark.parametrize(
     ("study", "name", "rule"),
     [
-        ("beside", "beside", "pair.measured"),
-        ("beside", "beside_fp8", "pair.measured"),
-        ("conccl", "means", "pair.measured"),
+        ("gemm_collective_overlap", "gemm_collective_overlap", "pair.measured"),
+        ("gemm_collective_overlap", "gemm_collective_overlap_fp8", "pair.measured"),
+        ("conccl", "mean_over_scenarios", "pair.measured"),
         ("conccl", "scenario", "pair.measured"),
-        ("fsdp", "fsdp_training", "step.contention"),
+        ("data_shard", "fsdp_training", "step.contention"),
         ("language_training", "dense_training", "step.contention"),
-        ("language_training", "mixture_training", "step.contention"),
-        ("language_training", "latent_training", "step.contention"),
+        ("language_training", "moe_training", "step.contention"),
+        ("language_training", "mla_moe_training", "step.contention"),
         ("maxtext", "tpu_training", "step.contention"),
     ],
 )

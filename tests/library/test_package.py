@@ -179,9 +179,9 @@ def test_packages_cost_what_chiplet_actuary_says(packages: Any) -> None:
     for case in content["cases"]:
         asked, node = case["input"], content["parameters"]["nodes"][case["input"]["node"]]
         alike = asked["chiplets"] > 1 and not asked["distinct_chiplets"]
-        if asked["packaging"] != "OS" and alike:
+        if asked["packaging_cost"] != "OS" and alike:
             continue
-        name, bonding = CARRIERS[asked["packaging"], asked["chip_last"]]
+        name, bonding = CARRIERS[asked["packaging_cost"], asked["chip_last"]]
         share = 1 + asked["d2d_overhead_fraction"]
         found = packages.assembled(
             size=asked["functional_area_mm2"] / asked["chiplets"] * share,

@@ -39,7 +39,14 @@ def asked(folder: Path, uses: str, outputs: str, before: str = "") -> hwdsl.Eval
 
 @pytest.mark.parametrize(
     ("kind", "least"),
-    [("accelerator", 33), ("link", 30), ("cable", 12), ("switch", 8), ("node", 20), ("cluster", 9)],
+    [
+        ("accelerator", 33),
+        ("link", 30),
+        ("cable", 12),
+        ("switch", 8),
+        ("node_price", 20),
+        ("cluster", 9),
+    ],
 )
 def test_there_are_enough(kind: str, least: int) -> None:
     assert len(described(kind)) >= least
@@ -131,69 +138,69 @@ YEAR = 8766.0  # h
 def by_hand(v: dict[str, float], package: float, exponential: bool) -> dict[str, float]:
     """What the study computes from the cost of a package on; in USD, kW and h."""
     nodes = v["nodes"]
-    gpu = package + v["board"] + v["kept"]
+    gpu = package + v["board_cost"] + v["gpu_gross_profit"]
     # Hosts, memory, cards, supplies, and what is not a part of its own.
     around = 5200 + 7860 + 10908 + 1200 + 3456 + 875 + 563 + 463 + 1485
-    node = 8 * gpu + around + v["server_margin"]
+    node = 8 * gpu + around + v["server_gross_profit"]
     leaves = math.ceil(nodes / 32)
     risers = 0 if leaves == 1 else leaves * 32
     switches = 8 * (1 if leaves == 1 else leaves + math.ceil(risers / 64))
     fabric = switches * v["switch_price"]
     cables = 8 * (nodes + risers) * v["cable_price"]
-    capex = nodes * node + fabric + cables + nodes * v["site_price"]
+    capex = nodes * node + fabric + cables + nodes * v["colocation_price"]
     wire = 2 * 50e9 * 8 * 21e-12 / 1e3
     network = switches * 64 * 400e9 * 35e-12 / 1e3 + 8 * (nodes + risers) * wire
     machines = nodes * 10.2 + network
-    energy = machines * v["power_share"] * v["pue"] * v["electricity"]
-    written = 1 - 10 ** (-0.14 * v["lifetime"]) if exponential else 1
-    rate = written / (v["lifetime"] * YEAR)
-    rate += v["upkeep"] / YEAR
+    energy = machines * v["average_power_fraction"] * v["pue"] * v["electricity_price"]
+    written = 1 - 10 ** (-0.14 * v["depreciation_period"]) if exponential else 1
+    rate = written / (v["depreciation_period"] * YEAR)
+    rate += v["maintenance_rate"] / YEAR
     stops = nodes * (8 / 79_000 + 151 / (2048 * 54 * 24))
     # Six supplies of which two are spare: they stop a node if a third fails within a repair.
     stops += nodes * 6 / 1e5 * (5 * 24 / 1e5) * (4 / 2 * 24 / 1e5)
     save, recovery = 60 / 3600, 1 / 6
     interval = math.sqrt(2 * save / stops)
     goodput = 1 - save / interval - interval * stops / 2 - recovery * stops
-    hour = (capex * rate + energy) / (8 * nodes * v["used"])
+    hour = (capex * rate + energy) / (8 * nodes * v["utilization"])
     return {
-        "gpu": gpu,
-        "node": node,
+        "gpu_unit_price": gpu,
+        "node_price": node,
         "switches": switches,
-        "fabric": fabric,
-        "cables": cables,
+        "switch_capex": fabric,
+        "cable_capex": cables,
         "capex": capex,
         "power": machines * v["pue"],
         "mtbf": 1 / stops,
         "goodput": 100 * goodput,
-        "hour": hour,
-        "hour_of_work": hour / goodput,
+        "cost_per_gpu_hour": hour,
+        "cost_per_goodput_gpu_hour": hour / goodput,
     }
 
 
-@pytest.mark.parametrize("written_off", ["straight", "exponential"])
+@pytest.mark.parametrize("depreciation_method", ["straight", "exponential"])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_study_is_what_it_is_by_hand(written_off: str, seed: int) -> None:
     draw = np.random.default_rng(seed)
     v = {
         "nodes": int(draw.integers(2, 2048)),
-        "board": draw.uniform(500, 4000),
-        "kept": draw.uniform(1e4, 5e4),
-        "server_margin": draw.uniform(1e4, 1e5),
+        "board_cost": draw.uniform(500, 4000),
+        "gpu_gross_profit": draw.uniform(1e4, 5e4),
+        "server_gross_profit": draw.uniform(1e4, 1e5),
         "switch_price": draw.uniform(1e4, 6e4),
         "cable_price": draw.uniform(100, 2000),
-        "site_price": draw.uniform(0, 1e5),
-        "lifetime": draw.uniform(2, 8),
-        "upkeep": draw.uniform(0, 0.1),
-        "electricity": draw.uniform(0.03, 0.3),
+        "colocation_price": draw.uniform(0, 1e5),
+        "depreciation_period": draw.uniform(2, 8),
+        "maintenance_rate": draw.uniform(0, 0.1),
+        "electricity_price": draw.uniform(0.03, 0.3),
         "pue": draw.uniform(1.03, 1.6),
-        "power_share": draw.uniform(0.3, 1),
-        "used": draw.uniform(0.3, 1),
+        "average_power_fraction": draw.uniform(0.3, 1),
+        "utilization": draw.uniform(0.3, 1),
     }
-    units = {"switch_price": 1e3, "upkeep": 0.01, "site_price": 1e3}
+    units = {"switch_price": 1e3, "maintenance_rate": 0.01, "colocation_price": 1e3}
     study = hwdsl.load(ROOT / "library/studies/h100_cluster.hw", compiled=False).h100_cluster
     given = {name: value / units.get(name, 1) for name, value in v.items()}
-    found = study(written_off=written_off, **given)
-    for name, value in by_hand(v, found["package"], written_off == "exponential").items():
+    found = study(depreciation_method=written_off, **given)
+    for name, value in by_hand(v, found["package_cost"], written_off == "exponential").items():
         assert found[name] == pytest.approx(value, rel=1e-9), name
 
 

@@ -110,7 +110,9 @@ def test_draws_that_are_no_number_are_refused(tmp_path: Path) -> None:
 )
 def test_wrong_distributions_are_found_by_check(tmp_path: Path, param: str, name: str) -> None:
     path = tmp_path / "a.hw"
-    text = f"edition 2026\nuse std.distributions\nevaluator e {{\n {param}\n output c : real = 1\n}}\n"
+    text = (
+        f"edition 2026\nuse std.distributions\nevaluator e {{\n {param}\n output c : real = 1\n}}\n"
+    )
     path.write_text(text)
     with pytest.raises(hwdsl.DescriptionError) as caught:
         hwdsl.load(path, compiled=False)

@@ -46,18 +46,18 @@ def outcome(given: dict[str, Any]) -> dict[str, float]:
         )
         return {"cpa_g_per_cm2": made.per_area, "total_gCO2": made.total * 1000}
     if given["model"] in ("dram", "ssd"):
-        held = act.storing(
+        held = act.storage_embodied(
             store=given["process"],
             capacity=capacity(given["capacity"]),
             fab_yield=given.get("fab_yield", 0.875),
             packages=given.get("n_ics", 0),
         )
         return {"total_gCO2": held.total * 1000}
-    used = act.operation(
+    used = act.operational(
         site=given["ci"],
         power=f"{given['power_w']!r} W",
         lifetime=f"{given['lifetime_years']!r} year",
-        duty=given["duty_cycle"],
+        duty_cycle=given["duty_cycle"],
     )
     return {"total_gCO2": used.total * 1000}
 
@@ -84,13 +84,13 @@ def test_every_process_is_theirs() -> None:
 @NO_TABLES
 def test_every_store_and_grid_is_theirs() -> None:
     act, stores = model("act"), TABLES["dram"] | TABLES["ssd"]
-    assert set(stores) == set(act.storing.param("store").labels)
+    assert set(stores) == set(act.storage_embodied.param("store").labels)
     for name, value in stores.items():
-        one = act.storing(store=name, capacity="1 GB", fab_yield=1, packages=0)
+        one = act.storage_embodied(store=name, capacity="1 GB", fab_yield=1, packages=0)
         assert one.total * 1000 == pytest.approx(number(value), rel=1e-12), name
-    assert set(TABLES["ci"]) == set(act.operation.param("site").labels)
+    assert set(TABLES["ci"]) == set(act.operational.param("site").labels)
     for name, value in TABLES["ci"].items():
-        used = act.operation(site=name, power="1 kW", lifetime="1 h", duty=1)
+        used = act.operational(site=name, power="1 kW", lifetime="1 h", duty_cycle=1)
         assert used.total * 1000 == pytest.approx(number(value), rel=1e-12), name
 
 

@@ -53,7 +53,7 @@ class Machine:
         system, numbers = case["system"], case["execution"]["datatype"]
         nets = ",\n        ".join(self.network(n) for n in system["networks"])
         roofline = self.number(system["processing_mode"] == "roofline")
-        near, far = self.memory(system["mem1"]), self.memory(system["mem2"])
+        near, mem2 = self.memory(system["mem1"]), self.memory(system["mem2"])
         matrix, vector = (self.engine(system[k][numbers]) for k in ("matrix", "vector"))
         self.nets = len(system["networks"])
         self.text = f"""let machine = system(
@@ -155,21 +155,21 @@ CASES_OF = {
     "attention_type": ("attention", ("multihead", "multiquery")),
     "activation_recompute": ("recompute", ("full", "attn_only", "none")),
     "tensor_par_comm_type": ("tensor_exchange", ("ar", "p2p_rs_ag", "rs_ag")),
-    "tensor_par_overlap": ("tensor_overlap", ("none", "ring", "pipe")),
+    "tensor_par_overlap": ("tensor_par_overlap", ("none", "ring", "pipe")),
 }
 NUMBERS = {
     "hidden": "model.hidden", "feedforward": "model.feedforward", "seq_size": "model.sequence",
     "attn_heads": "model.heads", "attn_size": "model.head_size", "num_blocks": "model.blocks",
     "num_procs": "devices", "tensor_par": "tensor", "pipeline_par": "pipeline",
-    "data_par": "copies", "batch_size": "batch", "microbatch_size": "micro_batch",
-    "pipeline_interleaving": "interleave", "tensor_par_net": "tensor_net",
+    "data_par": "data_par", "batch_size": "batch", "microbatch_size": "micro_batch",
+    "pipeline_interleaving": "pipeline_interleaving", "tensor_par_net": "tensor_net",
     "pipeline_par_net": "pipeline_net", "data_par_net": "copies_net",
 }  # fmt: skip
 SWITCHES = {
     "fused_activation": "fused", "optimizer_sharding": "optimizer_sharded",
-    "seq_par_ag_redo": "redo", "data_par_overlap": "copies_overlap",
+    "seq_par_ag_redo": "seq_par_ag_redo", "data_par_overlap": "data_par_overlap",
     "weight_offload": "weights_offload", "activations_offload": "activations_offload",
-    "optimizer_offload": "optimizer_offload", "training": "training", "as_shipped": "as_shipped",
+    "optimizer_offload": "optimizer_offload", "training": "training", "as_published": "as_published",
 }  # fmt: skip
 
 
@@ -189,7 +189,7 @@ def questions() -> str:
         lines.append(f"param {name} : int = 0 in 0 .. {len(cases) - 1}")
         *most, last = cases
         picked = " ".join(f"if {name} == {k} then {enum}.{c} else" for k, c in enumerate(most))
-        field = enum if enum != "tensor_exchange" else "exchange"
+        field = enum if enum != "tensor_exchange" else "tensor_par_comm_type"
         fields.append(f"{field} = {picked} {enum}.{last}")
     joined = ",\n        ".join([*fields, f"model = language_model({', '.join(model)})"])
     return "\n    ".join([*lines, f"let run = execution({joined})"])
@@ -236,7 +236,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def point(case: dict[str, Any], as_shipped: bool) -> dict[str, float]:
     """A case's model and execution as params."""
-    given = {**case["application"], **case["execution"], "as_shipped": as_shipped}
+    given = {**case["application"], **case["execution"], "as_published": as_shipped}
     del given["datatype"]
     return {k: CASES_OF[k][1].index(v) if k in CASES_OF else int(v) for k, v in given.items()}
 
@@ -308,7 +308,7 @@ def test_recomputed_once(name: str, steps_run: dict[tuple[str, bool], Result]) -
 def test_what_does_not_fit(name: str, steps_run: dict[tuple[str, bool], Result]) -> None:
     """Their errors are our rules. Theirs stop at the first, ours tell all."""
     words = {
-        "Mem tier1": "near", "Mem tier2": "far", "Network tier": "placed",
+        "Mem tier1": "near", "Mem tier2": "mem2", "Network tier": "placed",
         "Pipeline interleaving": "chunks", "Offloading requires": "deep_enough",
     }  # fmt: skip
     found, message = steps_run[name, True], ERRORS[name]["message"]

@@ -202,7 +202,7 @@ def test_untested_dies_spoil_the_system() -> None:
 def test_a_later_test_counts() -> None:
     """Dies that were tested again bring better quality than their first test's."""
     both = [
-        model("catch").cut_system(flow="finds_95", dies=4, as_shipped=flag)
+        model("catch").cut_system(flow="finds_95", dies=4, as_published=flag)
         for flag in (False, True)
     ]
     assert both[0].assembled > 1.1 * both[1].assembled

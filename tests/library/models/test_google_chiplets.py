@@ -42,7 +42,7 @@ def die(given: dict[str, Any]) -> dict[str, float]:
         "law": LAWS[given["yield_model"]],
     }
     right = model("google_chiplets").die(**point)
-    shipped = model("google_chiplets").die(**point, as_shipped=True)
+    shipped = model("google_chiplets").die(**point, as_published=True)
     assert right.working == pytest.approx(right.clean, rel=1e-12), "nothing can be repaired"
     assert "share" in shipped.violations, "more than all dies work, and nobody says so"
     return {

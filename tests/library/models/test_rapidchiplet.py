@@ -53,7 +53,7 @@ def die(found: Any, part: str, parts: str) -> dict[str, float]:
 @pytest.mark.parametrize("case", cases("rapidchiplet"))
 def test_reproduces(case: Any) -> None:
     given, wanted = case["input"], case["output"]
-    found = model("rapidchiplet").mesh_package(**point_of(given), as_shipped=True)
+    found = model("rapidchiplet").mesh_package(**point_of(given), as_published=True)
     agree({"cost": found.cost}, {"cost": wanted["cost"]["total_cost"]})
     agree(die(found, "interposer", "interposers"), wanted["cost"]["interposer"])
     for chiplet in wanted["cost"]["chiplets"].values():
@@ -92,7 +92,7 @@ def test_reproduces(case: Any) -> None:
 def test_links_take_power() -> None:
     evaluator = model("rapidchiplet").mesh_package
     right = evaluator(rows=4, columns=4, link_power="2 W")
-    shipped = evaluator(rows=4, columns=4, link_power="2 W", as_shipped=True)
+    shipped = evaluator(rows=4, columns=4, link_power="2 W", as_published=True)
     assert right.total_power - shipped.total_power == pytest.approx(48)
 
 

@@ -33,13 +33,13 @@ def test_reproduces(case: Any) -> None:
     assert set(case["output"]) == {"dpw", *YIELDS}, "an output that nothing computes"
     agree({"dpw": dies(**shape).per_wafer}, {"dpw": case["output"]["dpw"]})
     for name, (law, shipped, rel) in YIELDS.items():
-        found = dies(**shape, law=law, as_shipped=shipped).working / 100
+        found = dies(**shape, law=law, as_published=shipped).working / 100
         agree({name: found}, {name: case["output"][name]}, rel)
 
 
 def test_the_shipped_number_is_a_hundredth_of_the_defects() -> None:
     dies = model("siliconcompiler").dies
-    shipped = dies(law="poisson", as_shipped=True, defect_density=1.0)
+    shipped = dies(law="poisson", as_published=True, defect_density=1.0)
     assert shipped.working == pytest.approx(dies(law="poisson", defect_density=0.01).working)
     assert dies(law="poisson", defect_density=1.0).working < shipped.working
 

@@ -62,7 +62,7 @@ def compared(case: dict[str, Any]) -> dict[str, float]:
             footprint=f"{sum(area for _, area in made)!r} mm^2",
             number=sum(die.get("number", 1) for die in product["die_list"]),
             grid=f"{grid!r} g/kWh",
-            as_shipped=True,
+            as_published=True,
         )
         lost = joined.made / sum(carbon for carbon, _ in made)
         # Dies of one name overwrite each other in the output.

@@ -47,7 +47,7 @@ def outcome(given: dict[str, Any]) -> dict[str, float]:
         wafer_rate=f"{given['wafers_per_hour']!r} h^-1",
         packaging_share=given["pack_test_ratio"],
         alpha=given.get("alpha", 3),
-        as_shipped=True,
+        as_published=True,
     )
     return die_numbers(made) | {
         "die_area_mm2": made.area,
@@ -109,7 +109,7 @@ def test_dies_share_a_package() -> None:
     one, four = model("ttm_cas").chips(), model("ttm_cas").chips(dies=4)
     assert four.foundry - 18 == pytest.approx(4 * (one.foundry - 18), rel=1e-9)
     assert four.osat - 6 == pytest.approx(4 * (one.osat - 6), rel=1e-9)
-    assert model("ttm_cas").chips(dies=4, as_shipped=True).osat == one.osat
+    assert model("ttm_cas").chips(dies=4, as_published=True).osat == one.osat
 
 
 def test_engineers_side_by_side() -> None:
