@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[2]
 # The modules whose rules each book of examples covers; those of std that are in none have no rules.
 BOOKS = {
     "package": "process die d2d memory package",
-    "system": "link topology node rack cluster facility economics reliability",
-    "model": "overlap parallel collective training pretraining transformer serving sustained maths",
+    "system": "link topology node rack cluster datacenter economics reliability",
+    "model": "overlap parallelism collectives training llm_training gpt_model inference kernel_efficiency math",
 }
 
 
