@@ -10,11 +10,13 @@ from hwdsl.evaluator import DescriptionError, Result
 HEAD = """edition 2026
 #! Carbon of a node.
 use std.node: node
-use std.carbon: Taiwan_5nm, substrate_embodied_carbon, die_embodied_carbon, server_chassis, dimm_embodied_carbon, cpu_embodied_carbon
+use std.carbon:
+    Taiwan_5nm, substrate_embodied_carbon, die_embodied_carbon, server_chassis,
+    dimm_embodied_carbon, cpu_embodied_carbon
 use vendor.nodes: DGX_A100, DGX_H100
 use vendor.packages: H100_SXM
 node made : DGX_H100 {
-    gpu.fab           = Taiwan_5nm
+    gpu.fab                        = Taiwan_5nm
     gpu.memory_carbon_per_capacity = 65 g/GB
 }
 evaluator carbon {
@@ -32,21 +34,25 @@ def test_a_node_is_at_least_its_accelerators_and_memory(tmp_path: Path) -> None:
     found = outputs(
         tmp_path,
         """
-    output die  in kg/unit = die_carbon(H100_SXM.gpu, Taiwan_5nm)
-    output gpu  in kg/unit = made.gpu.embodied
-    output node in kg/unit = made.parts_embodied
-    output more in kg/unit = (made with { chassis_embodied = 500 kg/unit }).embodied
-    output dimm in kg/unit = DGX_A100.parts_embodied
+    output die  in kg/unit = die_embodied_carbon(H100_SXM.gpu, Taiwan_5nm)
+    output gpu  in kg/unit = made.gpu.embodied_carbon
+    output node in kg/unit = made.parts_embodied_carbon
+    output more in kg/unit = (made with {
+        chassis_embodied_carbon = 500 kg/unit
+    }).embodied_carbon
+    output dimm in kg/unit = DGX_A100.parts_embodied_carbon
     output bonds           = H100_SXM.assembly_yield
-    output good            = H100_SXM.carrier_share
+    output good            = H100_SXM.usable_substrate_fraction
     output area in mm^2    = H100_SXM.area
-    output carrier in kg/unit = carrier_carbon(H100_SXM.base)""",
+    output substrate in kg/unit = substrate_embodied_carbon(H100_SXM.loaded_substrate)""",
     )
     # An interposer without transistors (ECO-CHIP), on a substrate of four times its area.
-    assert found.carrier == pytest.approx(found.area * (0.5675 * 8 + 4 * 0.32549) / 1000, rel=1e-9)
+    assert found.substrate == pytest.approx(
+        found.area * (0.5675 * 8 + 4 * 0.32549) / 1000, rel=1e-9
+    )
     # ACT: the die, 80 GB of memory, 150 g for the package and each of five stacks; all lost with
-    # what bonds badly, and carriers that were bad before.
-    mounted = found.die + 80 * 0.065 + 6 * 0.150 + found.carrier / found.good
+    # what bonds badly, and substrates that were bad before.
+    mounted = found.die + 80 * 0.065 + 6 * 0.150 + found.substrate / found.good
     assert found.gpu == pytest.approx(mounted / found.bonds, rel=1e-12)
     assert 20 < found.die < 35
     assert found.node == pytest.approx(8 * found.gpu, rel=1e-12)
@@ -59,19 +65,23 @@ def test_a_server_adds_up_from_its_parts(tmp_path: Path) -> None:
     found = outputs(
         tmp_path,
         """
-    let around = enclosure(
-        boards = 0.5 m^2, coolers = 10 kg, supplies = 6 kg, disks = 4, disk_capacity = 2 TB,
+    let around = server_chassis(
+        pcb_area = 0.5 m^2,
+        heatsink_mass = 10 kg,
+        psu_mass = 6 kg,
+        ssd_count = 4,
+        ssd_capacity = 2 TB,
     )
     let whole = made with {
-        chassis_embodied = around.embodied
-        cpu.embodied     = processor_carbon(1600 mm^2)
-        dimm.embodied    = module_carbon(64 GB, 1 GB / 33 mm^2)
+        chassis_embodied_carbon = around.embodied_carbon
+        cpu.embodied_carbon     = cpu_embodied_carbon(1600 mm^2)
+        dimm.embodied_carbon    = dimm_embodied_carbon(64 GB, 1 GB / 33 mm^2)
     }
-    output body in kg/unit = around.embodied
-    output gpu  in kg/unit = whole.gpu.embodied
-    output cpu  in kg/unit = whole.cpu.embodied
-    output dimm in kg/unit = whole.dimm.embodied
-    output node in kg/unit = whole.embodied""",
+    output body in kg/unit = around.embodied_carbon
+    output gpu  in kg/unit = whole.gpu.embodied_carbon
+    output cpu  in kg/unit = whole.cpu.embodied_carbon
+    output dimm in kg/unit = whole.dimm.embodied_carbon
+    output node in kg/unit = whole.embodied_carbon""",
     )
     heavy = 10 * 5.7412 + 6 * 24.3
     disks = 4 * (2000 * 0.0063 + 6.34)
@@ -84,17 +94,23 @@ def test_a_server_adds_up_from_its_parts(tmp_path: Path) -> None:
     )
 
 
-def test_a_carrier_without_a_figure_leaves_its_package_unknown(tmp_path: Path) -> None:
+def test_a_substrate_without_a_figure_leaves_its_package_unknown(tmp_path: Path) -> None:
     study = tmp_path / "plain.hw"
     study.write_text(
         """edition 2026
-#! A carrier of which little is known.
+#! A substrate of which little is known.
 use std.carbon: Taiwan_5nm, package_embodied_carbon
 use std.package: substrate
 use vendor.packages: H100_SXM
+
 substrate plain {
-    substrate_area_ratio = 1, max_area = 3000 mm^2, min_bump_pitch = 40 um, fine_pitch = true, bonding_yield = 1
+    substrate_area_ratio = 1
+    max_area             = 3000 mm^2
+    min_bump_pitch       = 40 um
+    fine_pitch           = true
+    bonding_yield        = 1
 }
+
 evaluator carbon {
     param stacks : int = 5 in 1 .. 6
     output gpu in kg/unit = package_embodied_carbon(
@@ -112,7 +128,7 @@ evaluator carbon {
 
 def test_what_has_no_figure_is_not_added_up(tmp_path: Path) -> None:
     with pytest.raises(DescriptionError, match="no figure for this chassis"):
-        outputs(tmp_path, "output node in kg/unit = made.embodied")
+        outputs(tmp_path, "output node in kg/unit = made.embodied_carbon")
 
 
 def test_making_is_spread_over_the_years_of_use() -> None:
@@ -124,5 +140,5 @@ def test_making_is_spread_over_the_years_of_use() -> None:
     assert found.node_embodied_carbon > 8 * found.gpu_embodied_carbon
     hours = 5 * 365.25 * 24
     assert found.total_carbon_rate == pytest.approx(
-        found.carbon + found.embodied_carbon_lower_bound / hours, rel=1e-9
+        found.operational_carbon_rate + found.embodied_carbon_lower_bound / hours, rel=1e-9
     )

@@ -20,7 +20,9 @@ def study() -> Module:
 
 def findings(text: str, folder: Path) -> list[tuple[str, str]]:
     path = folder / "case.hw"
-    path.write_text("edition 2026\nuse studies.conccl: unit_split\n" + text, encoding="utf-8")
+    path.write_text(
+        "edition 2026\nuse studies.conccl: compute_unit_partition\n" + text, encoding="utf-8"
+    )
     diagnostics = Diagnostics()
     program = check(load(path, diagnostics), diagnostics)
     # The head serves all texts: each reads some of what it imports.
@@ -31,13 +33,13 @@ def findings(text: str, folder: Path) -> list[tuple[str, str]]:
 
 
 def test_a_split_that_leaves_the_product_nothing_is_found(tmp_path: Path) -> None:
-    found = findings("unit_split all { collective = 304 }\n", tmp_path)
-    assert [name for name, _ in found] == ["unit_split.product"]
+    found = findings("compute_unit_partition all { collective_units = 304 }\n", tmp_path)
+    assert [name for name, _ in found] == ["compute_unit_partition.product"]
     assert "all gives 304 of 304 units to the collective: the product has 0" in found[0][1]
 
 
 def test_a_split_with_one_unit_left_is_not(tmp_path: Path) -> None:
-    assert not findings("unit_split most { collective = 303 }\n", tmp_path)
+    assert not findings("compute_unit_partition most { collective_units = 303 }\n", tmp_path)
 
 
 def test_a_split_that_leaves_nothing_is_infeasible(study: Module) -> None:
@@ -48,21 +50,23 @@ def test_a_split_that_leaves_nothing_is_infeasible(study: Module) -> None:
 def test_a_split_by_hand_by_hand(study: Module) -> None:
     """A product that fills the units, beside an all-gather that gets 32 of them."""
     found = study.scenario(
-        ratio=0.5, gemm_bound="units_bound", manual_collective_units=32, kernel_interference=0
+        ratio=0.5, gemm_bound="compute_bound", manual_collective_units=32, kernel_interference=0
     )
     # The collective hides in the product, which lacks 32 units throughout.
     assert found["manual_partition_speedup"] == pytest.approx(1.5 * 272 / 304, rel=1e-9)
 
 
-@pytest.mark.parametrize("gemm_bound", ["units_bound", "memory_bound"])
+@pytest.mark.parametrize("gemm_bound", ["compute_bound", "memory_bound"])
 @pytest.mark.parametrize("compute_to_link_balance", ["1500 FLOP/B", "2918 FLOP/B", "6000 FLOP/B"])
-def test_at_the_tie_both_are_as_quick(study: Module, by: str, balance: str) -> None:
-    found = study.dma_vs_partitioning(gemm_bound=by, compute_to_link_balance=balance)
+def test_at_the_tie_both_are_as_quick(
+    study: Module, gemm_bound: str, compute_to_link_balance: str
+) -> None:
+    point = {"gemm_bound": gemm_bound, "compute_to_link_balance": compute_to_link_balance}
+    found = study.dma_vs_partitioning(**point)
     assert 0.01 < found["break_even_fraction"] < 1
-    rate = f"{found['tie_rate']} GB/s"
-    assert study.dma_vs_partitioning(
-        gemm_bound=by, compute_to_link_balance=balance, dma_bandwidth=rate
-    )["dma_speedup"] == pytest.approx(1, rel=1e-6)
+    rate = f"{found['break_even_bandwidth']} GB/s"
+    tied = study.dma_vs_partitioning(**point, dma_bandwidth=rate)
+    assert tied["dma_speedup"] == pytest.approx(1, rel=1e-6)
 
 
 def test_engines_quicker_than_the_links_gain_nothing(study: Module) -> None:

@@ -15,7 +15,7 @@ use std.package: package
 use vendor.packages: COPA_L3, MSM
 die MSM_small : MSM {{
     width       = {width}
-    area        = overhead * blocks
+    area        = area_overhead * block_area
     l3.capacity = 240 MB
 }}
 package COPA_small : COPA_L3 {{
@@ -60,12 +60,19 @@ def test_depthwise_convolutions_run_at_the_memorys_rate(tmp_path: Path) -> None:
 use std.execution
 use std.operators
 use vendor.nvidia: A100_SXM_80GB
+
 evaluator ask {
     param n : real = 64 in 1 .. 100
     let o = convolution(
-        batch_size = n, in_channels = 512, out_channels = 512, out_height = 14, out_width = 14, kernel_height = 3, groups = 512
+        batch_size = n,
+        in_channels = 512,
+        out_channels = 512,
+        out_height = 14,
+        out_width = 14,
+        kernel_height = 3,
+        groups = 512,
     )
-    output time in us = operator_time(o, A100_SXM_80GB)
+    output time in us    = operator_time(o, A100_SXM_80GB)
     output work in MFLOP = o.flops
 }
 """,

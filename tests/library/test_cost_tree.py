@@ -46,8 +46,8 @@ def test_it_adds_up(rows: list[Row]) -> None:
 @pytest.mark.parametrize(
     ("name", "times"),
     [
-        ("defect_cost = 0.589 × raw_cost", ""),
-        ("carrier_cost", ""),
+        ("die_defect_cost = 0.589 × raw_die_cost", ""),
+        ("raw_substrate_cost", ""),
         ("memory_cost = 5 × hbm.price", ""),
         ("board_cost", ""),
         ("gpu_gross_profit", "8 ×"),
@@ -57,8 +57,8 @@ def test_it_adds_up(rows: list[Row]) -> None:
         ("chassis_price", "128 ×"),
         ("rail.endpoint_cable.price", "1,024 ×"),
         ("switch_cost = 48 × rail.switch_part.price", ""),
-        ("housing_rate", ""),
-        ("energy_rate", "1/1,024 ×"),
+        ("colocation_depreciation", ""),
+        ("energy_opex", "1/1,024 ×"),
     ],
 )
 def test_each_stage_has_a_line_with_its_multiplicity(
@@ -87,8 +87,10 @@ def test_the_tree_that_is_printed_shows_the_die() -> None:
         hwdsl.load(STUDY, compiled=False).h100_cluster.why("cost_per_gpu_hour").breakdown(6, 0.002)
     )
     names = [row.name for row in shown]
-    assert {"die_cost", "assembly_loss", "board_cost", "housing_rate"} <= set(names)
-    assert "4 smaller: substrate_cost, carrier_cost, bump_cost, …" in names
+    assert {"die_cost", "assembly_yield_loss", "board_cost", "colocation_depreciation"} <= set(
+        names
+    )
+    assert "4 smaller: package_substrate_cost, raw_substrate_cost, microbump_cost, …" in names
 
 
 CENTRES = {"triangular": 2, "lognormal": 1, "normal": 1}  # the argument, chance being the first

@@ -35,8 +35,8 @@ def ask(tmp_path: Path, body: str, **given: object) -> dict[str, float]:
     return {o.name: float(result[o.name]) for o in evaluator.spec.outputs}
 
 
-def product_by_hand(m: float, n: float, k: float) -> float:
-    """Microseconds of a product in 16 bits on H100, nothing of which is near."""
+def gemm_by_hand(m: float, n: float, k: float) -> float:
+    """Microseconds of a GEMM in 16 bits on H100 whose operands are not cached."""
 
     def tiled(rows: int, columns: int) -> float:
         waves = math.ceil(math.ceil(m / rows) * math.ceil(n / columns) / 132)
@@ -48,34 +48,40 @@ def product_by_hand(m: float, n: float, k: float) -> float:
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(1, 4096, 4096), (300, 5000, 700), (8192, 8192, 8192)])
-def test_a_product_by_hand(study: Module, m: int, n: int, k: int) -> None:
-    assert study.product(m=m, n=n, k=k).time == pytest.approx(product_by_hand(m, n, k), rel=1e-12)
+def test_a_gemm_by_hand(study: Module, m: int, n: int, k: int) -> None:
+    assert study.gemm(m=m, n=n, k=k).time == pytest.approx(gemm_by_hand(m, n, k), rel=1e-12)
 
 
-def test_what_makes_inputs_narrow_by_hand(study: Module) -> None:
+def test_quantization_of_inputs_by_hand(study: Module) -> None:
     """On H100: a pass reads two bytes and writes one; by rows, or the largest number first."""
     m, n, k = 65536, 4096, 16384
-    ready, streamed, by_rows, searched = (
+    prequantized, static, by_rows, dynamic = (
         study.gemm_fp8(m=m, n=n, k=k, quantization=way).time
-        for way in ("ready", "streamed", "by_rows", "searched")
+        for way in (
+            "prequantized",
+            "static_scale",
+            "static_scale_row_blocks",
+            "dynamic_per_tensor",
+        )
     )
     byte = 1e6 * m * k / 3.35e12
-    assert streamed - ready == pytest.approx(3 + 3 * byte / 0.77)
-    assert by_rows - ready == pytest.approx(3 + 3 * byte / 0.58 + 1.5 * math.ceil(m / 264))
-    assert searched - ready == pytest.approx(9 + 5 * byte / 0.58, rel=1e-4)
+    assert static - prequantized == pytest.approx(3 + 3 * byte / 0.77)
+    assert by_rows - prequantized == pytest.approx(3 + 3 * byte / 0.58 + 1.5 * math.ceil(m / 264))
+    assert dynamic - prequantized == pytest.approx(9 + 5 * byte / 0.58, rel=1e-4)
 
 
-def test_inputs_in_16_bits_are_not_made_narrow(tmp_path: Path) -> None:
+def test_inputs_in_16_bits_are_not_quantized(tmp_path: Path) -> None:
     found = ask(
         tmp_path,
-        """let one = matmul(m = 512, n = 512, k = 512, narrows = searched)
-    output searched in us = time_of(one, H100_SXM_80GB)
-    output ready    in us = time_of(one with { narrows = ready }, H100_SXM_80GB)""",
+        """let one = matmul(m = 512, n = 512, k = 512, quantization = dynamic_per_tensor)
+    let two = one with { quantization = prequantized }
+    output dynamic      in us = operator_time(one, H100_SXM_80GB)
+    output prequantized in us = operator_time(two, H100_SXM_80GB)""",
     )
-    assert found["searched"] == found["ready"]
+    assert found["dynamic"] == found["prequantized"]
 
 
-def test_a_prompt_by_hand(study: Module) -> None:
+def test_prefill_attention_by_hand(study: Module) -> None:
     """Four prompts on H100 in blocks of 64 queries; an exponential takes as long as 16 vector
     operations."""
     pairs = 64 * (2048 - 2047 / 2)
@@ -93,10 +99,10 @@ def test_a_prompt_by_hand(study: Module) -> None:
 def test_a_cache_takes_what_comes_back_soon(tmp_path: Path) -> None:
     """Half is missed where the distance is the cache; what is not moves at the cache's rate."""
     body = """param distance : data = 50 MB in 1 MB .. 10 GB
-    let one = [operand(size = 10 MB, distance = distance)]
+    let one = [operand(size = 10 MB, reuse_distance = distance)]
     let cold = [operand(size = 10 MB)]
-    output half  = missed(distance, 50 MB)
-    output gain  = moved(cold, 1, H100_SXM_80GB) / moved(one, 1, H100_SXM_80GB)"""
+    output half  = miss_ratio(distance, 50 MB)
+    output gain  = memory_time(cold, 1, H100_SXM_80GB) / memory_time(one, 1, H100_SXM_80GB)"""
     assert ask(tmp_path, body) == pytest.approx({"half": 0.5, "gain": 1.5})
     near, far = ask(tmp_path, body, distance="5 MB"), ask(tmp_path, body, distance="5 GB")
     assert near == pytest.approx({"half": 0, "gain": 3}, abs=1e-6)
@@ -105,12 +111,12 @@ def test_a_cache_takes_what_comes_back_soon(tmp_path: Path) -> None:
 
 def test_power_limits_the_rate(tmp_path: Path) -> None:
     body = """param tdp : power = 700 W in 1 W .. 10 kW
-    let costly = hopper with { matrix_energy = 1 J / 1e12 FLOP }
+    let costly = hopper with { energy_per_flop = 1 J / 1e12 FLOP }
     let on = H100_SXM_80GB with {
-        tdp      = tdp
-        sustains = costly
+        tdp               = tdp
+        kernel_efficiency = costly
     }
-    output rate in TFLOP/s = under_power(on.matrix_rate, on)"""
+    output rate in TFLOP/s = power_limited_rate(on.peak_fp16, on)"""
     # A clock lowered by the root of what power is short of, since the voltage falls with it.
     full = 989.4
     assert ask(tmp_path, body)["rate"] == pytest.approx(full * math.sqrt(700 / full))
@@ -120,18 +126,18 @@ def test_power_limits_the_rate(tmp_path: Path) -> None:
 
 
 def test_parts_inherit_from_their_generation(tmp_path: Path) -> None:
-    body = """output part  = H200_SXM_141GB.sustains.matrix_share
-    output grown = GB300_GPU.sustains.matrix_share / blackwell.matrix_share
-    output any   = P100_SXM.sustains.matrix_share"""
+    body = """output part  = H200_SXM_141GB.kernel_efficiency.gemm_efficiency
+    output grown = GB300_GPU.kernel_efficiency.gemm_efficiency / blackwell.gemm_efficiency
+    output any   = P100_SXM.kernel_efficiency.gemm_efficiency"""
     assert ask(tmp_path, body) == pytest.approx({"part": 0.81, "grown": 1, "any": 0.82})
 
 
 def test_the_host_may_be_behind(tmp_path: Path) -> None:
     body = """param issue : time = 1 us in 0 us .. 1 ms
-    let norm = normalisation(elements = 1000, width = 10)
+    let norm = normalization(elements = 1000, normalized_size = 10)
     let list = [elementwise(elements = 1000, repeat = 10), norm]
-    output busy   in us = busy(list, H100_SXM_80GB)
-    output issued in us = issued(list, H100_SXM_80GB, issue)"""
+    output busy   in us = device_time(list, H100_SXM_80GB)
+    output issued in us = launched_time(list, H100_SXM_80GB, issue)"""
     fast, slow = ask(tmp_path, body), ask(tmp_path, body, issue="20 us")
     assert fast["issued"] == fast["busy"]
     assert slow["issued"] == pytest.approx(11 * 20)
@@ -146,14 +152,14 @@ def test_more_of_anything_never_slows(tmp_path: Path, seed: int) -> None:
     param faster : real = 1 in 1 .. 2
     param wider  : real = 1 in 1 .. 2
     let on = H100_SXM_80GB with {
-        matrix_rate = faster * 494.7 TFLOP/s
+        peak_fp16        = faster * 494.7 TFLOP/s
         memory_bandwidth = wider * 1.6 TB/s
-        clock = 1830 MHz
+        clock            = 1830 MHz
     }
     let o = matmul(m = m, n = n, k = k)
-    output time  in us = time_of(o, on)
-    output least in us = max(o.work / on.matrix_rate, o.traffic / on.memory_bandwidth)
-    output more  in us = time_of(matmul(m = m + 100, n = n, k = k), on)"""
+    output time  in us = operator_time(o, on)
+    output least in us = max(o.flops / on.peak_fp16, o.memory_traffic / on.memory_bandwidth)
+    output more  in us = operator_time(matmul(m = m + 100, n = n, k = k), on)"""
     path = tmp_path / "ask.hw"
     path.write_text(f"{HEAD}evaluator ask {{\n{body}\n}}\n", encoding="utf-8")
     evaluator = hwdsl.load(path, compiled=False).ask
@@ -171,7 +177,7 @@ def test_more_of_anything_never_slows(tmp_path: Path, seed: int) -> None:
 
 
 def errors(study: Module, name: str, one: measured.Set) -> tuple[float, float, float]:
-    """Median and 90th percentile of the absolute error, and the yardstick's median, in %."""
+    """Median and 90th percentile of the absolute error, and the baseline's median, in %."""
     evaluator = getattr(study, name)
     taken = one.given(evaluator)
     rows = taken.rows
@@ -188,11 +194,11 @@ def errors(study: Module, name: str, one: measured.Set) -> tuple[float, float, f
 @pytest.mark.parametrize(
     ("name", "table", "middle", "tail"),
     [
-        ("product", "aic_gemm, 16 bits", 7.5, 23),
+        ("gemm", "aic_gemm, 16 bits", 7.5, 23),
         ("gemm_fp8", "aic_gemm, 8 bits", 7.8, 24),
         ("gemm_fp8", "aic_gemm, 8 bits, above 50 us", 6, 17.5),
         ("gemm_fp4", "aic_gemm, 4 bits", 14.5, 44),
-        ("product", "vidur_linear_ops", 5.5, 17),
+        ("gemm", "vidur_linear_ops", 5.5, 17),
         ("prefill_attention_kernel", "aic_attention, prompts", 5.5, 14),
         ("decode_attention_kernel", "aic_attention, one query", 9.5, 42),
         ("chunked_prefill_kernel", "vllm_attention_ops", 11.5, 42),
@@ -203,7 +209,7 @@ def test_whole_tables(study: Module, name: str, table: str, middle: float, tail:
     """Errors on the rows that coefficients were fitted to, but for vllm's: they guard the form."""
     (one,) = (s for s in measured.SETS if s.name == table)
     centre, p90, flat = errors(study, name, one)
-    print(f"{centre:.1f} %, p90 {p90:.1f} %, constant {flat:.1f} %")
+    print(f"{centre:.1f} %, p90 {p90:.1f} %, baseline {flat:.1f} %")
     assert centre < middle
     assert p90 < tail
     assert centre < flat
@@ -211,10 +217,10 @@ def test_whole_tables(study: Module, name: str, table: str, middle: float, tail:
 
 @pytest.mark.skipif(measured.folder() is None, reason="no HWDSL_REFERENCE_DATA/measured")
 def test_parts_of_other_makers(study: Module) -> None:
-    """The best product of each: nothing of Gaudi 2 or MI300X is in a fit; MI300X is missed."""
+    """The best GEMM of each: nothing of Gaudi 2 or MI300X is in a fit; MI300X is missed."""
     (one,) = (s for s in measured.SETS if s.name == "stas_mamf_matmul, 16 bits")
-    given = one.given(study.product)
-    off, _ = one.errors(study.product, given.rows)
+    given = one.given(study.gemm)
+    off, _ = one.errors(study.gemm, given.rows)
     found = {row["accelerator"]: error for row, error in zip(given.rows, off, strict=True)}
     assert len(found) == 7
     assert abs(found["Gaudi2"]) < 0.19
@@ -226,18 +232,18 @@ def test_parts_of_other_makers(study: Module) -> None:
 @pytest.mark.parametrize(
     ("name", "middle", "tail"),
     [
-        ("product", 22.5, 72),
+        ("gemm_fp32", 22.5, 72),
         ("gemm_fp16", 8.5, 23),
         ("convolution_forward", 35, 85),
         ("rnn_forward", 27.5, 66),
     ],
 )
 def test_machines_of_which_nothing_was_fitted(name: str, middle: float, tail: float) -> None:
-    """DeepBench: convolutions miss more than the yardstick's median, and say so here."""
+    """DeepBench: convolutions miss more than the baseline's median, and say so here."""
     (one,) = (s for s in measured.SETS if (s.file, s.evaluator) == ("studies/deepbench.hw", name))
     old = hwdsl.load(STUDY.with_name("deepbench.hw"), compiled=False)
     centre, p90, flat = errors(old, name, one)
-    print(f"{centre:.1f} %, p90 {p90:.1f} %, constant {flat:.1f} %")
+    print(f"{centre:.1f} %, p90 {p90:.1f} %, baseline {flat:.1f} %")
     assert centre < middle
     assert p90 < tail
     assert centre < flat or name == "convolution_forward"

@@ -29,7 +29,7 @@ def read(path: Path) -> ast.Module:
 
 def test_the_lists_are_not_empty() -> None:
     names = {p.stem for p in LIBRARY}
-    assert {"units", "process", "die", "package", "peak_memory", "nvidia", "megatron"} <= names
+    assert {"units", "process", "die", "package", "memory", "nvidia", "megatron"} <= names
     assert {p.stem for p in EXAMPLES} >= {"gpt3", "copa", "actors", "split", "fixpoint", "schedule"}
 
 

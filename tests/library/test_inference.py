@@ -17,7 +17,7 @@ STUDIES = Path(__file__).parents[2] / "library" / "studies"
 
 @pytest.fixture(scope="module")
 def study() -> Module:
-    return hwdsl.load(STUDIES / "inference.hw", compiled=False)
+    return hwdsl.load(STUDIES / "static_batch_inference.hw", compiled=False)
 
 
 @pytest.fixture(scope="module")
@@ -68,14 +68,16 @@ def test_what_does_not_fit_is_infeasible(request_of: Evaluator) -> None:
 
 def test_more_experts_met_are_more_to_read() -> None:
     """A token on eight experts reads eight; many tokens read all, and then only products grow."""
-    experts = hwdsl.load(STUDIES / "kernels.hw", compiled=False).experts
+    experts = hwdsl.load(STUDIES / "kernels.hw", compiled=False).moe_experts
     times = [
         experts(tokens=n, hidden_size=7168, ffn_hidden_size=2048, experts=256).time
         for n in (1, 8, 64, 512)
     ]
     assert times[1] > 5 * times[0]
     assert times[3] < 1.3 * times[2]
-    even, uneven = (experts(tokens=4096, spread=8, balanced_routing=e).time for e in (True, False))
+    even, uneven = (
+        experts(tokens=4096, expert_parallel=8, balanced_routing=e).time for e in (True, False)
+    )
     assert 1.3 * even < uneven < 3 * even
 
 
@@ -86,23 +88,27 @@ use workloads.transformers: Mixtral_8x7B
 
 evaluator served {
     param arrivals : frequency = 1 Hz in 0.01 Hz .. 1000 Hz
-    param requests : int = 500 in 1 .. 1_000_000
-    param pipeline : int = 1 in 1 .. 8
-    param spread : int = 1 in 1 .. 8
+    param requests : int       = 500  in 1 .. 1_000_000
+    param pipeline : int       = 1    in 1 .. 8
+    param spread   : int       = 1    in 1 .. 8
     let one = inference_server(
         model = Mixtral_8x7B with { expert_parallel = spread },
-        cluster = DGX_A100_pod, tensor = 2, pipeline = pipeline, input_length = 1000, output_length = 200,
+        cluster = DGX_A100_pod,
+        tensor = 2,
+        pipeline = pipeline,
+        input_length = 1000,
+        output_length = 200,
     )
     let some = one with { num_requests = requests }
-    output most   in token/s = one.max_output_throughput
-    output waited in ms      = one.queueing_time(arrivals)
-    output queued in ms      = some.queueing_time(arrivals)
-    output users  in ms      = one.closed_loop_ttft(64)
-    output capacity in Hz    = one.max_request_rate
-    output tail in ms        = some.ttft_quantile(arrivals, 0.95)
-    output longest in ms     = some.ttft_quantile(arrivals, 1 - 1e-9)
-    output mean in ms        = some.ttft(arrivals)
-    output met in ms         = one.length_biased_step_time(max(1, one.running_batch_size(arrivals)))
+    output most in token/s = one.max_output_throughput
+    output waited in ms = one.queueing_time(arrivals)
+    output queued in ms = some.queueing_time(arrivals)
+    output users in ms = one.closed_loop_ttft(64)
+    output capacity in Hz = one.max_request_rate
+    output tail in ms = some.ttft_quantile(arrivals, 0.95)
+    output longest in ms = some.ttft_quantile(arrivals, 1 - 1e-9)
+    output mean in ms = some.ttft(arrivals)
+    output met in ms = one.length_biased_step_time(max(1, one.running_batch_size(arrivals)))
 }
 """
 
@@ -155,10 +161,10 @@ def test_a_step_that_is_met_is_waited_for_once(tmp_path: Path) -> None:
     [
         ("kernels", "moe_table", 10, 27),
         ("kernels", "moe_fp8_table", 12, 30),
-        ("inference", "fastertransformer_latency", 7, 24),
-        ("inference", "tokens", 8.5, 16),
-        ("inference", "tensorrt_llm_throughput", 8.5, 29),
-        ("serving", "moe_throughputs", 14, 32),
+        ("static_batch_inference", "fastertransformer_latency", 7, 24),
+        ("static_batch_inference", "tokens", 8.5, 16),
+        ("static_batch_inference", "tensorrt_llm_throughput", 8.5, 29),
+        ("llm_serving", "moe_throughputs", 14, 32),
     ],
 )
 def test_shipped_tables(file: str, table: str, middle: float, tail: float) -> None:

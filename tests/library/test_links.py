@@ -41,7 +41,7 @@ def asked(folder: Path, outputs: str, before: str = "") -> hwdsl.Evaluator:
 
 def test_a_message_takes_no_longer_on_the_newer_link(tmp_path: Path) -> None:
     outputs = "".join(
-        f" output {name}_{size} in us = {name}.message({size} B)\n"
+        f" output {name}_{size} in us = {name}.message_time({size} B)\n"
         for names in FAMILIES.values()
         for name in names
         for size in (1, 1_000_000_000)
@@ -58,13 +58,14 @@ def test_every_link_says_what_messages_take_or_that_nobody_knows(tmp_path: Path)
     names = [name for name in declared() if name not in SHARED]
     assert len(names) >= 25
     outputs = "".join(
-        f" output {name}_known = if known({name}.message(1 B)) then 1 else 0\n" for name in names
+        f" output {name}_known = if known({name}.message_time(1 B)) then 1 else 0\n"
+        for name in names
     )
     found = asked(tmp_path, outputs)()
     assert {n for n in names if not getattr(found, f"{n}_known")} == UNMEASURED
 
 
-@pytest.mark.parametrize("name", ["sustained", "latency", "tdp", "shoreline", "max_domain"])
+@pytest.mark.parametrize("name", ["efficiency", "latency", "tdp", "shoreline", "max_domain_size"])
 def test_what_is_not_said_of_a_link_is_not_free(name: str, tmp_path: Path) -> None:
     bare = "link bare { bandwidth_per_direction = 1 GB/s }"
     with pytest.raises(hwdsl.DescriptionError, match=f"bare.{name}"):
@@ -78,6 +79,7 @@ def test_a_ring_gets_no_more_than_a_message(tmp_path: Path) -> None:
         """edition 2026
 use std.collectives: link_efficiency, path_type
 use vendor.links: xGMI_MI300X, NVLink4, unstated_link
+
 evaluator ask {
     output xgmi    = link_efficiency(path_type.point_to_point, xGMI_MI300X)
     output nvlink  = link_efficiency(path_type.switched, NVLink4)

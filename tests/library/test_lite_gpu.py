@@ -65,7 +65,7 @@ def test_decode_by_hand(study: Module) -> None:
         max(product(width, width / ranks), summed),
         max(product(2 * inside / ranks, width) + product(width, inside / ranks), summed),
     ]
-    assert found["takes"] == pytest.approx(1e3 * layers * sum(stages), rel=2e-3)
+    assert found["tpot"] == pytest.approx(1e3 * layers * sum(stages), rel=2e-3)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -76,24 +76,24 @@ def test_more_of_anything_is_not_slower(study: Module, model: str) -> None:
     }
     assert list(rates.values()) == sorted(rates.values())
     assert (
-        study.decode_search(gpu="Lite", model=model, limit="25 ms")["tokens_per_second_per_sm"]
+        study.decode_search(gpu="Lite", model=model, tpot_limit="25 ms")["tokens_per_second_per_sm"]
         <= rates["Lite"]
     )
 
 
-@pytest.mark.parametrize("time_model", ["hidden", "serial"])
-def test_at_the_price_that_breaks_even_tokens_cost_the_same(study: Module, by: str) -> None:
-    light = study.token_cost(time_model=by)["break_even_optics_price"]
+@pytest.mark.parametrize("time_model", ["fully_overlapped", "serial"])
+def test_at_the_price_that_breaks_even_tokens_cost_the_same(study: Module, time_model: str) -> None:
+    light = study.token_cost(time_model=time_model)["break_even_optics_price"]
     assert light > 0
-    assert study.token_cost(time_model=by, optics_price=light)["cost_ratio"] == pytest.approx(
-        1, rel=1e-9
-    )
+    assert study.token_cost(time_model=time_model, optics_price=light)[
+        "cost_ratio"
+    ] == pytest.approx(1, rel=1e-9)
 
 
 def test_kernels_as_measured_turn_the_answer(study: Module) -> None:
     """At the peak quarter dies win on cost; with kernels as measured they lose if light is free."""
-    assert study.token_cost(time_model="hidden")["break_even_optics_price"] > 0
-    assert study.token_cost(time_model="sustained")["break_even_optics_price"] < 0
+    assert study.token_cost(time_model="fully_overlapped")["break_even_optics_price"] > 0
+    assert study.token_cost(time_model="kernel_model")["break_even_optics_price"] < 0
 
 
 def test_any_cut_of_the_die_has_a_price(study: Module, tmp_path: Path) -> None:
@@ -102,11 +102,14 @@ def test_any_cut_of_the_die_has_a_price(study: Module, tmp_path: Path) -> None:
     path.write_text(
         """edition 2026
 use studies.lite_gpu: Lite, Lite_MemBW, cost_model
+
 evaluator cut {
     param pieces : int = 4 in 2 .. 16
     let piece = Lite_MemBW with { die_fraction_inverse = pieces, capacity = 20 GB * 4 / pieces }
     output package in USD/unit = cost_model().package_cost(piece)
-    output alone   in USD/unit = cost_model().package_cost(Lite with { die_fraction_inverse = 8, capacity = 10 GB })
+    output alone in USD/unit = cost_model().package_cost(
+        Lite with { die_fraction_inverse = 8, capacity = 10 GB },
+    )
 }
 """,
         encoding="utf-8",

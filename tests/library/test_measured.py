@@ -110,7 +110,7 @@ def test_each_machine_is_an_accelerator_of_the_library(tmp_path: Path) -> None:
     path = tmp_path / "all.hw"
     path.write_text(
         f"edition 2026\nuse std.node: accelerator\n{uses}\n"
-        f"evaluator rates {{\n    {body}\n    output rate in TFLOP/s = one.matrix_rate\n}}\n",
+        f"evaluator rates {{\n    {body}\n    output rate in TFLOP/s = one.peak_fp16\n}}\n",
         encoding="utf-8",
     )
     found = hwdsl.load(path, compiled=False).rates.sweep(zipped={"one": names}).column("rate")
@@ -143,11 +143,11 @@ def test_what_is_not_described_is_left_out_and_said(
     monkeypatch.setenv("HWDSL_REFERENCE_DATA", str(tmp_path))
     (one,) = (s for s in SETS if s.name == "aic_gemm, 8 bits")
     given = one.given(evaluator_of(one))
-    assert [row["machine"] for row in given.rows] == ["H200_SXM_141GB", "L40S"]
+    assert [row["accelerator"] for row in given.rows] == ["H200_SXM_141GB", "L40S"]
     assert given.left_out == {
         "no machine of the library is called `Imaginary 9000`": 1,
-        "product_fp8 has no `A100_SXM_80GB` among its alternatives of machine": 1,
-        "product_fp8 is not for m = 0": 1,
+        "gemm_fp8 has no `A100_SXM_80GB` among its alternatives of accelerator": 1,
+        "gemm_fp8 is not for m = 0": 1,
         "a cell is not filled: n": 1,
         "a cell is not filled: measured": 1,
     }

@@ -10,13 +10,28 @@ import hwdsl
 
 TEXT = """edition 2026
 #! Questions about memories.
-use std.memory: memory, managed_retention_memory, data_placement, thermal_retention, thermal_stability_for
+use std.memory: memory, managed_retention_memory, data_placement, thermal_retention,
+    thermal_stability_for
+
 use vendor.memories
 
 evaluator part {
     choice of : memory in [
-        HBM2, HBM2E, HBM2E_3600, HBM3, HBM3_12H, HBM3E, HBM3E_12H, HBM3E_16H, HBM4, HBM4E,
-        GDDR6, GDDR6X, GDDR7, DDR5_4800, DDR5_6400
+        HBM2,
+        HBM2E,
+        HBM2E_3600,
+        HBM3,
+        HBM3_12H,
+        HBM3E,
+        HBM3E_12H,
+        HBM3E_16H,
+        HBM4,
+        HBM4E,
+        GDDR6,
+        GDDR6X,
+        GDDR7,
+        DDR5_4800,
+        DDR5_6400,
     ] = HBM2
     output capacity  in GB   = of.capacity
     output bandwidth in GB/s = of.bandwidth
@@ -36,7 +51,7 @@ evaluator full_rate {
 managed_retention_memory trial {
     capacity     = 500 GB
     bandwidth    = 10 TB/s
-    write_pulse   = 100 ns
+    write_pulse  = 100 ns
     retention    = 1 day
     endurance    = 1e12
     read_energy  = 1 pJ/bit
@@ -44,12 +59,12 @@ managed_retention_memory trial {
 }
 
 evaluator wear {
-    param amount  : data      = 500 GB   in 0 B .. 10 TB
-    param writing : bandwidth = 0 B/s    in 0 B/s .. 100 TB/s
-    param reading : bandwidth = 0 B/s    in 0 B/s .. 100 TB/s
-    param lives   : time      = 1 h      in 0 s .. 10 year
-    param years   : time      = 5 year   in 0 s .. 20 year
-    param levels  : real      = 1        in 0 .. 1
+    param amount  : data      = 500 GB in 0 B .. 10 TB
+    param writing : bandwidth = 0 B/s  in 0 B/s .. 100 TB/s
+    param reading : bandwidth = 0 B/s  in 0 B/s .. 100 TB/s
+    param lives   : time      = 1 h    in 0 s .. 10 year
+    param years   : time      = 5 year in 0 s .. 20 year
+    param levels  : real      = 1      in 0 .. 1
     choice again : bool in [false, true] = false
     let r = data_placement(
         memory = trial,
@@ -61,17 +76,17 @@ evaluator wear {
         wear_leveling_efficiency = levels,
         software_refresh = again,
     )
-    output writes_per_cell      = r.max_writes_per_cell
-    output rewrites in GB/s     = r.refresh_write_bandwidth
-    output fastest  in s        = r.min_rewrite_interval
-    output power    in W        = r.access_power
+    output writes_per_cell = r.max_writes_per_cell
+    output rewrites        in GB/s = r.refresh_write_bandwidth
+    output fastest         in s    = r.min_rewrite_interval
+    output power           in W    = r.access_power
 }
 
 evaluator magnetic {
-    param stability : real = 40 in 1 .. 100
+    param stability : real = 40      in 1 .. 100
     param keeps     : time = 10 year in 1 ns .. 100 year
     output retention in s = thermal_retention(stability)
-    output needed         = thermal_stability_for(keeps)
+    output needed    = thermal_stability_for(keeps)
 }
 """
 

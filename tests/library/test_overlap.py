@@ -15,30 +15,43 @@ from hwdsl.semantics import check, load
 TEXT = """edition 2026
 use std.overlap
 
-let guess = assumed_contention
+let assumed = assumed_contention
 
 evaluator both {
-    param work     : time      = 10 ms    in 1 us .. 10 s
-    param size     : data      = 400 MB   in 1 kB .. 1 TB
-    param rate     : bandwidth = 50 GB/s  in 1 GB/s .. 10 TB/s
-    param memory   : bandwidth = 5 TB/s   in 10 GB/s .. 100 TB/s
-    param busy     : real      = 0.3      in 0 .. 1
-    param units    : real      = 1        in 0 .. 1
-    param sends    : real      = 0.1      in 0 .. 1
-    param friction : real      = 0        in 0 .. 1
-    param engine   : real      = 1        in 1 .. 10
-    param room     : real      = 1        in 0 .. 1
-    param share    : int       = 8        in 1 .. 63
+    param work     : time      = 10 ms   in 1 us .. 10 s
+    param size     : data      = 400 MB  in 1 kB .. 1 TB
+    param rate     : bandwidth = 50 GB/s in 1 GB/s .. 10 TB/s
+    param memory   : bandwidth = 5 TB/s  in 10 GB/s .. 100 TB/s
+    param busy     : real      = 0.3     in 0 .. 1
+    param units    : real      = 1       in 0 .. 1
+    param sends    : real      = 0.1     in 0 .. 1
+    param friction : real      = 0       in 0 .. 1
+    param engine   : real      = 1       in 1 .. 10
+    param room     : real      = 1       in 0 .. 1
+    param share    : int       = 8       in 1 .. 63
     choice how : overlap_strategy in [
-        serial, concurrent, prioritized, partitioned, dma_offload, fused, prefetched
+        serial,
+        concurrent,
+        prioritized,
+        partitioned,
+        dma_offload,
+        fused,
+        prefetched,
     ] = concurrent
 
     let both = overlap_pair(
-        compute = resource_demand(isolated_time = work, compute_unit_fraction = units, memory_bandwidth_fraction = busy),
-        communication = resource_demand(
-            isolated_time = size / rate, compute_unit_fraction = sends, memory_bandwidth_fraction = min(1, 2 * rate / memory), link_bandwidth_fraction = 1
+        compute = resource_demand(
+            isolated_time = work,
+            compute_unit_fraction = units,
+            memory_bandwidth_fraction = busy,
         ),
-        contention = guess with { interference = friction, dma_slowdown = engine },
+        communication = resource_demand(
+            isolated_time = size / rate,
+            compute_unit_fraction = sends,
+            memory_bandwidth_fraction = min(1, 2 * rate / memory),
+            link_bandwidth_fraction = 1,
+        ),
+        contention = assumed with { interference = friction, dma_slowdown = engine },
         prefetchable_fraction = room,
     )
     let slow  = contention_slowdown(both.compute, both.communication, 1, both.contention)
@@ -49,7 +62,7 @@ evaluator both {
     output ideal      in ms = both.ideal_time
     output time       in ms = both.overlapped_time(how)
     output exposed    in ms = both.exposed_communication(how)
-    output efficiency       = both.overlap_efficiency(how)
+    output efficiency = both.overlap_efficiency(how)
     output best       in ms = both.partitioned_time
     output split      in ms = both.partitioned_time_at(share / 64)
     output offloaded  in ms = both.dma_offload_time
@@ -63,9 +76,9 @@ evaluator both {
 STRATEGIES = [
     "serial",
     "concurrent",
-    "prioritised",
+    "prioritized",
     "partitioned",
-    "offloaded",
+    "dma_offload",
     "fused",
     "prefetched",
 ]
@@ -146,13 +159,14 @@ def test_a_guess_is_said_to_be_one(tmp_path: Path) -> None:
     path = tmp_path / "guess.hw"
     path.write_text(
         "edition 2026\nuse std.overlap\n"
-        "pair p {\n compute = demand(alone = 1 ms)\n transfer = demand(alone = 1 ms)\n}\n",
+        "overlap_pair p {\n compute = resource_demand(isolated_time = 1 ms)\n"
+        " communication = resource_demand(isolated_time = 1 ms)\n}\n",
         encoding="utf-8",
     )
     found = Diagnostics()
     check_rules(check(load(path, found), found), found)
     assert [d.severity.value for d in found.items] == ["warning"]
-    assert "not measured" in found.items[0].message_size
+    assert "not measured" in found.items[0].message
 
 
 @pytest.mark.parametrize(
@@ -162,10 +176,10 @@ def test_a_guess_is_said_to_be_one(tmp_path: Path) -> None:
         ("gemm_collective_overlap", "gemm_collective_overlap_fp8", "pair.measured"),
         ("conccl", "mean_over_scenarios", "pair.measured"),
         ("conccl", "scenario", "pair.measured"),
-        ("data_shard", "fsdp_training", "step.contention"),
-        ("language_training", "dense_training", "step.contention"),
-        ("language_training", "moe_training", "step.contention"),
-        ("language_training", "mla_moe_training", "step.contention"),
+        ("fsdp", "fsdp_training", "step.contention"),
+        ("llm_training", "dense_training", "step.contention"),
+        ("llm_training", "moe_training", "step.contention"),
+        ("llm_training", "mla_moe_training", "step.contention"),
         ("maxtext", "tpu_training", "step.contention"),
     ],
 )
@@ -190,17 +204,21 @@ evaluator needs {
     param rows : int  = 8192   in 1 .. 100_000
     param size : data = 256 MB in 1 B .. 1 TB
 
-    let product = compute_demand([matmul(m = rows, n = 8192, k = 8192)], H100_SXM_80GB)
+    let gemm    = compute_demand([matmul(m = rows, n = 8192, k = 8192)], H100_SXM_80GB)
     let passing = compute_demand([activation(elements = rows * 8192)], H100_SXM_80GB)
-    let sum     = collective_demand(size, hierarchical_all_reduce(size, communicator_of(8, 1, Llama3_24k)), H100_SXM_80GB)
+    let sum = collective_demand(
+        size,
+        hierarchical_all_reduce(size, communicator_of(8, 1, Llama3_24k)),
+        H100_SXM_80GB,
+    )
 
-    output alone         in ms = product.isolated_time
-    output units               = product.compute_unit_fraction
-    output memory              = product.memory_bandwidth_fraction
-    output passing_units       = passing.compute_unit_fraction
-    output passing_memory      = passing.memory_bandwidth_fraction
-    output sum_units           = sum.compute_unit_fraction
-    output sum_memory          = sum.memory_bandwidth_fraction
+    output alone          in ms = gemm.isolated_time
+    output units          = gemm.compute_unit_fraction
+    output memory         = gemm.memory_bandwidth_fraction
+    output passing_units  = passing.compute_unit_fraction
+    output passing_memory = passing.memory_bandwidth_fraction
+    output sum_units      = sum.compute_unit_fraction
+    output sum_memory     = sum.memory_bandwidth_fraction
 }
 """
 
@@ -248,14 +266,18 @@ use vendor.clusters: Llama3_24k
 use workloads.transformers: Llama3_8B
 
 evaluator whole_step {
-    choice exchanged : overlap_strategy in [serial, prioritized, dma_offload] = serial
-    choice tensor_by : overlap_strategy in [serial, fused]                  = serial
-    param  copies    : int                                          = 16 in 2 .. 500
+    choice dp_overlap : overlap_strategy in [serial, prioritized, dma_offload] = serial
+    choice tp_overlap : overlap_strategy in [serial, fused]                    = serial
+    param copies : int = 16 in 2 .. 500
 
-    let cut  = plan(tensor = 4, data = copies, global_batch = 8 * copies)
+    let cut = plan(tensor = 4, data = copies, global_batch = 8 * copies)
     let step = llm_training_step(
-        model = Llama3_8B, seq_length = 4096, plan = cut, cluster = Llama3_24k,
-        dp_overlap = exchanged, tp_overlap = tensor_by,
+        model = Llama3_8B,
+        seq_length = 4096,
+        plan = cut,
+        cluster = Llama3_24k,
+        dp_overlap = dp_overlap,
+        tp_overlap = tp_overlap,
     )
 
     output time       in s = step.step_time
@@ -265,9 +287,9 @@ evaluator whole_step {
     output handing    in s = step.exposed_pp
     output all        in s = step.communication_time
     output work       in s = step.compute_time
-    output efficiency      = step.overlap_efficiency
+    output efficiency = step.overlap_efficiency
     allow step.contention "laws hold for any coefficients"
-    allow step.fits "only times are asked for"
+    allow step.peak_memory "only times are asked for"
 }
 """
 
@@ -282,10 +304,10 @@ def test_a_whole_step_counts_all_it_hides(tmp_path: Path) -> None:
         assert none.exposed == pytest.approx(none.all)
         assert none.time == pytest.approx(none.work + none.all)
         apart = [
-            step(copies=copies, exchanged="prioritised"),
-            step(copies=copies, tensor_by="fused"),
+            step(copies=copies, dp_overlap="prioritized"),
+            step(copies=copies, tp_overlap="fused"),
         ]
-        both = step(copies=copies, exchanged="prioritised", tensor_by="fused")
+        both = step(copies=copies, dp_overlap="prioritized", tp_overlap="fused")
         assert all(0 < found.efficiency < both.efficiency for found in apart)
         assert both.efficiency <= 1
         for found in (none, both, *apart):

@@ -22,7 +22,7 @@ use vendor.memories: HBM3
 use vendor.d2d: UCIe_3D
 
 package several {
-    substrate   = organic_substrate
+    substrate = organic_substrate
     test_time = 0 s
     die chip[4] { process = N7, area = 100 mm^2, test_time = 0 s }
 }
@@ -34,20 +34,24 @@ interposer actuary_silicon : CoWoS_S {
 
 ## Chiplets of one design, as the published model has them.
 evaluator assembled {
-    param size    : area        = 100 mm^2  in 1 mm^2 .. 2000 mm^2
-    param chips   : int         = 4         in 1 .. 64
-    param price   : money       = 10 kUSD   in 0 USD .. 100 kUSD
-    param defects : defects_per_area = 0.1 cm^-2 in 0 cm^-2 .. 10 cm^-2
-    param bonds   : real        = 0.99      in 0 .. 1
-    param known   : real        = 1         in 0 .. 1
-    param work    : unit_cost   = 0 USD/unit in 0 USD/unit .. 10 USD/unit
-    choice on : substrate in [organic_substrate, InFO, RDL_interposer, actuary_silicon]
-        = organic_substrate
+    param size    : area             = 100 mm^2   in 1 mm^2 .. 2000 mm^2
+    param chips   : int              = 4          in 1 .. 64
+    param price   : money            = 10 kUSD    in 0 USD .. 100 kUSD
+    param defects : defects_per_area = 0.1 cm^-2  in 0 cm^-2 .. 10 cm^-2
+    param bonds   : real             = 0.99       in 0 .. 1
+    param known   : real             = 1          in 0 .. 1
+    param work    : unit_cost        = 0 USD/unit in 0 USD/unit .. 10 USD/unit
+    choice on : substrate in [
+        organic_substrate,
+        InFO,
+        RDL_interposer,
+        actuary_silicon,
+    ] = organic_substrate
     let p = several with {
-        substrate                     = on with {
-            bonding_yield    = bonds
+        substrate = on with {
+            bonding_yield                  = bonds
             package_substrate_layer_factor = 1
-            bonding_price       = work / 1 mm^2
+            bonding_price                  = work / 1 mm^2
         }
         chip.count                  = chips
         chip.area                   = size
@@ -55,41 +59,52 @@ evaluator assembled {
         chip.process.wafer_price    = price
         chip.process.defect_density = defects
         chip.test_coverage          = known
-        chip.production_volume                 = 4 Munit
-        chip.process.design_nre    = 300 MUSD
-        production_volume                      = 1 Munit
+        chip.production_volume      = 4 Munit
+        chip.process.design_nre     = 300 MUSD
+        production_volume           = 1 Munit
     }
-    output raw_chips_usd      in USD/unit = sum(d.raw_die_cost * d.count for d in p.parts.die)
+    output raw_chips_usd in USD/unit = sum(d.raw_die_cost * d.count for d in p.parts.die)
         + p.microbump_cost
-    output chip_defect_usd    in USD/unit = sum(d.die_defect_cost * d.count for d in p.parts.die)
-    output raw_package_usd    in USD/unit = p.raw_substrate_cost + p.package_substrate_cost
-    output package_defect_usd in USD/unit = p.substrate_defect_cost + p.package_substrate_defect_cost
-    output wasted_KGD_usd     in USD/unit = p.wasted_kgd_cost
-    output total_RE_usd       in USD/unit = p.cost
-    output package_substrate_area_mm2 in mm^2 = p.loaded_substrate.package_substrate_area
-    output quality                   = p.kgd_fraction
-    output assembly_yield            = p.assembly_yield
-    output bond_cost in USD/unit     = p.bonding_cost
-    output parts_loss in USD/unit    = p.wasted_kgd_cost
-    output terms in USD/unit         = p.die_cost + p.memory_cost + p.microbump_cost + p.bonding_cost
-        + p.raw_substrate_cost + p.package_substrate_cost + p.assembly_yield_loss + p.test_cost
-    output die_share in USD/unit     = p.die_nre_per_package
-    output full in USD/unit          = p.cost_with_nre
-    output design in USD             = p.loaded_substrate.design_nre
+    output chip_defect_usd in USD/unit = sum(d.die_defect_cost * d.count for d in p.parts.die)
+    output raw_package_usd in USD/unit = p.raw_substrate_cost + p.package_substrate_cost
+    output package_defect_usd in USD/unit = p.substrate_defect_cost
+        + p.package_substrate_defect_cost
+    output wasted_KGD_usd             in USD/unit = p.wasted_kgd_cost
+    output total_RE_usd               in USD/unit = p.cost
+    output package_substrate_area_mm2 in mm^2     = p.loaded_substrate.package_substrate_area
+    output quality                    = p.kgd_fraction
+    output assembly_yield             = p.assembly_yield
+    output bond_cost                  in USD/unit = p.bonding_cost
+    output parts_loss                 in USD/unit = p.wasted_kgd_cost
+    output terms in USD/unit = p.die_cost
+        + p.memory_cost
+        + p.microbump_cost
+        + p.bonding_cost
+        + p.raw_substrate_cost
+        + p.package_substrate_cost
+        + p.assembly_yield_loss
+        + p.test_cost
+    output die_share in USD/unit = p.die_nre_per_package
+    output full      in USD/unit = p.cost_with_nre
+    output design    in USD      = p.loaded_substrate.design_nre
 }
 
 die_stack tower {
-    bond_pitch = 9 um, bond_pitch_min = 6 um, bonding_yield = 0.95, tsv_count = 100, thermal_path = true
+    bond_pitch     = 9 um
+    bond_pitch_min = 6 um
+    bonding_yield  = 0.95
+    tsv_count      = 100
+    thermal_path   = true
     die base { process = N7, area = 200 mm^2, tdp = 0 W, test_time = 0 s }
     die top[2] { process = N5, area = 80 mm^2, tier = 1, tdp = 0 W, test_time = 0 s }
 }
 
 package high {
-    substrate   = CoWoS_S
-    test_time = 0 s
-    memory_sites   = 6
+    substrate    = CoWoS_S
+    test_time    = 0 s
+    memory_sites = 6
     die_stack towers[2] : tower
-    memory hbm[4] : HBM3
+    memory hbm[4]       : HBM3
 }
 
 ## All that some makers publish.
@@ -103,7 +118,7 @@ evaluator published {
     let p = brief with { hbm.count = stacks }
     output power     in W    = p.tdp
     output bandwidth in GB/s = p.memory_bandwidth
-    output priced            = if known(p.cost) then 1 else 0
+    output priced    = if known(p.cost) then 1 else 0
 }
 
 die_stack tied : tower {
@@ -128,7 +143,7 @@ evaluator towers {
     output silicon   in mm^2     = p.silicon_area
     output borne     in mm^2     = p.mounted_area
     output carrier   in mm^2     = p.area
-    output dies                  = p.die_count
+    output dies      = p.die_count
     output one_stack in USD/unit = p.towers.cost
     output of_dies   in USD/unit = p.towers.die_cost
     output all_dies  in USD/unit = p.die_cost
@@ -179,9 +194,9 @@ def test_packages_cost_what_chiplet_actuary_says(packages: Any) -> None:
     for case in content["cases"]:
         asked, node = case["input"], content["parameters"]["nodes"][case["input"]["node"]]
         alike = asked["chiplets"] > 1 and not asked["distinct_chiplets"]
-        if asked["packaging_cost"] != "OS" and alike:
+        if asked["packaging"] != "OS" and alike:
             continue
-        name, bonding = CARRIERS[asked["packaging_cost"], asked["chip_last"]]
+        name, bonding = CARRIERS[asked["packaging"], asked["chip_last"]]
         share = 1 + asked["d2d_overhead_fraction"]
         found = packages.assembled(
             size=asked["functional_area_mm2"] / asked["chiplets"] * share,
@@ -262,23 +277,24 @@ use vendor.processes: N5, N20
 use vendor.substrates: EMIB, CoWoS_L, silicon_bridge
 use vendor.memories: HBM3
 die chip { process = N5, area = 400 mm^2, test_time = 0 s }
-package alone  { substrate = EMIB, test_time = 0 s, die d : chip, memory hbm[2] : HBM3 }
+package alone { substrate = EMIB, test_time = 0 s, die d : chip, memory hbm[2] : HBM3 }
 package pair : alone { d.count = 2 }
+
 evaluator bridged {
     param memories : int = 2 in 1 .. 6
     param between  : int = 3 in 1 .. 9
-    let one = alone with { hbm.count = memories }
-    let two = pair with { hbm.count = memories, substrate.die_bridges = between }
+    let one  = alone with { hbm.count = memories }
+    let two  = pair with { hbm.count = memories, substrate.die_bridges = between }
     let bare = two with { substrate.die_bridges = 0 }
-    let big = two with { substrate = CoWoS_L }
-    output bridge   in USD/unit = silicon_bridge.cost
-    output single   in USD/unit = one.loaded_substrate.bridge_cost
-    output double   in USD/unit = two.loaded_substrate.bridge_cost
-    output wafer    in USD/unit = big.loaded_substrate.bridge_cost
-    output added    in USD/unit = two.raw_substrate_cost - bare.raw_substrate_cost
-    output good                 = two.loaded_substrate.fabrication_yield
-    output area     in mm^2     = pair.area
-    output counted              = if known(pair.cost) then 1 else 0
+    let big  = two with { substrate = CoWoS_L }
+    output bridge  in USD/unit = silicon_bridge.cost
+    output single  in USD/unit = one.loaded_substrate.bridge_cost
+    output double  in USD/unit = two.loaded_substrate.bridge_cost
+    output wafer   in USD/unit = big.loaded_substrate.bridge_cost
+    output added   in USD/unit = two.raw_substrate_cost - bare.raw_substrate_cost
+    output good    = two.loaded_substrate.fabrication_yield
+    output area    in mm^2     = pair.area
+    output counted = if known(pair.cost) then 1 else 0
 }
 """
 
@@ -312,4 +328,4 @@ def test_connections_within_stacks_count(packages: Any) -> None:
     assert it.feasible
     assert (it.stack, it.all) == pytest.approx((12, 24))
     assert it.tdp == pytest.approx(4 * 819.2e9 * 8 * 2.7e-12 + 24)
-    assert packages.links(loose=1).violations == ["p.ports"]
+    assert packages.links(loose=1).violations == ["p.d2d_ports_connected"]

@@ -12,7 +12,7 @@ NAMES = sorted({rule.name for rule in rulebook.rules() if rule.file.startswith("
 
 def test_rules_are_found() -> None:
     assert len(NAMES) >= 140
-    assert {"die.reticle", "cluster.ports", "resident.endurance"} <= set(NAMES)
+    assert {"die.reticle", "cluster.ports", "data_placement.endurance"} <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)

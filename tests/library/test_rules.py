@@ -21,7 +21,8 @@ ROOT = Path(__file__).parents[2]
 BOOKS = {
     "package": "process die d2d memory package",
     "system": "link topology node rack cluster datacenter economics reliability",
-    "model": "overlap parallelism collectives training llm_training gpt_model inference kernel_efficiency math",
+    "model": "overlap parallelism collectives training llm_training gpt_model inference "
+    "kernel_efficiency math",
 }
 
 
@@ -116,11 +117,11 @@ def test_air_cools_what_is_sold_with_air(tmp_path: Path) -> None:
     part = (
         CASES["system"][0].head
         + """use vendor.accelerators: Gaudi3
-node tray { power = 2 kW, domain = 1, accelerator gpu : Gaudi3, link nic : NDR400 }
-rack r { holds = tray, nodes = 4, height = 42 U, cooling = COOL, price = 0 USD/unit }
+node tray { power = 2 kW, scale_up_domain = 1, accelerator gpu : Gaudi3, link nic : NDR400 }
+rack r { node = tray, nodes = 4, height = 42 U, cooling = COOL, price = 0 USD/unit }
 """
     )
     names = [f.name for f in findings(part.replace("COOL", "air"), tmp_path)]
-    assert "rack.device" not in names
+    assert "rack.device_power" not in names
     weak = part.replace("COOL", "air with { max_device_power = 800 W }")
-    assert "rack.device" in [f.name for f in findings(weak, tmp_path)]
+    assert "rack.device_power" in [f.name for f in findings(weak, tmp_path)]

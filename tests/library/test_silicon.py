@@ -18,27 +18,30 @@ use std.die: die, unit_array
 use vendor.processes: N5, N7, foundry_process
 
 process plain : N7 {
-    edge_exclusion  = 3 mm
-    scribe_line          = 0 mm
-    defect_density  = 0.1 cm^-2
-    cluster_parameter      = 3
-    critical_layers = 10
+    edge_exclusion    = 3 mm
+    scribe_line       = 0 mm
+    defect_density    = 0.1 cm^-2
+    cluster_parameter = 3
+    critical_layers   = 10
 }
 
 evaluator yields {
-    param size     : area        = 100 mm^2   in 0 mm^2 .. 100000 mm^2
-    param defects  : defects_per_area = 0.1 cm^-2  in 0 cm^-2 .. 10 cm^-2
-    param alpha    : real        = 3          in 0.1 .. 100
-    param layers   : int         = 10         in 1 .. 100
-    param critical : real        = 1          in 0 .. 1
+    param size     : area             = 100 mm^2  in 0 mm^2 .. 100000 mm^2
+    param defects  : defects_per_area = 0.1 cm^-2 in 0 cm^-2 .. 10 cm^-2
+    param alpha    : real             = 3         in 0.1 .. 100
+    param layers   : int              = 10        in 1 .. 100
+    param critical : real             = 1         in 0 .. 1
     choice law : yield_model in [poisson, murphy, seeds, negative_binomial, bose_einstein] = poisson
-    output y = die_yield(size, process = plain with {
-        defect_density  = defects
-        yield_model       = law
-        cluster_parameter      = alpha
-        critical_layers = layers
-        critical_area_fraction  = critical
-    })
+    output y = die_yield(
+        size,
+        process = plain with {
+            defect_density         = defects
+            yield_model            = law
+            cluster_parameter      = alpha
+            critical_layers        = layers
+            critical_area_fraction = critical
+        },
+    )
 }
 
 evaluator counts {
@@ -47,13 +50,22 @@ evaluator counts {
     param wafer  : length = 300 mm in 50 mm .. 450 mm
     param edge   : length = 3 mm   in 0 mm .. 20 mm
     param street : length = 0.1 mm in 0 mm .. 1 mm
-    choice how : dies_per_wafer_model in [area_ratio, edge_loss, exponential, row_packed] = area_ratio
-    output dies in unit = dies_per_wafer(width, height, process = plain with {
-        wafer_diameter = wafer
-        edge_exclusion = edge
-        scribe_line         = street
-        dies_per_wafer_model      = how
-    })
+    choice how : dies_per_wafer_model in [
+        area_ratio,
+        edge_loss,
+        exponential,
+        row_packed,
+    ] = area_ratio
+    output dies in unit = dies_per_wafer(
+        width,
+        height,
+        process = plain with {
+            wafer_diameter       = wafer
+            edge_exclusion       = edge
+            scribe_line          = street
+            dies_per_wafer_model = how
+        },
+    )
 }
 
 die chip {
@@ -63,47 +75,47 @@ die chip {
 }
 
 evaluator harvest {
-    param size     : area = 800 mm^2   in 10 mm^2 .. 858 mm^2
-    param built    : int  = 144        in 1 .. 200
-    param asked    : int  = 132        in 1 .. 200
-    param each     : area = 4 mm^2     in 0.01 mm^2 .. 100 mm^2
-    param coverage : real = 1          in 0 .. 1
-    param saved    : real = 1          in 0 .. 1
+    param size     : area = 800 mm^2 in 10 mm^2 .. 858 mm^2
+    param built    : int  = 144      in 1 .. 200
+    param asked    : int  = 132      in 1 .. 200
+    param each     : area = 4 mm^2   in 0.01 mm^2 .. 100 mm^2
+    param coverage : real = 1        in 0 .. 1
+    param saved    : real = 1        in 0 .. 1
     choice law : yield_model in [poisson, murphy, seeds, negative_binomial] = poisson
     let d = chip with {
-        area              = size
-        process.yield_model = law
-        test_coverage     = coverage
-        test_time         = 10 s
-        cores.units       = built
+        area                      = size
+        process.yield_model       = law
+        test_coverage             = coverage
+        test_time                 = 10 s
+        cores.units               = built
         cores.required_units      = asked
-        cores.unit_area   = each
-        cores.repairable_fraction  = saved
+        cores.unit_area           = each
+        cores.repairable_fraction = saved
     }
-    output sold            = d.yield
-    output perfect         = d.full_unit_yield
-    output harvested       = d.harvested_fraction
-    output passing         = d.test_yield
-    output quality         = d.kgd_fraction
-    output raw             in USD/unit = d.raw_die_cost
-    output test            in USD/unit = d.test_cost
-    output cost            in USD/unit = d.cost
+    output sold      = d.yield
+    output perfect   = d.full_unit_yield
+    output harvested = d.harvested_fraction
+    output passing   = d.test_yield
+    output quality   = d.kgd_fraction
+    output raw       in USD/unit = d.raw_die_cost
+    output test      in USD/unit = d.test_cost
+    output cost      in USD/unit = d.cost
 }
 
 evaluator actuary {
-    param size    : area        = 100 mm^2  in 1 mm^2 .. 2000 mm^2
-    param price   : money       = 10 kUSD   in 0 USD .. 100 kUSD
+    param size    : area             = 100 mm^2  in 1 mm^2 .. 2000 mm^2
+    param price   : money            = 10 kUSD   in 0 USD .. 100 kUSD
     param defects : defects_per_area = 0.1 cm^-2 in 0 cm^-2 .. 10 cm^-2
-    param design  : money       = 1 GUSD    in 0 USD .. 10 GUSD
-    let d = (die(process = N7, area = 1 mm^2)) with {
+    param design  : money            = 1 GUSD    in 0 USD .. 10 GUSD
+    let d = die(process = N7, area = 1 mm^2) with {
         area                   = size
         width                  = sqrt(size)
         process.wafer_price    = price
         process.defect_density = defects
-        process.design_nre    = design
+        process.design_nre     = design
         test_time              = 0 s
     }
-    output die_yield                     = d.yield
+    output die_yield           = d.yield
     output dies_per_wafer      in unit     = d.gross_dies_per_wafer
     output good_dies_per_wafer in unit     = d.gross_dies_per_wafer * d.yield
     output raw_die_usd         in USD/unit = d.raw_die_cost

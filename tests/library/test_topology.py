@@ -12,28 +12,30 @@ import hwdsl
 
 HEAD = """edition 2026
 use std.topology
+
 cable wire {
     bandwidth_per_direction = 400 Gb/s
-    reach  = 100 m
-    length = 2 m
-    price  = 100 USD/unit
-    energy_per_bit = 100 pJ/B
+    reach                   = 100 m
+    length                  = 2 m
+    price                   = 100 USD/unit
+    energy_per_bit          = 100 pJ/B
 }
+
 switch box {
-    radix = 64
+    radix                   = 64
     bandwidth_per_direction = 400 Gb/s
-    latency = 300 ns
-    power = 1 kW
-    price = 36 kUSD/unit
+    latency                 = 300 ns
+    power                   = 1 kW
+    price                   = 36 kUSD/unit
 }
 """
 ASKED = [
     "ports_per_endpoint",
     "switches",
-    "switch_ports",
+    "switch_ports_used",
     "endpoint_cables",
     "switch_cables",
-    "cut_cables",
+    "bisection_links",
     "diameter",
     "switch_hops",
 ]
@@ -83,7 +85,7 @@ def test_ring(tmp_path: Path, n: int) -> None:
     found = counts(tmp_path, "ring", f"endpoints = {n}")
     assert found["endpoint_cables"] == len(edges)
     assert found["diameter"] == longest([tuple(e) for e in edges])  # type: ignore[misc]
-    assert found["cut_cables"] == sum(min(e) < n // 2 <= max(e) for e in edges)
+    assert found["bisection_links"] == sum(min(e) < n // 2 <= max(e) for e in edges)
     assert found["switches"] == 0
 
 
@@ -93,7 +95,7 @@ def test_full_mesh(tmp_path: Path, n: int) -> None:
     found = counts(tmp_path, "full_mesh", f"endpoints = {n}")
     assert found["endpoint_cables"] == len(edges)
     assert found["ports_per_endpoint"] == n - 1
-    assert found["cut_cables"] == sum(a < n // 2 <= b for a, b in edges)
+    assert found["bisection_links"] == sum(a < n // 2 <= b for a, b in edges)
 
 
 @pytest.mark.parametrize("sides", [(4, 4, 4), (2, 2), (3, 4), (1, 6), (8, 4, 2)])
@@ -108,10 +110,10 @@ def test_torus(tmp_path: Path, sides: tuple[int, ...]) -> None:
     long = max(range(len(sides)), key=lambda d: sides[d])
     half = sides[long] // 2
     cut = sum(len({n[long] < half for n in edge}) == 2 for edge in edges)
-    found = counts(tmp_path, "torus", f"sides = {list(sides)}")
+    found = counts(tmp_path, "torus", f"dimensions = {list(sides)}")
     assert found["endpoints"] == prod(sides)
     assert found["endpoint_cables"] == len(edges)
-    assert found["cut_cables"] == cut
+    assert found["bisection_links"] == cut
     assert found["diameter"] == longest([tuple(e) for e in edges])  # type: ignore[misc]
 
 
@@ -148,7 +150,7 @@ def test_full_fat_tree(tmp_path: Path, k: int, tiers: int) -> None:
     assert found["endpoint_cables"] == len(below)
     assert found["switch_cables"] == len(edges) - len(below)
     assert found["diameter"] == longest(edges)
-    assert found["cut_cables"] == len(below) // 2  # full bisection
+    assert found["bisection_links"] == len(below) // 2  # full bisection
 
 
 def test_rails_of_the_public_h100_sheet(tmp_path: Path) -> None:
@@ -176,21 +178,21 @@ SUPERPODS = [
 
 
 @pytest.mark.parametrize("row", SUPERPODS, ids=lambda row: f"{row[0]} nodes")
-def test_rail_optimised_counts_what_nvidia_counts(
+def test_rail_optimized_counts_what_nvidia_counts(
     tmp_path: Path, row: tuple[int, int, int, int, int, int, int]
 ) -> None:
     nodes, leaf, spine, core, *cables = row
     tiers = 3 if core else 2
-    found = counts(tmp_path, "rail_optimised", f"nodes = {nodes}\n tiers = {tiers}")
+    found = counts(tmp_path, "rail_optimized", f"nodes = {nodes}\n tiers = {tiers}")
     assert found["endpoints"] == 8 * nodes
     assert found["switches"] == leaf + spine + core
     assert found["endpoint_cables"] == cables[0]
     assert found["switch_cables"] == cables[1] + cables[2]
-    assert found["cut_cables"] == 4 * nodes  # full bisection
-    assert (found["switch_ports"], found["diameter"]) == (64, 2 * tiers)
+    assert found["bisection_links"] == 4 * nodes  # full bisection
+    assert (found["switch_ports_used"], found["diameter"]) == (64, 2 * tiers)
 
 
-def test_rail_optimised_edge_by_edge(tmp_path: Path) -> None:
+def test_rail_optimized_edge_by_edge(tmp_path: Path) -> None:
     """Two rails, leaves of four ports down: eight nodes in two groups, two spines."""
     rails, nodes, half = 2, 8, 4
     edges: list[Edge] = []
@@ -199,7 +201,7 @@ def test_rail_optimised_edge_by_edge(tmp_path: Path) -> None:
     for leaf in product(range(nodes // half), range(rails)):
         edges += [(("switch", "leaf", *leaf), ("switch", "spine", s % 2)) for s in range(half)]
     switches = {n for e in edges for n in e if n[0] == "switch"}  # type: ignore[index]
-    found = counts(tmp_path, "rail_optimised", f"nodes = {nodes}\n rails = {rails}", radix=8)
+    found = counts(tmp_path, "rail_optimized", f"nodes = {nodes}\n rails = {rails}", radix=8)
     assert found["switches"] == len(switches)
     assert found["switch_cables"] == len(edges) - nodes * rails
     assert found["diameter"] == longest(edges)
@@ -211,7 +213,7 @@ def test_rails_alone_join_no_other_rail_and_cost_the_same(tmp_path: Path) -> Non
     path.write_text(
         HEAD
         + """
-rail_optimised joined {
+rail_optimized joined {
     nodes = 128
     cable endpoint_cable : wire
     cable switch_cable : wire
@@ -228,10 +230,10 @@ rail_only apart {
 evaluator ask {
     output together in USD/unit = joined.cost
     output alone    in USD/unit = apart.cost
-    output whole = if joined.joins_all and not apart.joins_all then 1 else 0
-    output share    = joined.bisection_share
-    output cut in Tb/s = joined.bisection
-    output near     = joined.group
+    output whole    = if joined.any_to_any and not apart.any_to_any then 1 else 0
+    output share    = joined.bisection_fraction
+    output cut      in Tb/s     = joined.bisection_bandwidth
+    output unit     = joined.scalable_unit_nodes
 }
 """
     )
@@ -239,13 +241,18 @@ evaluator ask {
     assert found.together == found.alone == 48 * 36_000 + 2048 * 100
     assert found.whole == 1
     assert (found.share, found.cut) == (1, pytest.approx(512 * 0.4))
-    assert found.near == 32
+    assert found.unit == 32
 
 
 def test_slingshot_dragonfly(tmp_path: Path) -> None:
     """16 + 31 + 17 ports of 64; 544 groups join 278,528 endpoints (ALCF; glennklockwood.com)."""
-    found = counts(tmp_path, "dragonfly", "hosts = 16\n group = 32\n outward = 17\n groups = 544")
-    assert found["switch_ports"] == 64
+    found = counts(
+        tmp_path,
+        "dragonfly",
+        "endpoints_per_switch = 16\n switches_per_group = 32\n"
+        " global_links_per_switch = 17\n groups = 544",
+    )
+    assert found["switch_ports_used"] == 64
     assert found["endpoints"] == 278_528
     assert found["diameter"] == 5
 
@@ -262,12 +269,15 @@ def test_small_dragonfly_edge_by_edge(tmp_path: Path) -> None:
         edges += [(("switch", g, a), ("switch", g, b)) for a, b in combinations(range(group), 2)]
     edges += [(free[a].pop(), free[b].pop()) for a, b in combinations(range(groups), 2)]
     found = counts(
-        tmp_path, "dragonfly", f"hosts = {hosts}\n group = {group}\n outward = {outward}"
+        tmp_path,
+        "dragonfly",
+        f"endpoints_per_switch = {hosts}\n switches_per_group = {group}\n"
+        f" global_links_per_switch = {outward}",
     )
     inner = [e for e in edges if e[0][0] == "switch"]  # type: ignore[index]
     assert found["switch_cables"] == len(inner)
     assert found["diameter"] == longest(edges)
-    assert found["cut_cables"] == sum(
+    assert found["bisection_links"] == sum(
         len({n[1] < groups // 2 for n in e}) == 2
         for e in inner  # type: ignore[index]
     )

@@ -26,23 +26,28 @@ use vendor.memories: GDDR6, HBM3, RRAM
 use vendor.nodes
 use vendor.processes: N7, rdl
 use vendor.switches: NVSwitch3
+
 interposer layers {
-    process       = rdl
-    substrate_area_ratio        = 1.2
-    max_area      = 1716 mm^2
-    min_bump_pitch    = 40 um
-    bonding_yield = 0.98
+    process              = rdl
+    substrate_area_ratio = 1.2
+    max_area             = 1716 mm^2
+    min_bump_pitch       = 40 um
+    bonding_yield        = 0.98
 }
+
 package fan_out {
     substrate = layers
     die chip { process = N7, area = 100 mm^2, test_time = 0 s }
 }
+
 rack two { node = DGX_H100, nodes = 2, height = 42 U, cooling = air, price = 0 USD/unit }
+
 cluster pod {
     rack         = two
     network_cost = 0 USD/unit
     node nodes[4] : DGX_H100
 }
+
 die bare {
     process = N7
     area    = 100 mm^2
@@ -50,63 +55,66 @@ die bare {
     phy edge_of_it
     d2d_port side { standard = NV_HBI }
 }
+
 ownership owned { depreciation_period = 4 year }
 checkpointing job { mtbf = 3 h, checkpoint_time = 60 s }
 server_chassis around
+
 data_placement held {
-    memory  = RRAM with { capacity = 64 GB, bandwidth = 1 TB/s }
-    size     = 1 GB
-    write_bandwidth   = 0.1 GB/s
-    data_lifetime = 1 s
+    memory          = RRAM with { capacity = 64 GB, bandwidth = 1 TB/s }
+    size            = 1 GB
+    write_bandwidth = 0.1 GB/s
+    data_lifetime   = 1 s
 }
+
 memory some { capacity = 1 GB, bandwidth = 1 GB/s }
 """
 ASKED = {
     "pod.capex in USD": "pod.other_cost",
-    "pod.cost_rate in USD/h": "pod.other_cost",
-    "(pod with { other_cost = 0 USD/unit, network_power = 0 W }).cost_rate in USD/h": "staff",
-    "pod.mtbf in h": "other_failures",
-    "DGX_H100.mtbf in h": "DGX_H100.other_failures",
-    "(DGX_H100 with { other_failures = 0 h^-1 }).mtbf in h": "cpu.mttf",
+    "pod.tco_rate in USD/h": "pod.other_cost",
+    "(pod with { other_cost = 0 USD/unit, network_power = 0 W }).tco_rate in USD/h": "staff",
+    "pod.mtbf in h": "other_failure_rate",
+    "DGX_H100.mtbf in h": "DGX_H100.other_failure_rate",
+    "(DGX_H100 with { other_failure_rate = 0 h^-1 }).mtbf in h": "cpu.mttf",
     "DGX_H100.psu.efficiency": "psu.efficiency",
-    "LUMI_G.mtbf in h": "other_failures",
-    "LUMI_G.network_per_accelerator in GB/s": "taper",
-    "El_Capitan.host.power in kW": "around_power",
-    "owned.rate in year^-1": "owned.interest",
-    "owned.full_rate in year^-1": "owned.interest",
-    "owned.utilisation": "owned.utilisation",
+    "LUMI_G.mtbf in h": "other_failure_rate",
+    "LUMI_G.network_bandwidth_per_accelerator in GB/s": "oversubscription",
+    "El_Capitan.nodes.power in kW": "non_accelerator_power",
+    "owned.depreciation_rate in year^-1": "owned.interest_rate",
+    "owned.depreciation_and_maintenance_rate in year^-1": "owned.interest_rate",
+    "owned.utilization": "owned.utilization",
     "bare.tdp in W": "bare.tdp",
     "bare.cost in USD/unit": "bare.test_time",
-    "(fan_out with { test_time = 0 s }).cost in USD/unit": "die_bumps",
-    "(fan_out with { test_time = 0 s }).bond_cost in USD/unit": "bond_price",
-    "fan_out.carrier_cost in USD/unit": "bump_price",
-    "fan_out.substrate_cost in USD/unit": "substrate_spread",
-    "fan_out.base.mounting_yield": "mounting_yield",
-    "layers.pieces": "layers.pieces",
-    "job.goodput": "job.recovery",
-    "around.embodied in kg/unit": "coolers|supplies|disks",
-    "held.power in W": "held.reads",
+    "(fan_out with { test_time = 0 s }).cost in USD/unit": "microbump_price",
+    "(fan_out with { test_time = 0 s }).bonding_cost in USD/unit": "bonding_price",
+    "fan_out.raw_substrate_cost in USD/unit": "c4_bump_price",
+    "fan_out.package_substrate_cost in USD/unit": "package_substrate_area_ratio",
+    "fan_out.loaded_substrate.substrate_attach_yield": "substrate_attach_yield",
+    "layers.mounted_pieces": "layers.mounted_pieces",
+    "job.goodput": "job.restart_time",
+    "around.embodied_carbon in kg/unit": "heatsink_mass|psu_mass|ssd_count",
+    "held.access_power in W": "held.read_bandwidth",
     "fan_out.test_cost in USD/unit": "fan_out.test_time",
     "two.power in kW": "two.other_power",
     "(NVSwitch3).price in USD/unit": "NVSwitch3.price",
     "bare.block_power in W": "part.power",
     "bare.shoreline in mm": "edge_of_it.shoreline",
-    "bare.signal_bumps": "edge_of_it.wires",
-    "bare.side.shoreline in mm": "module_edge",
-    "held.writes_per_cell": "held.wear_levelling",
+    "bare.signal_bumps": "edge_of_it.signal_count",
+    "bare.side.shoreline in mm": "module_shoreline",
+    "held.max_writes_per_cell": "held.wear_leveling_efficiency",
     "some.shoreline in mm": "some.shoreline",
     "GDDR6.shoreline in mm": "GDDR6.shoreline",
-    "some.refresh_power in W": "write_energy|read_energy|refresh_interval",
+    "some.refresh_power in W": "write_energy|read_energy|refresh_window",
 }
 KNOWN = {
-    "DGX_H100.most_mtbf in h": 6468.3,
-    "pod.most_mtbf in h": 6468.3 / 4,
-    "LUMI_G.most_mtbf in h": 150_000 / 4 / 2978,
-    "held.least_writes_per_cell": 0.1 * 5 * 365.25 * 86400 / 64,
-    "bare.least_shoreline in mm": 0,
-    "two.least_power in kW": 20.4,
-    "two.least_height in U": 16,
-    "DGX_A100_pod.building_rate in USD/h": None,
+    "DGX_H100.mtbf_upper_bound in h": 6468.3,
+    "pod.mtbf_upper_bound in h": 6468.3 / 4,
+    "LUMI_G.mtbf_upper_bound in h": 150_000 / 4 / 2978,
+    "held.mean_writes_per_cell": 0.1 * 5 * 365.25 * 86400 / 64,
+    "bare.shoreline_lower_bound in mm": 0,
+    "two.power_lower_bound in kW": 20.4,
+    "two.height_lower_bound in U": 16,
+    "DGX_A100_pod.facility_depreciation in USD/h": None,
 }
 
 
@@ -138,7 +146,7 @@ def test_a_building_that_is_not_known_is_not_free(tmp_path: Path) -> None:
     path.write_text(
         HEAD.replace("std.datacenter: air", "std.datacenter: air, us_site")
         + f"evaluator ask {{ output it in USD/h = (pod with {{ site = {place}, "
-        + "network_power = 0 W }).building_rate }\n",
+        + "network_power = 0 W }).facility_depreciation }\n",
         encoding="utf-8",
     )
     with pytest.raises(hwdsl.DescriptionError, match="construction"):

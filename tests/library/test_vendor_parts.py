@@ -10,7 +10,7 @@ from hwdsl.source import Source
 from hwdsl.syntax import ast, parse
 
 VENDOR = Path(__file__).parents[2] / "library" / "vendor"
-LEAST = {"processes": 12, "memories": 15, "d2d": 8, "carriers": 5, "packages": 4}
+LEAST = {"processes": 12, "memories": 15, "d2d": 8, "substrates": 5, "packages": 4}
 
 
 def parts(name: str) -> list[ast.Part]:
@@ -43,8 +43,8 @@ def test_sources_have_a_year(name: str) -> None:
         assert any(year in part.doc for year in years), part.name.name
 
 
-# What `sustained` holds is fitted: each coefficient names its data.
-ALL = sorted({path.stem for path in VENDOR.glob("*.hw")} - {"sustained"})
+# What `kernel_efficiency` holds is fitted: each coefficient names its data.
+ALL = sorted({path.stem for path in VENDOR.glob("*.hw")} - {"kernel_efficiency"})
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -44,7 +44,7 @@ def asked(folder: Path, uses: str, outputs: str, before: str = "") -> hwdsl.Eval
         ("link", 30),
         ("cable", 12),
         ("switch", 8),
-        ("node_price", 20),
+        ("node", 20),
         ("cluster", 9),
     ],
 )
@@ -61,8 +61,8 @@ PUBLISHED = {
 COLUMNS = {
     "memory_capacity": ("memory_bytes", "B"),
     "memory_bandwidth": ("memory_bw_byte_s", "B/s"),
-    "vector_rate": ("fp32_flop_s", "FLOP/s"),
-    "matrix_rate": ("tensor_fp16_flop_s", "FLOP/s"),
+    "peak_fp32": ("fp32_flop_s", "FLOP/s"),
+    "peak_fp16": ("tensor_fp16_flop_s", "FLOP/s"),
     "tdp": ("tdp_w", "W"),
     "price": ("pub_release_price_usd", "USD/unit"),
 }
@@ -93,8 +93,8 @@ def test_a_rate_that_is_stated_is_units_times_clock(tmp_path: Path) -> None:
     parts = [p for p in described("accelerator") if p[1] != "WSE_3"]
     uses = "\n".join(f"use vendor.{m}: {n}" for m, n in parts)
     outputs = "".join(
-        f" output of_{n} : real = if known({n}.clock) and known({n}.unit_operations)"
-        f" then {n}.units * {n}.unit_operations * {n}.clock / {n}.matrix_rate else 0\n"
+        f" output of_{n} : real = if known({n}.clock) and known({n}.flops_per_unit_cycle) then"
+        f" {n}.compute_units * {n}.flops_per_unit_cycle * {n}.clock / {n}.peak_fp16 else 0\n"
         for _, n in parts
     )
     found = asked(tmp_path, uses, outputs)()
@@ -112,13 +112,13 @@ def test_redundant_supplies_leave_the_series(tmp_path: Path) -> None:
     """Eight GPUs and ports, six supplies: 3,659 h in series, 4,688 h without supplies (mlsysim)."""
     before = """
 node n : DGX_H100 {
-    gpu.mttf = 50_000 h
-    nic.mttf = 150_000 h
-    psu.mttf = 100_000 h
-    cpu.mttf = inf * 1 h
-    other_failures = 0 h^-1
+    gpu.mttf           = 50_000 h
+    nic.mttf           = 150_000 h
+    psu.mttf           = 100_000 h
+    cpu.mttf           = inf * 1 h
+    other_failure_rate = 0 h^-1
 }
-node series : n { psu.redundant = 0, psu.rating = 2 kW }
+node series : n { psu.redundant_units = 0, psu.rating = 2 kW }
 """
     ask = asked(
         tmp_path,
@@ -169,7 +169,7 @@ def by_hand(v: dict[str, float], package: float, exponential: bool) -> dict[str,
         "switch_capex": fabric,
         "cable_capex": cables,
         "capex": capex,
-        "power": machines * v["pue"],
+        "facility_power": machines * v["pue"],
         "mtbf": 1 / stops,
         "goodput": 100 * goodput,
         "cost_per_gpu_hour": hour,
@@ -177,9 +177,9 @@ def by_hand(v: dict[str, float], package: float, exponential: bool) -> dict[str,
     }
 
 
-@pytest.mark.parametrize("depreciation_method", ["straight", "exponential"])
+@pytest.mark.parametrize("depreciation_method", ["straight_line", "exponential"])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_study_is_what_it_is_by_hand(written_off: str, seed: int) -> None:
+def test_the_study_is_what_it_is_by_hand(depreciation_method: str, seed: int) -> None:
     draw = np.random.default_rng(seed)
     v = {
         "nodes": int(draw.integers(2, 2048)),
@@ -199,8 +199,9 @@ def test_the_study_is_what_it_is_by_hand(written_off: str, seed: int) -> None:
     units = {"switch_price": 1e3, "maintenance_rate": 0.01, "colocation_price": 1e3}
     study = hwdsl.load(ROOT / "library/studies/h100_cluster.hw", compiled=False).h100_cluster
     given = {name: value / units.get(name, 1) for name, value in v.items()}
-    found = study(depreciation_method=written_off, **given)
-    for name, value in by_hand(v, found["package_cost"], written_off == "exponential").items():
+    found = study(depreciation_method=depreciation_method, **given)
+    exponential = depreciation_method == "exponential"
+    for name, value in by_hand(v, found["package_cost"], exponential).items():
         assert found[name] == pytest.approx(value, rel=1e-9), name
 
 
@@ -209,10 +210,10 @@ def test_carbon_of_a_package_is_that_of_its_parts(tmp_path: Path) -> None:
     before = """
 process clean : N5 { defect_density = 0 cm^-2 }
 package p {
-    carrier = CoWoS_S with { bonding_yield = 1, mounting_yield = 1 }
-    die d[2]      : die_of_1
-    memory m      : HBM3
-    memory more   : HBM3
+    substrate = CoWoS_S with { bonding_yield = 1, substrate_attach_yield = 1 }
+    die d[2]    : die_of_1
+    memory m    : HBM3
+    memory more : HBM3
 }
 die die_of_1 { process = clean, area = 100 mm^2 }
 """
@@ -227,14 +228,14 @@ use vendor.memories: HBM3"""
     found = asked(
         tmp_path,
         uses,
-        " output c in kg/unit = package_carbon(p, Taiwan_5nm, 65 g/GB)"
-        "\n output good = p.carrier_share",
+        " output c in kg/unit = package_embodied_carbon(p, Taiwan_5nm, 65 g/GB)"
+        "\n output good = p.usable_substrate_fraction",
         before,
     )()
     per_area = 2.75 * 0.583 + 0.43 + 0.5
     area = 1.1 * (2 * 100 + 2 * 110)  # mm^2, on four times as much laminate
-    carrier = area * (0.5675 * 8 + 4 * 0.32549) / 1000 / found.good
-    assert found.c == pytest.approx(2 * per_area + 32 * 0.065 + 3 * 0.15 + carrier, rel=1e-9)
+    substrate = area * (0.5675 * 8 + 4 * 0.32549) / 1000 / found.good
+    assert found.c == pytest.approx(2 * per_area + 32 * 0.065 + 3 * 0.15 + substrate, rel=1e-9)
 
 
 # --- what is amended is followed --------------------------------------------------------------
@@ -264,7 +265,7 @@ package fat : H100_SXM {
     tdp = 780 W
     memory hbm[6] : HBM3
 }
-accelerator wide : H100_SXM_80GB { made = fat }
+accelerator wide : H100_SXM_80GB { package = fat }
 node host : DGX_H100 { accelerator gpu[8] : wide }
 """
     uses = """use std.package: package
@@ -283,13 +284,13 @@ use vendor.nodes: DGX_H100"""
     assert found.power == pytest.approx(10_200 + 8 * 80)
 
 
-def test_a_processor_of_unknown_power_leaves_the_node_unknown(tmp_path: Path) -> None:
+def test_a_cpu_of_unknown_power_leaves_the_node_unknown(tmp_path: Path) -> None:
     before = """
 node host : DGX_H100 {
-    around_power = processor_power
-    processor cpu[2] : EPYC_7A53
+    non_accelerator_power = cpu_power
+    cpu cpu[2] : EPYC_7A53
 }
 """
-    uses = "use std.node: node, processor\nuse vendor.nodes: DGX_H100, EPYC_7A53"
+    uses = "use std.node: cpu, node\nuse vendor.nodes: DGX_H100, EPYC_7A53"
     with pytest.raises(hwdsl.DescriptionError, match="not stated"):
         asked(tmp_path, uses, " output power in W = host.power", before)

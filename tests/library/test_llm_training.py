@@ -35,34 +35,34 @@ def ask(tmp_path: Path, body: str, **given: object) -> dict[str, float]:
 
 def step(more: str = "", **cut: object) -> str:
     """A body that asks a step of a Llama on A100 for its times."""
-    stated = {"replicas": 8, "batch": 64, "recompute": "none", "shared": "zero_1"} | cut
+    stated = {"data": 8, "global_batch": 64, "recompute": "none", "sharding": "zero_1"} | cut
     plan = ", ".join(f"{name} = {value}" for name, value in stated.items())
-    return f"""let step = language_step(
-        model = Llama3_8B, sequence = 4096, plan = plan({plan}), machine = pod, {more}
+    return f"""let step = llm_training_step(
+        model = Llama3_8B, seq_length = 4096, plan = plan({plan}), cluster = pod, {more}
     )
     param port : bandwidth = 25 GB/s in 1 GB/s .. 100 GB/s
-    let pod = DGX_A100_pod with {{ host.nic.bandwidth_per_direction = port }}
-    output time      in s = step.iteration
-    output ahead     in s = step.layer_forward
-    output behind    in s = step.layer_backward
-    output exchange  in s = step.gradients
-    output waits     in s = step.exposed_tensor
-    output flops     in PFLOP = step.model_flops
-    output held      in GB = step.footprint
-    allow step.fits "the law holds anywhere"
+    let pod = DGX_A100_pod with {{ nodes.nic.bandwidth_per_direction = port }}
+    output time     in s     = step.step_time
+    output forward  in s     = step.layer_forward
+    output backward in s     = step.layer_backward
+    output exchange in s     = step.dp_communication_time
+    output waits    in s     = step.exposed_tp
+    output flops    in PFLOP = step.model_flops
+    output memory   in GB    = step.peak_memory
+    allow step.peak_memory "the law holds anywhere"
     allow step.contention "the law holds anywhere" """
 
 
 def test_a_load_that_lasts_lowers_the_clock(tmp_path: Path) -> None:
     """Hopper at 700 W keeps 0.752 of its rate, at 500 W the root of five sevenths of that."""
     body = """param tdp : power = 700 W in 1 W .. 2 kW
-    let on = in_training(H100_SXM_80GB with {
-        made             = unknown "asked at any power"
+    let on = under_sustained_load(H100_SXM_80GB with {
+        package          = unknown "asked at any power"
         memory_capacity  = 80 GB
         memory_bandwidth = 3.35 TB/s
         tdp              = tdp
     })
-    output share = under_power(on.matrix_rate, on) / on.matrix_rate"""
+    output share = power_limited_rate(on.peak_fp16, on) / on.peak_fp16"""
     full, capped = ask(tmp_path, body), ask(tmp_path, body, tdp="500 W")
     assert full == pytest.approx({"share": 0.752}, rel=2e-3)
     assert capped["share"] / full["share"] == pytest.approx((5 / 7) ** 0.5)
@@ -70,120 +70,136 @@ def test_a_load_that_lasts_lowers_the_clock(tmp_path: Path) -> None:
 
 
 def test_older_kernels_are_slower(tmp_path: Path) -> None:
-    tuned, compiled, plain = (
-        ask(tmp_path, step(f"kernels = {name}")) for name in ("tuned", "compiled", "plain")
+    tuned, compiled, eager = (
+        ask(tmp_path, step(f"kernel_implementation = {name}"))
+        for name in ("vendor_tuned", "compiled", "eager")
     )
-    assert tuned["time"] < compiled["time"] < plain["time"]
-    assert tuned["flops"] == compiled["flops"] == plain["flops"]
+    assert tuned["time"] < compiled["time"] < eager["time"]
+    assert tuned["flops"] == compiled["flops"] == eager["flops"]
 
 
 def test_products_hide_what_tensor_ranks_exchange(tmp_path: Path) -> None:
-    cut = {"tensor": 4, "replicas": 2, "sequence_parallel": "true"}
-    serial = ask(tmp_path, step("tensor_by = serial", **cut))
-    fused = ask(tmp_path, step("tensor_by = fused", **cut))
+    cut = {"tensor": 4, "data": 2, "sequence_parallel": "true"}
+    serial = ask(tmp_path, step("tp_overlap = serial", **cut))
+    fused = ask(tmp_path, step("tp_overlap = fused", **cut))
     assert serial["waits"] / 4 <= fused["waits"] < serial["waits"]
     assert fused["time"] < serial["time"]
 
 
 def test_a_stream_cut_along_the_sequence_is_read_once(tmp_path: Path) -> None:
-    cut = {"tensor": 4, "replicas": 2}
+    cut = {"tensor": 4, "data": 2}
     whole = ask(tmp_path, step("", **cut))
     along = ask(tmp_path, step("", sequence_parallel="true", **cut))
-    assert along["ahead"] < whole["ahead"]
-    assert along["behind"] < whole["behind"]
+    assert along["forward"] < whole["forward"]
+    assert along["backward"] < whole["backward"]
     assert along["flops"] == whole["flops"]
 
 
 def test_products_done_again_take_time_and_spare_memory(tmp_path: Path) -> None:
     kept = ask(tmp_path, step("", recompute="selective"))
-    again = ask(tmp_path, step("alternate = true", recompute="selective"))
+    again = ask(tmp_path, step("recompute_alternate_gemms = true", recompute="selective"))
     full = ask(tmp_path, step("", recompute="full"))
     assert kept["time"] < again["time"] < full["time"]
-    assert kept["held"] > again["held"] > full["held"]
+    assert kept["memory"] > again["memory"] > full["memory"]
 
 
 def test_a_loss_in_32_bits_holds_ten_bytes_more_for_a_score(tmp_path: Path) -> None:
-    one, many = (ask(tmp_path, step(f"one_loss = {word}")) for word in ("true", "false"))
-    assert many["held"] - one["held"] == pytest.approx(10 * 4096 * 128256 / 1e9)
+    one, many = (ask(tmp_path, step(f"fused_cross_entropy = {word}")) for word in ("true", "false"))
+    assert many["memory"] - one["memory"] == pytest.approx(10 * 4096 * 128256 / 1e9)
     assert many["time"] > one["time"]
 
 
-EXPERTS = """let net = Mixtral_8x7B
-    let step = language_step(
-        model = net, sequence = 4096, machine = pod, expert_by = by, one_expert = one,
-        plan = plan(replicas = 8, expert = 4, batch = 64, recompute = none, shared = zero_1),
+OVERLAPPED_EXPERTS = """let net = Mixtral_8x7B
+    let step = llm_training_step(
+        model = net,
+        seq_length = 4096,
+        cluster = pod,
+        ep_overlap = ep_overlap,
+        grouped_gemm = grouped_gemm,
+        plan = plan(
+            data = 8, expert = 4, global_batch = 64, recompute = none, sharding = zero_1,
+        ),
     )
-    choice by  : strategy in [serial, prioritised] = serial
-    choice one : bool in [false, true] = false
-    let pod = DGX_A100_pod with { host = DGX_H100 with { count = 8 } }
-    output time  in s = step.iteration
-    output waits in s = step.exposed_expert
-    allow step.fits "the law holds anywhere"
+    choice ep_overlap   : overlap_strategy in [serial, prioritized] = serial
+    choice grouped_gemm : bool in [false, true] = false
+    let pod = DGX_A100_pod with { nodes = DGX_H100 with { count = 8 } }
+    output time  in s = step.step_time
+    output waits in s = step.exposed_ep
+    allow step.peak_memory "the law holds anywhere"
     allow step.contention "the law holds anywhere" """
 
 
 def test_computation_hides_the_way_to_experts(tmp_path: Path) -> None:
-    serial = ask(tmp_path, EXPERTS)
-    beside = ask(tmp_path, EXPERTS, by="prioritised")
-    one = ask(tmp_path, EXPERTS, one=True)
-    assert 0 < beside["waits"] < serial["waits"]
-    assert beside["time"] < serial["time"]
-    assert one["time"] < serial["time"]
-    assert one["waits"] == serial["waits"]
+    serial = ask(tmp_path, OVERLAPPED_EXPERTS)
+    overlapped = ask(tmp_path, OVERLAPPED_EXPERTS, ep_overlap="prioritized")
+    grouped = ask(tmp_path, OVERLAPPED_EXPERTS, grouped_gemm=True)
+    assert 0 < overlapped["waits"] < serial["waits"]
+    assert overlapped["time"] < serial["time"]
+    assert grouped["time"] < serial["time"]
+    assert grouped["waits"] == serial["waits"]
 
 
-MIXTURE = """let net = Mixtral_8x7B
-    let step = language_step(
-        model = net, sequence = 4096, machine = pod, tensor_by = fused,
+MOE = """let net = Mixtral_8x7B
+    let step = llm_training_step(
+        model = net,
+        seq_length = 4096,
+        cluster = pod,
+        tp_overlap = fused,
         plan = plan(
-            tensor = tensor, context = context, replicas = replicas, groups = groups,
-            expert = expert, batch = 64, recompute = again, shared = shared,
+            tensor = tensor,
+            context = context,
+            data = data,
+            hsdp_replicate = hsdp_replicate,
+            expert = expert,
+            global_batch = 64,
+            recompute = recompute,
+            sharding = sharding,
         ),
     )
-    param expert   : int = 1 in 1 .. 64
-    param tensor   : int = 1 in 1 .. 8
-    param context  : int = 1 in 1 .. 16
-    param replicas : int = 8 in 1 .. 64
-    param groups   : int = 1 in 1 .. 8
-    choice again  : recompute_policy in [none, selective, full] = none
-    choice shared : sharding in [zero_0, zero_1, zero_2, zero_3] = zero_1
+    param expert         : int = 1 in 1 .. 64
+    param tensor         : int = 1 in 1 .. 8
+    param context        : int = 1 in 1 .. 16
+    param data           : int = 8 in 1 .. 64
+    param hsdp_replicate : int = 1 in 1 .. 8
+    choice recompute : recompute_granularity in [none, selective, full] = none
+    choice sharding  : sharding in [zero_0, zero_1, zero_2, zero_3] = zero_1
     param port : bandwidth = 50 GB/s in 1 GB/s .. 100 GB/s
     let pod = DGX_A100_pod with {
-        host = DGX_H100 with { count = 8, nic.bandwidth_per_direction = port }
+        nodes = DGX_H100 with { count = 8, nic.bandwidth_per_direction = port }
     }
-    let ranks = step.plan.devices
-    output needed    in GB = net.parameters * 12 B
-    output states    in GB = ranks * step.memory.held_states
-    output gradients in GB = ranks * step.memory.own_gradients * 2 B
-    output weights   in GB = ranks * step.memory.own_weights * 2 B
-    output optimiser in s = ranks * step.optimiser
-    output exchange  in s = step.gradients
-    output tokens    in s = step.exposed_expert
-    output keys      in s = step.exposed_context
-    output time      in s = step.iteration
-    output together  in s = step.communication
-    allow step.fits "the law holds anywhere"
+    let ranks = step.plan.world_size
+    output needed     in GB = net.parameters * 12 B
+    output states     in GB = ranks * step.memory.optimizer_memory
+    output gradients  in GB = ranks * step.memory.gradient_shard * 2 B
+    output parameters in GB = ranks * step.memory.parameter_shard * 2 B
+    output optimizer  in s  = ranks * step.optimizer_time
+    output exchange   in s  = step.dp_communication_time
+    output tokens     in s  = step.exposed_ep
+    output keys       in s  = step.exposed_cp
+    output time       in s  = step.step_time
+    output together   in s  = step.communication_time
+    allow step.peak_memory "the law holds anywhere"
     allow step.contention "the law holds anywhere" """
 
-# What beside the states is shared out.
-NARROW = {"zero_1": (), "zero_2": ("gradients",), "zero_3": ("gradients", "weights")}
+# What is sharded beside the optimizer states.
+SHARDED = {"zero_1": (), "zero_2": ("gradients",), "zero_3": ("gradients", "parameters")}
 
 
 def test_sharing_out_loses_no_expert(tmp_path: Path) -> None:
     """Ranks together hold what the model needs, once for each group, however experts are cut."""
-    for shared in ("zero_1", "zero_2", "zero_3"):
-        for cut in ({}, {"tensor": 2}, {"context": 2}, {"replicas": 16, "groups": 2}):
-            whole = ask(tmp_path, MIXTURE, shared=shared, **cut)
-            assert whole["states"] == pytest.approx(whole["needed"] * cut.get("groups", 1))
+    for sharding in ("zero_1", "zero_2", "zero_3"):
+        for cut in ({}, {"tensor": 2}, {"context": 2}, {"data": 16, "hsdp_replicate": 2}):
+            whole = ask(tmp_path, MOE, sharding=sharding, **cut)
+            assert whole["states"] == pytest.approx(whole["needed"] * cut.get("hsdp_replicate", 1))
             for expert in (2, 8):
-                found = ask(tmp_path, MIXTURE, shared=shared, expert=expert, **cut)
-                for name in ("states", "optimiser", *NARROW[shared]):
-                    assert found[name] == pytest.approx(whole[name]), (shared, cut, expert, name)
+                found = ask(tmp_path, MOE, sharding=sharding, expert=expert, **cut)
+                for name in ("states", "optimizer", *SHARDED[sharding]):
+                    assert found[name] == pytest.approx(whole[name]), (sharding, cut, expert, name)
 
 
 def test_only_copies_of_an_expert_exchange_it(tmp_path: Path) -> None:
     """Of 8 experts on 8 ranks none has a copy, so that only what is dense is exchanged."""
-    one, two, eight = (ask(tmp_path, MIXTURE, expert=e)["exchange"] for e in (1, 2, 8))
+    one, two, eight = (ask(tmp_path, MOE, expert=e)["exchange"] for e in (1, 2, 8))
     assert one > two > eight > 0
     assert eight < 0.1 * one
 
@@ -191,7 +207,7 @@ def test_only_copies_of_an_expert_exchange_it(tmp_path: Path) -> None:
 def test_a_layer_done_again_sends_again(tmp_path: Path) -> None:
     """Tokens go to experts six times instead of four, keys around four times instead of three."""
     cut = {"context": 16, "expert": 8, "port": "1 GB/s"}
-    once, again = (ask(tmp_path, MIXTURE, again=how, **cut) for how in ("none", "full"))
+    once, again = (ask(tmp_path, MOE, recompute=how, **cut) for how in ("none", "full"))
     assert once["tokens"] > 0
     assert once["keys"] > 0
     assert again["tokens"] == pytest.approx(1.5 * once["tokens"])
@@ -200,32 +216,34 @@ def test_a_layer_done_again_sends_again(tmp_path: Path) -> None:
 
 
 def test_what_products_done_again_gather_counts_as_communication(tmp_path: Path) -> None:
-    cut = {"tensor": 4, "replicas": 2, "recompute": "selective"}
+    cut = {"tensor": 4, "data": 2, "recompute": "selective"}
     once = ask(tmp_path, step(**cut))
-    again = ask(tmp_path, step("alternate = true", **cut))
+    again = ask(tmp_path, step("recompute_alternate_gemms = true", **cut))
     assert again["waits"] == pytest.approx(1.25 * once["waits"])
 
 
 def test_groups_keep_weights_inside_a_node(tmp_path: Path) -> None:
     """Sharing out within nodes gathers there; only gradients, an eighth for a rank, go between."""
-    many = {"replicas": 64, "shared": "zero_3"}
+    many = {"data": 64, "sharding": "zero_3"}
     wide = ask(tmp_path, step(**many), port="2 GB/s")
-    near = ask(tmp_path, step(groups=8, **many), port="2 GB/s")
-    alone = ask(tmp_path, step(batch=8, shared="zero_3"), port="2 GB/s")
+    near = ask(tmp_path, step(hsdp_replicate=8, **many), port="2 GB/s")
+    alone = ask(tmp_path, step(global_batch=8, sharding="zero_3"), port="2 GB/s")
     assert alone["exchange"] < near["exchange"] < wide["exchange"]
 
 
 def test_narrow_products_run_in_wide_streams(tmp_path: Path) -> None:
     """In 8 bits products get quicker, norms and sums do not, and the logits stay in 16 bits."""
-    body = """let eight = Llama3_8B with { format = fp8 }
-    let wide = language_step(model = Llama3_8B, sequence = 4096, machine = pod, plan = cut)
-    let slim = language_step(model = eight, sequence = 4096, machine = pod, plan = cut)
-    let cut  = plan(replicas = 8, batch = 64, recompute = none)
-    let pod  = DGX_A100_pod with { host = DGX_H100 with { count = 8 } }
+    body = """let eight = Llama3_8B with { dtype = fp8 }
+    let wide = llm_training_step(
+        model = Llama3_8B, seq_length = 4096, cluster = pod, plan = cut,
+    )
+    let slim = wide with { model = eight }
+    let cut  = plan(data = 8, global_batch = 64, recompute = none)
+    let pod  = DGX_A100_pod with { nodes = DGX_H100 with { count = 8 } }
     output gain  = wide.layer_forward / slim.layer_forward
-    output heads = wide.head / slim.head
-    allow wide.fits "asked for its times"
-    allow slim.fits "asked for its times" """
+    output heads = wide.lm_head / slim.lm_head
+    allow wide.peak_memory "asked for its times"
+    allow slim.peak_memory "asked for its times" """
     found = ask(tmp_path, body)
     assert 1 < found["gain"] < 2
     assert found["heads"] == pytest.approx(1)

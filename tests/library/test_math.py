@@ -20,11 +20,11 @@ kind law : root_finder {
 }
 
 evaluator root {
-    param p    : real = 2 in 0.01 .. 20
+    param p    : real = 2   in 0.01 .. 20
     param q    : real = 0.7 in 0.1 .. 3
-    param high : real = 20 in 0 .. 50
+    param high : real = 20  in 0 .. 50
     let found = law(p = p, q = q, bracket_low = 0, bracket_high = high)
-    output x : real = found.root
+    output x    : real = found.root
     output left : real = found.residual(found.root)
 }
 
@@ -37,15 +37,15 @@ evaluator lists {
     output so_far  : [real] = cumsum([a, 2 * a, 3])
     output apart   : [time] = diff([1 s, 4 s, 2 s])
     output between : [real] = midpoints([a, 4, 8])
-    output work in J = trapezoid([0 s, 1 s, 3 s], [1 W, 3 W, 3 W])
-    output alone   : int = len(diff([a]))
+    output work    in J     = trapezoid([0 s, 1 s, 3 s], [1 W, 3 W, 3 W])
+    output alone   : int    = len(diff([a]))
 }
 """
 
 
 @pytest.fixture(scope="module")
 def module(tmp_path_factory: pytest.TempPathFactory) -> hwdsl.Module:
-    path: Path = tmp_path_factory.mktemp("maths") / "maths_test.hw"
+    path: Path = tmp_path_factory.mktemp("math") / "math_test.hw"
     path.write_text(TEXT)
     return hwdsl.load(path)
 

@@ -12,9 +12,10 @@ import hwdsl
 from hwdsl.evaluator import Evaluator, Module
 
 STUDY = Path(__file__).parents[2] / "library" / "studies" / "collectives.hw"
-OPERATIONS = ["all_reduce", "chain", "direct", "quicker", "all_gather", "reduce_scatter",
-              "all_to_all", "send"]  # fmt: skip
-JOINED = ["switched", "wired", "bridged", "below_switch", "relayed", "network"]
+OPERATIONS = ["all_reduce", "chain_all_reduce", "one_shot_all_reduce", "best_all_reduce",
+              "all_gather", "reduce_scatter", "all_to_all", "send"]  # fmt: skip
+PATH_TYPES = ["switched", "point_to_point", "pcie_host_bridge", "pcie_switch", "host_memory",
+              "network"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,7 @@ def points(count: int, seed: int) -> list[dict[str, object]]:
                 "bandwidth": wire,
                 "link_bandwidth": wire,
                 "memory_bandwidth": 10 ** draw.uniform(2, 4),
-                "path_type": draw.choice(JOINED),
+                "path_type": draw.choice(PATH_TYPES),
                 "in_network_reduction": draw.choice([False, True]),
                 "clock": draw.uniform(500, 3000),
                 "compute_dies": draw.choice([1, 2]),
@@ -74,18 +75,14 @@ def test_larger_messages_take_longer(collective: Evaluator) -> None:
 
 def test_a_switch_that_adds_is_never_slower(collective: Evaluator) -> None:
     for point in points(200, 4):
-        alone = collective(
-            **point | {"operation": "all_reduce", "in_network_reduction": False}
-        ).time
-        assert (
-            collective(**point | {"operation": "all_reduce", "in_network_reduction": True}).time
-            <= alone
-        )
+        point |= {"operation": "all_reduce", "in_network_reduction": False}
+        alone = collective(**point).time
+        assert collective(**point | {"in_network_reduction": True}).time <= alone
 
 
 def test_small_messages_go_directly_and_large_ones_in_rings(collective: Evaluator) -> None:
-    assert collective(operation="direct", size=0.01).time < collective(size=0.01).time
-    assert collective(operation="direct", size=64).time > collective(size=64).time
+    assert collective(operation="one_shot_all_reduce", size=0.01).time < collective(size=0.01).time
+    assert collective(operation="one_shot_all_reduce", size=64).time > collective(size=64).time
 
 
 @pytest.mark.parametrize(
@@ -127,16 +124,17 @@ def test_tables_are_met(collective: Evaluator, table: str, middle: float, tail: 
 @pytest.mark.parametrize(("processors", "near"), [("", 4), ("[1]", 8), ("[2]", 4), ("[4]", 2)])
 def test_a_node_says_how_many_cards_are_near(tmp_path: Path, processors: str, near: int) -> None:
     """By its processors; four cards on each where it states none."""
-    stated = f"    processor cpu{processors} : EPYC_7742\n" if processors else ""
+    stated = f"    cpu cpu{processors} : EPYC_7742\n" if processors else ""
     path = tmp_path / "near.hw"
     path.write_text(
-        "edition 2026\nuse std.cluster: cluster\nuse std.collectives: ranks_on\n"
-        "use std.node: accelerator, node, processor\nuse std.link: link\nuse vendor.links: HDR200\n"
+        "edition 2026\nuse std.cluster: cluster\nuse std.collectives: communicator_of\n"
+        "use std.node: accelerator, cpu, node\nuse std.link: link\nuse vendor.links: HDR200\n"
         "use vendor.nodes: EPYC_7742, DGX_A100\nuse vendor.nvidia: RTX_PRO_6000\n\n"
         "node host {\n"
         f"{stated}    accelerator gpu[8] : RTX_PRO_6000\n    link nic[1] : HDR200\n}}\n\n"
-        "cluster of_them {\n    node host[2] : host\n}\n\n"
-        "evaluator asked {\n    output near = ranks_on(8, 1, of_them).inside.near\n}\n",
+        "cluster of_them {\n    node nodes[2] : host\n}\n\n"
+        "evaluator asked {\n    let near = communicator_of(8, 1, of_them).intra_node\n"
+        "    output ranks = near.ranks_per_socket\n}\n",
         encoding="utf-8",
     )
-    assert hwdsl.load(path, compiled=False).asked().near == near
+    assert hwdsl.load(path, compiled=False).asked().ranks == near

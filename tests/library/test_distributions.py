@@ -1,4 +1,4 @@
-"""The distributions of std.distributions, against the standard library and their own definitions."""
+"""std.distributions, against the standard library and their own definitions."""
 
 import math
 from pathlib import Path
@@ -13,24 +13,25 @@ import hwdsl
 
 TEXT = """edition 2026
 use std.distributions
+
 evaluator draw {
-    param u : real = 0.5 in 0 .. 1
-    param low : real = 1 in 0.001 .. 1000
-    param step : real = 1 in 0 .. 1000
-    param spread : real = 2 in 1 .. 100
+    param u      : real = 0.5 in 0 .. 1
+    param low    : real = 1   in 0.001 .. 1000
+    param step   : real = 1   in 0 .. 1000
+    param spread : real = 2   in 1 .. 100
     output normal_1 : real = normal_quantile(u)
-    output even : real = uniform(u, low, low + step)
+    output even     : real = uniform(u, low, low + step)
     output log_even : real = log_uniform(u, low, low + step)
-    output bell : real = normal(u, low, step)
+    output bell     : real = normal(u, low, step)
     output log_bell : real = lognormal(u, low, spread)
-    output tent : real = triangular(u, low, low + step / 4, low + step)
+    output tent     : real = triangular(u, low, low + step / 4, low + step)
 }
 """
 
 
 @pytest.fixture(scope="module")
 def draw(tmp_path_factory: pytest.TempPathFactory) -> hwdsl.Evaluator:
-    path: Path = tmp_path_factory.mktemp("chance") / "chance.hw"
+    path: Path = tmp_path_factory.mktemp("distributions") / "distributions.hw"
     path.write_text(TEXT)
     return hwdsl.load(path, compiled=False).draw
 

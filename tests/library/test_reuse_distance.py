@@ -9,29 +9,34 @@ use std.execution
 use std.reuse_distance
 use std.operators
 use vendor.nvidia: A100_SXM_80GB
+
 evaluator ask {
     param behind : data = 960 MB in 0 MB .. 100 GB
-    param far   : data = 300 MB in 1 MB .. 10 TB
-    param inner : data = 40 MB  in 0 MB .. 100 GB
+    param far    : data = 300 MB in 1 MB .. 10 TB
+    param inner  : data = 40 MB  in 0 MB .. 100 GB
     let a    = matmul(m = 1000, n = 2000, k = 3000)
     let b    = matmul(m = 1000, n = 4000, k = 2000)
     let gone = batch_normalization(elements = 1000, normalized_size = 10, executed = false)
     let once = inference_reuse([a, gone, b])
     let step = training_reuse([a, gone, b])
-    output runs       = len(once)
-    output weight     in MB = once[0].operands[1].reuse_distance
-    output read       in MB = once[1].operands[0].reuse_distance
-    output written    in MB = once[0].operands[2].reuse_distance
-    output first      = if once[0].operands[0].reuse_distance > 1e18 B then 1 else 0
-    output steps      = len(step)
-    output kept_a     in MB = step[0].operands[2].reuse_distance
-    output kept_b     in MB = step[1].operands[2].reuse_distance
-    output weight_b   in MB = step[2].operands[1].reuse_distance
-    output saved_b    in MB = step[3].operands[0].reuse_distance
-    output saved_a    in MB = step[5].operands[0].reuse_distance
-    let gpu = A100_SXM_80GB with { llc_capacity = inner, memory_side_cache_capacity = behind, memory_side_cache_bandwidth = 4 TB/s }
+    output runs     = len(once)
+    output weight   in MB = once[0].operands[1].reuse_distance
+    output read     in MB = once[1].operands[0].reuse_distance
+    output written  in MB = once[0].operands[2].reuse_distance
+    output first    = if once[0].operands[0].reuse_distance > 1e18 B then 1 else 0
+    output steps    = len(step)
+    output kept_a   in MB = step[0].operands[2].reuse_distance
+    output kept_b   in MB = step[1].operands[2].reuse_distance
+    output weight_b in MB = step[2].operands[1].reuse_distance
+    output saved_b  in MB = step[3].operands[0].reuse_distance
+    output saved_a  in MB = step[5].operands[0].reuse_distance
+    let gpu = A100_SXM_80GB with {
+        llc_capacity                = inner
+        memory_side_cache_capacity  = behind
+        memory_side_cache_bandwidth = 4 TB/s
+    }
     let one = [operand(size = 1 GB, reuse_distance = far)]
-    output time       in us = memory_time(one, 1, gpu)
+    output time in us = memory_time(one, 1, gpu)
 }
 """
 

@@ -31,14 +31,14 @@ def ask(tmp_path: Path, **outputs: str) -> dict[str, float]:
     return {name: float(result[name]) for name in outputs}
 
 
-def test_a_product_counts_operations_bytes_and_weights(tmp_path: Path) -> None:
+def test_a_gemm_counts_flops_bytes_and_parameters(tmp_path: Path) -> None:
     said = ask(
         tmp_path,
-        work="FLOP: work_of([matmul(m = 3, n = 5, k = 7, batch = 2)])",
-        moved="B: traffic_of([matmul(m = 3, n = 5, k = 7, batch = 2)])",
-        eight="B: traffic_of([matmul(m = 3, n = 5, k = 7, format = fp8)])",
-        weights="weights_of([matmul(m = 3, n = 5, k = 7, batch = 2, bias = true)])",
-        none="weights_of([matmul(m = 3, n = 5, k = 7, weights = false)])",
+        work="FLOP: total_flops([matmul(m = 3, n = 5, k = 7, gemm_batch = 2)])",
+        moved="B: total_traffic([matmul(m = 3, n = 5, k = 7, gemm_batch = 2)])",
+        eight="B: total_traffic([matmul(m = 3, n = 5, k = 7, dtype = fp8)])",
+        weights="total_parameters([matmul(m = 3, n = 5, k = 7, gemm_batch = 2, bias = true)])",
+        none="total_parameters([matmul(m = 3, n = 5, k = 7, has_weights = false)])",
     )
     assert said == {
         "work": 2 * 2 * 3 * 5 * 7,
@@ -53,15 +53,19 @@ def test_a_product_counts_operations_bytes_and_weights(tmp_path: Path) -> None:
 def test_causal_attention_counts_pairs(tmp_path: Path, queries: int, past: int) -> None:
     """Each new position sees the old ones, itself and the new ones before it."""
     pairs = sum(past + i + 1 for i in range(queries))
-    one = f"attention(sequences = 2, heads = 3, queries = {queries}, keys = {past + queries})"
-    said = ask(tmp_path, pairs=f"{one}.pairs", work=f"FLOP: {one}.work")
+    sizes = f"query_length = {queries}, kv_length = {past + queries}"
+    one = f"attention(batch_size = 2, heads = 3, {sizes})"
+    said = ask(tmp_path, pairs=f"{one}.qk_pairs", work=f"FLOP: {one}.flops")
     assert said == {"pairs": 6 * pairs, "work": 6 * pairs * 2 * 256}
 
 
 def test_a_prompt_in_chunks_is_the_whole_prompt(tmp_path: Path) -> None:
-    whole = "attending(Llama3_8B, 2, 1024, 0, 1)"
-    chunks = [f"work_of(attending(Llama3_8B, 2, 256, {past}, 1))" for past in (0, 256, 512, 768)]
-    said = ask(tmp_path, whole=f"FLOP: work_of({whole})", chunks="FLOP: " + " + ".join(chunks))
+    whole = "prefill_attention_block(Llama3_8B, 2, 1024, 0, 1)"
+    chunks = [
+        f"total_flops(prefill_attention_block(Llama3_8B, 2, 256, {past}, 1))"
+        for past in (0, 256, 512, 768)
+    ]
+    said = ask(tmp_path, whole=f"FLOP: total_flops({whole})", chunks="FLOP: " + " + ".join(chunks))
     assert said["chunks"] == said["whole"]
 
 
@@ -69,33 +73,33 @@ def test_a_tensor_rank_has_its_share(tmp_path: Path) -> None:
     for model in ("Llama3_8B", "DeepSeek_V3"):
         said = ask(
             tmp_path,
-            one=f"TFLOP: work_of(attending({model}, 1, 512, 0, 1))",
-            eight=f"TFLOP: 8 * work_of(attending({model}, 1, 512, 0, 8))",
+            one=f"TFLOP: total_flops(prefill_attention_block({model}, 1, 512, 0, 1))",
+            eight=f"TFLOP: 8 * total_flops(prefill_attention_block({model}, 1, 512, 0, 8))",
         )
         assert said["eight"] == pytest.approx(said["one"])
 
 
 def test_backward_is_twice_forward_but_for_fused_attention(tmp_path: Path) -> None:
-    net = "resnet50(4, true)"
+    net, attention = "resnet50(4, true)", "prefill_attention_block(Llama3_8B, 1, 512, 0, 1)"
     said = ask(
         tmp_path,
-        once=f"TFLOP: work_of({net})",
-        thrice=f"TFLOP: work_of(trained({net}))",
-        prompt="TFLOP: work_of(attending(Llama3_8B, 1, 512, 0, 1))",
-        trained="TFLOP: work_of(trained(attending(Llama3_8B, 1, 512, 0, 1)))",
+        once=f"TFLOP: total_flops({net})",
+        thrice=f"TFLOP: total_flops(forward_backward({net}))",
+        forward=f"TFLOP: total_flops({attention})",
+        both=f"TFLOP: total_flops(forward_backward({attention}))",
     )
     assert said["thrice"] == pytest.approx(3 * said["once"])
-    assert said["trained"] == pytest.approx(3.5 * said["prompt"])
+    assert said["both"] == pytest.approx(3.5 * said["forward"])
 
 
 def test_generating_reads_what_is_kept(tmp_path: Path) -> None:
     """Latent attention reads one narrow vector a position; both count operations as if widened."""
     said = ask(
         tmp_path,
-        grouped="B: generating(Llama3_8B, 4, 1000, 1)[0].operands[1].size",
-        latent="B: generating(DeepSeek_V3, 4, 1000, 1)[1].operands[1].size",
-        few="experts_met(Mixtral_8x7B, 1)",
-        many="experts_met(Mixtral_8x7B, 10_000)",
+        grouped="B: decode_attention_block(Llama3_8B, 4, 1000, 1)[0].operands[1].size",
+        latent="B: decode_attention_block(DeepSeek_V3, 4, 1000, 1)[1].operands[1].size",
+        few="activated_experts(Mixtral_8x7B, 1)",
+        many="activated_experts(Mixtral_8x7B, 10_000)",
     )
     assert said["grouped"] == 4 * 1000 * 2 * 8 * 128 * 2
     assert said["latent"] == 4 * 1000 * (512 + 64) * 2
@@ -105,11 +109,11 @@ def test_generating_reads_what_is_kept(tmp_path: Path) -> None:
 
 def test_results_live_until_they_are_read(tmp_path: Path) -> None:
     one = "elementwise(elements = 1000)"
-    long = "elementwise(elements = 1000, lives = 3)"
+    long = "elementwise(elements = 1000, live_length = 3)"
     said = ask(
         tmp_path,
-        chain=f"kB: live_of([{one}, {one}, {one}])",
-        skip=f"kB: live_of([{long}, {one}, {one}])",
+        chain=f"kB: peak_activation_memory([{one}, {one}, {one}])",
+        skip=f"kB: peak_activation_memory([{long}, {one}, {one}])",
     )
     assert said == {"chain": 2, "skip": 4}
 
@@ -118,30 +122,30 @@ def test_results_live_until_they_are_read(tmp_path: Path) -> None:
     "net",
     [
         "gnmt(8, 20, 22, 32_320)",
-        "transformer(8, 20, 22, 6, 512, 8, 2048, 37_000)",
+        "transformer_base(8, 20, 22, 6, 512, 8, 2048, 37_000)",
         "ncf(1024)",
         "dlrm(64, 187_767_399)",
         "ssd_resnet34(2, true)",
         "minigo(16, 9, 128, true)",
         "mask_rcnn(1, 800, 1088, 1000, 100, true)",
         "inception_v3(2, true)",
-        "chunked(Llama3_8B, 256, 512, 32, 1000, 1)",
+        "chunked_prefill(Llama3_8B, 256, 512, 32, 1000, 1)",
         "decode(DeepSeek_V3, 32, 1000, 8)",
     ],
 )
 def test_every_network_computes_and_moves(tmp_path: Path, net: str) -> None:
     said = ask(
         tmp_path,
-        work=f"TFLOP: work_of({net})",
-        moved=f"GB: traffic_of({net})",
-        w=f"weights_of({net})",
+        work=f"TFLOP: total_flops({net})",
+        moved=f"GB: total_traffic({net})",
+        w=f"total_parameters({net})",
     )
     assert min(said.values()) > 0
 
 
 def test_published_totals_are_reproduced() -> None:
     diagnostics = Diagnostics()
-    path = Path(__file__).parents[2] / "library" / "studies" / "workloads.hw"
+    path = Path(__file__).parents[2] / "library" / "studies" / "model_shapes.hw"
     program = check(load(path, diagnostics), diagnostics)
     claims = [s for s in program.main.values.values() if isinstance(s, ClaimInfo)]
     verdicts = [v for c in claims for v in verify(program, c, diagnostics)]
