@@ -13,7 +13,7 @@ from hwdsl.evaluator import Evaluator, Module
 
 STUDY = Path(__file__).parents[2] / "library" / "studies" / "collectives.hw"
 OPERATIONS = ["all_reduce", "chain_all_reduce", "one_shot_all_reduce", "best_all_reduce",
-              "all_gather", "reduce_scatter", "all_to_all", "send"]  # fmt: skip
+              "all_gather", "reduce_scatter", "all_to_all", "send_recv"]  # fmt: skip
 PATH_TYPES = ["switched", "point_to_point", "pcie_host_bridge", "pcie_switch", "host_memory",
               "network"]  # fmt: skip
 
