@@ -24,7 +24,7 @@ PAGES = [
     "docs/language.md",
     "docs/packages.md",
     "docs/cost.md",
-    "docs/own_machine.md",
+    "docs/custom_machine.md",
     "docs/workloads.md",
     "docs/overlap.md",
     "docs/training_run.md",
@@ -35,7 +35,7 @@ PAGES = [
 RUN = [
     "README.md",
     "docs/tutorial.md",
-    "docs/own_machine.md",
+    "docs/custom_machine.md",
     "docs/overlap.md",
     "docs/training_run.md",
     "docs/json.md",
