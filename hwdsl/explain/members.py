@@ -1,4 +1,4 @@
-"""Pages of members: `step.exposed`, `accelerator.tdp`, `language_step.throughput`."""
+"""Pages of members: `training_step.exposed_dp`, `accelerator.tdp`, `llm_training_step.mfu`."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _distribution(state: State, env: Env, node: ast.Param, drawn: ast.Expr, type
             "type-mismatch",
             f"the distribution of `{node.name.name}` is a call",
             drawn.span,
-            help="write `~ normal(5 USD, 1 USD)`, from std.chance",
+            help="write `~ normal(5 USD, 1 USD)`, from std.distributions",
         )
     elif isinstance(type_, Real) or is_poison(type_):
         outside = evolve(env, locals={})  # draws are independent of other params

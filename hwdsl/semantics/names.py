@@ -252,7 +252,7 @@ def namespace(env: Env, base: ast.Expr) -> ModuleScope | None:
 
 
 def _enum_path(state: State, env: Env, node: ast.Attr) -> Type | None:
-    """`yield_law.poisson`, also where a field of that name is nearer."""
+    """`yield_model.poisson`, also where a field of that name is nearer."""
     base = node.base
     symbol: object = None
     if isinstance(base, ast.Name):

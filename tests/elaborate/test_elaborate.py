@@ -14,29 +14,29 @@ from hwdsl.semantics.symbols import ClaimInfo, ComponentInfo, EvaluatorInfo
 from .helper import broken, checked, elaborated, point, run
 
 SILICON = """
-enum yield_law { poisson, murphy, seeds, negative_binomial }
+enum yield_model { poisson, murphy, seeds, negative_binomial }
 kind process {
-    wafer_cost     : money
-    wafer_diameter : length = 300 mm
-    edge_exclusion : length = 3 mm
-    scribe         : length = 0.1 mm
-    defect_density : 1 / area
-    clustering     : real = 3
-    yield_law      : yield_law = negative_binomial
-    reticle        : area = 26 mm * 33 mm
+    wafer_price        : money
+    wafer_diameter    : length = 300 mm
+    edge_exclusion    : length = 3 mm
+    scribe_line       : length = 0.1 mm
+    defect_density    : 1 / area
+    cluster_parameter : real = 3
+    yield_model       : yield_model = negative_binomial
+    reticle           : area = 26 mm * 33 mm
 }
-fn die_yield(size: area, on: process) -> real {
-    let defects = size * on.defect_density
-    match on.yield_law {
+fn die_yield(area: area, process: process) -> real {
+    let defects = area * process.defect_density
+    match process.yield_model {
         poisson           => exp(-defects)
         murphy            => (-expm1(-defects) / defects)^2
         seeds             => 1 / (1 + defects)
-        negative_binomial => (1 + defects / on.clustering)^(-on.clustering)
+        negative_binomial => (1 + defects / process.cluster_parameter)^(-process.cluster_parameter)
     }
 }
-fn dies_per_wafer(size: area, on: process) -> real {
-    let radius = on.wafer_diameter / 2 - on.edge_exclusion
-    let side   = sqrt(size) + on.scribe
+fn dies_per_wafer(area: area, process: process) -> real {
+    let radius = process.wafer_diameter / 2 - process.edge_exclusion
+    let side   = sqrt(area) + process.scribe_line
     pi * radius^2 / side^2 * exp(-side / radius)
 }
 kind phy { shoreline : length }
@@ -46,8 +46,8 @@ kind die {
     width     : length = sqrt(area)
     height    : length = area / width
     tdp       : power = 0 W
-    let yield     = die_yield(area, on = process)
-    let cost      = process.wafer_cost / dies_per_wafer(area, on = process) / yield
+    let yield     = die_yield(area, process)
+    let cost      = process.wafer_price / dies_per_wafer(area, process) / yield
     let perimeter = 2 * (width + height)
     let shoreline = sum(p.shoreline * p.count for p in parts.phy)
     require reticle: area <= process.reticle
@@ -56,7 +56,7 @@ kind die {
     require shoreline: shoreline <= perimeter
     warn heat: tdp / area <= 1 W/mm^2 else "{tdp / area} needs more than air"
 }
-process N5 { wafer_cost = 17000 USD, defect_density = 0.1 cm^-2 }
+process N5 { wafer_price = 17000 USD, defect_density = 0.1 cm^-2 }
 die gpu { process = N5, area = 814 mm^2, tdp = 700 W }
 """
 
@@ -81,11 +81,11 @@ def test_yield_and_cost_of_a_die(law: str) -> None:
         + f"""
     evaluator e {{
         param area : area = 814 mm^2 in 10 mm^2 .. 1200 mm^2
-        let g = gpu with {{ area = self.area, process.yield_law = {law} }}
-        let h = gpu with {{ area = area, process.yield_law = {law} }}
+        let g = gpu with {{ area = self.area, process.yield_model = {law} }}
+        let h = gpu with {{ area = area, process.yield_model = {law} }}
         output y in %   = h.yield
         output c in USD = h.cost
-    }}""".replace("let g = gpu with { area = self.area, process.yield_law = " + law + " }", "")
+    }}""".replace("let g = gpu with { area = self.area, process.yield_model = " + law + " }", "")
     )
     got = run(text)
     assert (got["y"], got["c"]) == pytest.approx(hand(law), rel=1e-12)
@@ -96,8 +96,8 @@ def test_an_unknown_enum_is_selected() -> None:
         SILICON
         + """
     evaluator e {
-        choice law : yield_law in [seeds, poisson]
-        output y in % = die_yield(814 mm^2, on = N5 with { yield_law = law })
+        choice law : yield_model in [seeds, poisson]
+        output y in % = die_yield(814 mm^2, process = N5 with { yield_model = law })
     }"""
     )
     assert run(text)["y"] == pytest.approx(hand("seeds")[0])
@@ -110,7 +110,7 @@ def test_an_amendment_reaches_what_derives_from_it() -> None:
         + """
     evaluator e {
         param d : 1 / area = 0.2 cm^-2 in 0 cm^-2 .. 1 cm^-2
-        let g = gpu with { process.defect_density = d, process.yield_law = poisson }
+        let g = gpu with { process.defect_density = d, process.yield_model = poisson }
         output y : real = g.yield
         output w : length = (g with { area = 400 mm^2 }).width
         output old : real = gpu.yield
@@ -348,7 +348,7 @@ def test_evaluators_are_functions_and_claims_hold() -> None:
         + """
     evaluator area_cost {
         param area : area = 814 mm^2 in 10 mm^2 .. 2000 mm^2
-        let g = gpu with { area = area, process.yield_law = seeds }
+        let g = gpu with { area = area, process.yield_model = seeds }
         output y in % = g.yield
         output c in USD = g.cost
     }
@@ -455,8 +455,8 @@ def test_the_graph_is_the_same_each_time() -> None:
         + """
     evaluator e {
         param area : area = 814 mm^2 in 10 mm^2 .. 1200 mm^2
-        choice law : yield_law in [poisson, murphy]
-        output y in % = (gpu with { area = area, process.yield_law = law }).yield
+        choice law : yield_model in [poisson, murphy]
+        output y in % = (gpu with { area = area, process.yield_model = law }).yield
     }"""
     )
     assert elaborated(text)[0].graph == elaborated(text)[0].graph

@@ -88,7 +88,7 @@ def test_std_comes_first_then_vendor(name: str) -> None:
 
 
 def test_what_is_set_for_a_base_and_must_be_given_to_it() -> None:
-    of = page("rail_optimised")
+    of = page("rail_optimized")
     sections = {s.title: [row.name for row in s.rows] for s in of.sections}
     assert {"rails", "endpoints"} <= set(sections["Sets, of its bases"])
     assert "nodes" in sections["Must be given"]
@@ -98,9 +98,9 @@ def test_what_is_set_for_a_base_and_must_be_given_to_it() -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("step.exposed", "time (s)"),
-        ("server.cost_per_token", "rate: cost_rate"),
-        ("language_step.throughput", "`language_step` has it from `step`"),
+        ("training_step.exposed_communication", "time (s)"),
+        ("inference_server.cost_per_token", "accelerator_hour_cost: cost_rate"),
+        ("llm_training_step.throughput", "`llm_training_step` has it from `training_step`"),
         ("accelerator.tdp", "power (W)"),
         ("B200.tdp", "1000 W"),
         ("std.node.accelerator.mttf", "time (s)"),
@@ -110,7 +110,8 @@ def test_what_is_set_for_a_base_and_must_be_given_to_it() -> None:
         ("%", "0.01"),
         ("lowest", "Where the value is least"),
         ("step()", "The last point not above x"),
-        ("step", "a function of the language"),
+        ("step", "A function of the language"),
+        ("unit", "a word of the language"),
         ("bandwidth", "`GB/s`"),
         ("h100_sxm_80gb", "accelerator H100_SXM_80GB"),
         ("real", "without dimension"),
@@ -123,13 +124,13 @@ def test_members_units_and_functions(name: str, says: str) -> None:
 @pytest.mark.parametrize(
     ("term", "among"),
     [
-        ("exposed", "step.exposed"),
+        ("exposed communication", "training_step.exposed_communication"),
         ("tdp", "accelerator.tdp"),
         ("overlap", "std.overlap"),
         ("Llama", "Llama3_70B"),
-        ("throughput", "step.throughput"),
-        ("stitched", "die.fields"),
-        ("cost of a token", "server.cost_per_token"),
+        ("throughput", "training_step.throughput"),
+        ("stitched", "die.stitched_fields"),
+        ("cost of a token", "inference_server.cost_per_token"),
     ],
 )
 def test_near_terms(term: str, among: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -174,7 +175,7 @@ def test_nothing_else_is_found(name: str, capsys: pytest.CaptureFixture[str]) ->
     ("name", "help"),
     [
         ("vendor.nvidea", "did you mean `vendor.nvidia`?"),
-        ("step.exposd", "did you mean `step.exposed`?"),
+        ("training_step.step_tme", "did you mean `training_step.step_time`?"),
         ("B200.tpd", "did you mean `B200.tdp`?"),
         ("die.reticl", "did you mean `die.reticle`?"),
         ("acelerator", "did you mean `accelerator`?"),

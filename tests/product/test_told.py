@@ -165,10 +165,10 @@ def test_money_for_time_has_the_unit_that_the_file_writes(tmp_path: Path) -> Non
     path = tmp_path / "rent.hw"
     path.write_text(
         "edition 2026\nevaluator rent {\n    param price : money = 30 kUSD\n"
-        "    param share : real = 1e-9\n    let written_off = price / 4 year\n"
-        "    let little = written_off * share\n"
-        "    output hour in USD/h = 2 * written_off + little\n}\n"
+        "    param share : real = 1e-9\n    let depreciation = price / 4 year\n"
+        "    let little = depreciation * share\n"
+        "    output hour in USD/h = 2 * depreciation + little\n}\n"
     )
     text = hwdsl.load(path, compiled=False).rent.why("hour").text()
-    assert "written_off = 2 × 0.8556 USD/h = 1.711 USD/h" in text
+    assert "depreciation = 2 × 0.8556 USD/h = 1.711 USD/h" in text
     assert "mUSD/s" not in text

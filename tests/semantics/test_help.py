@@ -37,7 +37,7 @@ def findings(text: str) -> list[Diagnostic]:
         ("use std.memory: HBM3E", "write `use vendor.memories: HBM3E`"),
         ("let a = HBM3E.bandwidth", "import it: `use vendor.memories: HBM3E`"),
         ("package p { }", "import it: `use std.package: package`"),
-        ("let a : carrier = 3", "import it: `use std.package: carrier`"),
+        ("let a : substrate = 3", "import it: `use std.package: substrate`"),
         ("let a = ring_all_reduce(3)", "import it: `use std.collectives: ring_all_reduce`"),
         ("let a : int = 1e3", "an int is written in digits alone: `1000`"),
         ('let a = "80 GB" + 1 GB', "take away the quotes: `80 GB`"),
@@ -67,7 +67,7 @@ def test_dimensions_have_their_names() -> None:
     assert found.message == "`a` must be bandwidth (B/s), not frequency (Hz)"
     (found,) = findings("let a = 3 GB * 2 GHz / 1 m + 1 J*s")
     assert [label.text for label in found.labels[1:]] == [
-        "this is edge_bandwidth (B/m/s)",
+        "this is shoreline_bandwidth_density (B/m/s)",
         "this is length^2 * mass/time (J*s)",
     ]
 
