@@ -122,7 +122,7 @@ evaluator carbon {
 """,
         encoding="utf-8",
     )
-    with pytest.raises(DescriptionError, match="no figure for this carrier"):
+    with pytest.raises(DescriptionError, match="no figure for this substrate"):
         hwdsl.load(study, compiled=False).carbon()
 
 

@@ -96,7 +96,7 @@ def test_rules_that_nobody_can_decide_are_counted_once_and_shortly(
     assert waiting == sorted(waiting, reverse=True)
     assert waiting == [len(rows) for _, *rows in groups]
     assert sum(waiting) == count
-    assert 'wait for `tdp`, unknown "say what it draws at the limit"  ' in listed
+    assert 'wait for `tdp`, unknown "state the TDP of the die"  ' in listed
     assert all(str(tmp_path) in row for _, *rows in groups for row in rows)
     assert check(text, "--format", "json") == ""
     lines = check(text, "--format", "json", "--undecided").splitlines()
