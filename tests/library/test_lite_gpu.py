@@ -125,7 +125,7 @@ evaluator cut {
 def test_a_cluster_beyond_the_radix_is_found(tmp_path: Path) -> None:
     found = findings("node wide : Lite_domain { gpu.count = 64 }\n", tmp_path)
     assert found[0][0] == "switched.radix"
-    assert "needs 64 ports on a switch; optical_switch has 56" in found[0][1]
+    assert "needs 64 ports on a switch; the radix of optical_switch is 56" in found[0][1]
 
 
 def test_twice_the_light_does_not_fit_one_switch(tmp_path: Path) -> None:
@@ -141,6 +141,6 @@ node wide : Lite_domain {
 """
     found = findings(text.replace("PLANES", "planes = 1"), tmp_path)
     assert found[0][0] == "switched.radix"
-    assert "needs 32 ports on a switch; fast has 28" in found[0][1]
+    assert "needs 32 ports on a switch; the radix of fast is 28" in found[0][1]
     split = text.replace("1800 Gb/s", "900 Gb/s").replace("radix = 28", "radix = 56")
     assert not findings(split.replace("PLANES", "planes = 2"), tmp_path)

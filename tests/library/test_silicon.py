@@ -318,6 +318,6 @@ def test_a_block_of_unknown_area_does_not_come_for_nothing(tmp_path: Path) -> No
         hwdsl.load(path, compiled=False).ask()
     path.write_text(UNKNOWN.replace("GIVEN", "area = 10 mm^2"))
     with pytest.raises(
-        hwdsl.DescriptionError, match=r"the blocks of thin take 12 mm\^2 with overhead"
+        hwdsl.DescriptionError, match=r"the blocks of thin need 12 mm\^2 with overhead"
     ):
         hwdsl.load(path, compiled=False).ask()
