@@ -233,7 +233,7 @@ evaluator ask {
     output whole    = if joined.any_to_any and not apart.any_to_any then 1 else 0
     output share    = joined.bisection_fraction
     output cut      in Tb/s     = joined.bisection_bandwidth
-    output unit     = joined.scalable_unit_nodes
+    output su_nodes = joined.scalable_unit_nodes
 }
 """
     )
@@ -241,7 +241,7 @@ evaluator ask {
     assert found.together == found.alone == 48 * 36_000 + 2048 * 100
     assert found.whole == 1
     assert (found.share, found.cut) == (1, pytest.approx(512 * 0.4))
-    assert found.unit == 32
+    assert found.su_nodes == 32
 
 
 def test_slingshot_dragonfly(tmp_path: Path) -> None:
