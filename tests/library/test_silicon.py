@@ -314,7 +314,9 @@ def test_a_block_of_unknown_area_does_not_come_for_nothing(tmp_path: Path) -> No
     path.write_text(UNKNOWN.replace("GIVEN", "area = 300 mm^2"))
     assert hwdsl.load(path, compiled=False).ask().cost > 0
     path.write_text(UNKNOWN.replace("GIVEN", ""))
-    with pytest.raises(hwdsl.DescriptionError, match=r"`thin\.cores\.transistor_density` is not known"):
+    with pytest.raises(
+        hwdsl.DescriptionError, match=r"`thin\.cores\.transistor_density` is not known"
+    ):
         hwdsl.load(path, compiled=False).ask()
     path.write_text(UNKNOWN.replace("GIVEN", "area = 10 mm^2"))
     with pytest.raises(
