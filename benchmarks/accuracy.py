@@ -73,7 +73,7 @@ def validated(one, rows, folder, modules):
 
 def folds(one, rows, folder, modules):
     """The lines of a set whose coefficients are fitted without each group and scored on it."""
-    seen = read_table(written(one, rows, folder, one.apart))
+    seen = read_table(written(one, rows, folder, one.hold_out_params))
     target = fit.Target(one.output, "measured")
     problem = fit.prepare(
         modules[one.file], one.evaluator, seen, targets=[target], only=one.coefficients

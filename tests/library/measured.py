@@ -1,12 +1,12 @@
-"""Published tables as rows for evaluators of the library, and tables of kernels.
+"""Adapters that convert published tables to rows of evaluators, and the tables of kernels.
 
-The tables lie outside the project, as they were published; HWDSL_REFERENCE_DATA says where. An
-adapter turns one of them into rows of one evaluator: a dict with the evaluator's params by name as
-text (`name [unit]` where the cell is not in the param's own unit), what was measured under
-`measured`, the row's name under `case`, and a column to group by. What the library does not
-describe, or the evaluator does not take, is left out, counted and said. A `Set` says which
-evaluator they are for. `SETS` of every module `measured*.py` in this folder is what
-`benchmarks/accuracy.py` scores.
+The published tables are not part of the project; HWDSL_REFERENCE_DATA names their folder. An
+adapter converts one table to rows of one evaluator. A row is a dict with the evaluator's params by
+name as text (`name [unit]` where a cell is not in the unit of the param), the measured value under
+`measured`, the name of the row under `case`, and a column to group by. Rows that the library does
+not describe, or that the evaluator does not accept, are left out, counted and reported. A `Set`
+names the evaluator of its rows. `benchmarks/accuracy.py` scores the `SETS` of every module
+`measured*.py` in this folder.
 """
 
 import csv
@@ -24,19 +24,19 @@ from hwdsl.codegen.runtime.spec import Param
 from hwdsl.evaluator import Evaluator
 
 Row = dict[str, str]
-# The only key of a row that is left out: why.
+# The only key of a row that is left out; its value is the reason.
 LEFT_OUT = "left out"
 
 
 @frozen
 class Given:
-    """Rows that an evaluator takes, and how many were left out, by reason."""
+    """Rows that an evaluator accepts, and the number of rows left out for each reason."""
 
     rows: list[Row]
     left_out: dict[str, int]
 
     def said(self) -> list[str]:
-        """A line for each reason, the most frequent first."""
+        """One line for each reason, most frequent first."""
         ordered = sorted(self.left_out.items(), key=lambda item: -item[1])
         return [f"{count} rows left out: {reason}" for reason, count in ordered]
 
@@ -45,11 +45,12 @@ class Given:
 class Set:
     """Rows of a published table that one evaluator predicts.
 
-    `file` lies below the library, as `studies/kernels.hw`. `rows` reads them. `unit` is that of
-    `measured`; `output` and `baseline` are outputs of the evaluator, `group` is a column of the
-    rows. `fitted` says what of these rows the coefficients were fitted to. `coefficients` are the
-    model's that `--hold-out` fits without each group in turn; a set without them has no folds.
-    `apart` are params that are set there, so that a group tells nothing of itself.
+    `file` is a path below the library, such as `studies/kernels.hw`. `rows` reads the rows. `unit`
+    is the unit of `measured`; `output` and `baseline` are outputs of the evaluator; `group` is a
+    column of the rows. `fitted` says which of these rows the coefficients were fitted to.
+    `coefficients` are the coefficients that `--hold-out` fits with each group left out in turn; a
+    set without them is not cross-validated. `hold_out_params` are params to set in that
+    cross-validation, so that no coefficient of the held-out group itself is used.
     """
 
     name: str
@@ -62,10 +63,10 @@ class Set:
     group: str = "accelerator"
     fitted: str = "none"
     coefficients: tuple[str, ...] = ()
-    apart: tuple[tuple[str, str], ...] = ()
+    hold_out_params: tuple[tuple[str, str], ...] = ()
 
     def given(self, evaluator: Evaluator) -> Given:
-        """The rows that the evaluator takes; those that are left out, by reason.
+        """The rows that the evaluator accepts, and the count of the others by reason.
 
         Raises FileNotFoundError without the table.
         """
@@ -78,16 +79,16 @@ class Set:
     def errors(
         self, evaluator: Evaluator, rows: Sequence[Row]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Relative errors of the output and of the baseline at rows that the evaluator takes."""
+        """Relative errors of the output and of the baseline on rows that the evaluator accepts."""
         params = {p.name for p in evaluator.spec.params}
         swept = evaluator.sweep(zipped={c: [r[c] for r in rows] for c in rows[0] if c in params})
         truth = np.array([float(r["measured"]) for r in rows])
-        flat = None if self.baseline is None else swept.column(self.baseline) / truth - 1
-        return swept.column(self.output) / truth - 1, flat
+        baseline = None if self.baseline is None else swept.column(self.baseline) / truth - 1
+        return swept.column(self.output) / truth - 1, baseline
 
 
 def _refusal(row: Row, evaluator: Evaluator) -> str:
-    """Why a row is left out; nothing if it is not."""
+    """Why a row is left out; an empty text if it is not."""
     if LEFT_OUT in row:
         return row[LEFT_OUT]
     found = (
@@ -97,7 +98,7 @@ def _refusal(row: Row, evaluator: Evaluator) -> str:
 
 
 def _outside(param: Param, cell: str, evaluator: str) -> str:
-    """Why an evaluator does not take a cell; nothing if it does."""
+    """Why an evaluator does not accept a cell; an empty text if it does."""
     if param.kind == "bool":
         return "" if cell in ("true", "false") else f"`{param.name}` of {evaluator} is no `{cell}`"
     if param.kind == "choice":
@@ -113,9 +114,9 @@ def _outside(param: Param, cell: str, evaluator: str) -> str:
     return "" if fits else f"{evaluator} is not for {param.name} = {cell}"
 
 
-def turned(rows: Iterable[Row], make: Callable[[Row], Row]) -> list[Row]:
-    """Rows of a table as rows of an evaluator, each by `make`; where that finds something which the
-    library does not describe, or a cell without the number that it needs, a row that says so."""
+def converted(rows: Iterable[Row], make: Callable[[Row], Row]) -> list[Row]:
+    """Rows of a table as rows of an evaluator, each converted by `make`. A row of something that
+    the library does not describe, or with an empty cell, becomes a row with the reason."""
     found = []
     for row in rows:
         try:
@@ -134,9 +135,9 @@ def turned(rows: Iterable[Row], make: Callable[[Row], Row]) -> list[Row]:
 
 
 def folder() -> Path | None:
-    """Where the tables lie; None if there are none.
+    """The folder of the tables; None if there is none.
 
-    HWDSL_REFERENCE_DATA names their folder, or the one that has them in a folder `measured`.
+    HWDSL_REFERENCE_DATA names this folder, or a folder that contains it as `measured`.
     """
     where = os.environ.get("HWDSL_REFERENCE_DATA")
     places = [Path(where) / "measured", Path(where)] if where else []
@@ -144,7 +145,7 @@ def folder() -> Path | None:
 
 
 def read(name: str) -> list[Row]:
-    """The rows of a table as they were published. Raises FileNotFoundError without the tables."""
+    """The rows of a table as published. Raises FileNotFoundError without the tables."""
     place = folder()
     if place is None:
         raise FileNotFoundError("HWDSL_REFERENCE_DATA names no folder of tables")
@@ -152,7 +153,7 @@ def read(name: str) -> list[Row]:
         return list(csv.DictReader(file))
 
 
-def _product(r: Row) -> Row:
+def _gemm(r: Row) -> Row:
     shape = {d: r[d] for d in "mnk"}
     return {
         "case": r["row_id"],
@@ -163,35 +164,41 @@ def _product(r: Row) -> Row:
 
 
 def shape(r: Row) -> Row:
-    """The sizes of a language model, as the tables have them and evaluators ask for them."""
+    """The shape of a language model: params of evaluators from columns of the tables."""
     return {
-        "n_layers": r["n_layers"],
-        "hidden_size": r["hidden_size"],
-        "n_heads": r["n_heads"],
+        "layers": r["n_layers"],
+        "hidden_size": r["d_model"],
+        "heads": r["n_heads"],
         "kv_heads": r["n_kv_heads"],
-        "ffn_hidden_size": r["ffn_hidden_size"],
-        "vocab": r["vocab"],
+        "ffn_hidden_size": r["d_ffn"],
+        "vocab_size": r["vocab"],
     }
 
 
-# How libraries of aic_gemm make narrow what a product in 8 bits reads: TensorRT-LLM looks for the
-# largest number first, others go through it row by row.
-NARROWING = {"trtllm": "searched", "vllm": "by_rows", "sglang": "by_rows"}
+# Where each library of aic_gemm quantizes the input of an FP8 GEMM: TensorRT-LLM quantizes
+# dynamically per tensor, after an amax pass; the others use a static scale and one block per row.
+QUANTIZATION = {
+    "trtllm": "dynamic_per_tensor",
+    "vllm": "static_scale_row_blocks",
+    "sglang": "static_scale_row_blocks",
+}
 
 
-def products(dtype: str) -> list[Row]:
-    """Products of aic_gemm of one type, `bfloat16`, `fp8` or `nvfp4`, whose scales are known."""
+def gemms(dtype: str) -> list[Row]:
+    """GEMMs of aic_gemm in one dtype: `bfloat16`, `fp8`, or `nvfp4` with static scales."""
 
     def make(r: Row) -> Row:
         library = r.get("framework", "").partition("/")[0]
-        narrows = NARROWING.get(library, "searched") if dtype == "fp8" else "streamed"
-        return _product(r) | ({} if dtype == "bfloat16" else {"quantization": narrows})
+        quantization = (
+            QUANTIZATION.get(library, "dynamic_per_tensor") if dtype == "fp8" else "static_scale"
+        )
+        return _gemm(r) | ({} if dtype == "bfloat16" else {"quantization": quantization})
 
-    return turned((r for r in read("aic_gemm") if r["dtype"] == dtype), make)
+    return converted((r for r in read("aic_gemm") if r["dtype"] == dtype), make)
 
 
-def linear() -> list[Row]:
-    """Products of vidur_linear_ops, all in 16 bits."""
+def linear_layers() -> list[Row]:
+    """GEMMs of vidur_linear_ops, all in 16 bits."""
 
     def make(r: Row) -> Row:
         return {
@@ -200,50 +207,50 @@ def linear() -> list[Row]:
             "m": r["gemm_m"],
             "n": r["gemm_n"],
             "k": r["gemm_k"],
-            "measured": _us(r["meas_time_ms_median"]),
+            "measured": _microseconds(r["meas_time_ms_median"]),
         }
 
-    return turned((r for r in read("vidur_linear_ops") if r["gemm_m"]), make)
+    return converted((r for r in read("vidur_linear_ops") if r["gemm_m"]), make)
 
 
 def attention(phase: str) -> list[Row]:
-    """Attention of aic_attention over a `prefill` or in a `decode`, all in 16 bits.
+    """Attention of aic_attention in `prefill` or in `decode`, all in 16 bits.
 
-    How each library was timed is in its collectors (ai-dynamo/aiconfigurator 095f58a, `collector`):
-    TensorRT-LLM with the kernels that turn and place queries, keys and values, as a graph, and
-    before 1.3 with a cache that keeps keys alone; vLLM without them, and on Intel's cards, which
-    have no graphs, issued by Python.
+    The collectors show how each library was timed (ai-dynamo/aiconfigurator 095f58a, `collector`).
+    TensorRT-LLM runs as a CUDA graph with the kernels for RoPE and the append to the KV cache, and
+    before 1.3 with a cache of keys only. vLLM runs without those kernels, and is launched from
+    Python on Intel's cards, which have no graphs.
     """
     length = "query_length" if phase == "prefill" else "kv_length"
 
     def make(r: Row) -> Row:
         library, version = r["framework"].split("/")
-        of_vllm = library == "vllm"
-        keys_alone = not of_vllm and tuple(map(int, version.split(".")[:2])) < (1, 3)
-        how = (
-            {"include_rope_and_kv_append": not of_vllm}
+        is_vllm = library == "vllm"
+        keys_only = not is_vllm and tuple(map(int, version.split(".")[:2])) < (1, 3)
+        options = (
+            {"include_rope_and_kv_append": not is_vllm}
             if phase == "prefill"
-            else {"value_cache": not keys_alone}
+            else {"value_cache": not keys_only}
         )
         return {
             "case": r["row_id"],
             "accelerator": component(r["gpu"]),
-            "sequences": r["batch"],
+            "batch_size": r["batch"],
             length: r["kv_len"],
             "heads": r["n_heads"],
             "kv_heads": r["n_kv_heads"],
             "head_dim": r["head_dim"],
-            **{name: str(cell).lower() for name, cell in how.items()},
-            "eager": str(of_vllm and r["gpu"].startswith("Intel")).lower(),
+            **{name: str(cell).lower() for name, cell in options.items()},
+            "eager": str(is_vllm and r["gpu"].startswith("Intel")).lower(),
             "measured": r["meas_time_us"],
         }
 
     sixteen = (r for r in read("aic_attention") if r["attn_dtype"] == r["kv_dtype"] == "bfloat16")
-    return turned((r for r in sixteen if r["phase"].startswith(phase)), make)
+    return converted((r for r in sixteen if r["phase"].startswith(phase)), make)
 
 
-def chunks() -> list[Row]:
-    """Attention of vllm_attention_ops: chunks of prompts, single queries, and both together."""
+def chunked_prefill() -> list[Row]:
+    """Attention of vllm_attention_ops: chunks of a prefill, decode, and both in one batch."""
 
     def make(r: Row) -> Row:
         return {
@@ -253,16 +260,16 @@ def chunks() -> list[Row]:
             "kv_heads": r["n_kv_heads_per_gpu"],
             "query_length": r["prefill_chunk_tokens"],
             "context_length": r["prefill_kv_tokens"],
-            "sequences": r["n_decode_seqs"],
+            "decode_batch_size": r["n_decode_seqs"],
             "kv_length": r["decode_kv_tokens"],
             "measured": r["meas_time_us"],
         }
 
-    return turned(read("vllm_attention_ops"), make)
+    return converted(read("vllm_attention_ops"), make)
 
 
 def write(path: Path, rows: list[Row], note: str = "", unit: str = "us") -> None:
-    """Write rows as a table that `hwdsl validate` reads; `note` goes into comments above."""
+    """Write rows as a table that `hwdsl validate` reads; `note` becomes comments above it."""
     with path.open("w", newline="", encoding="utf-8") as file:
         file.writelines(f"# {line}\n" for line in note.splitlines())
         head = [f"{c} [{unit}]" if c == "measured" and unit else c for c in rows[0]]
@@ -274,16 +281,16 @@ def write(path: Path, rows: list[Row], note: str = "", unit: str = "us") -> None
 GATES = {"Vanilla": "1", "GRU": "3", "LSTM": "4"}
 
 
-def _us(milliseconds: str) -> str:
+def _microseconds(milliseconds: str) -> str:
     return str(float(milliseconds) * 1000)
 
 
-def _old(name: str, precision: str) -> list[Row]:
+def _deepbench(name: str, precision: str) -> list[Row]:
     return [r for r in read(name) if r["precision"].startswith(precision)]
 
 
-def deepbench_products(precision: str) -> list[Row]:
-    """Products of deepbench_gemm in `fp32`, or in `fp16` where there are matrix units."""
+def deepbench_gemms(precision: str) -> list[Row]:
+    """GEMMs of deepbench_gemm in `fp32`, or in `fp16` on accelerators with matrix units."""
 
     def make(r: Row) -> Row:
         shape = {d: r[d] for d in "mnk"}
@@ -292,117 +299,122 @@ def deepbench_products(precision: str) -> list[Row]:
             "case": r["row_id"],
             "accelerator": machine,
             **shape,
-            "measured": _us(r["meas_time_ms"]),
+            "measured": _microseconds(r["meas_time_ms"]),
         }
 
-    return turned(_old("deepbench_gemm", precision), make)
+    return converted(_deepbench("deepbench_gemm", precision), make)
 
 
-def _windows(size: str, kernel: str, pad: str, stride: str) -> str:
+def _output_size(size: str, kernel: str, pad: str, stride: str) -> str:
     return str((int(size) + 2 * int(pad) - int(kernel)) // int(stride) + 1)
 
 
 def deepbench_convolutions() -> list[Row]:
-    """Convolutions forward of deepbench_conv in 32 bits, with equal steps both ways."""
+    """Forward convolutions of deepbench_conv in FP32, with the same stride in both directions."""
 
     def make(r: Row) -> Row:
         if r["stride_h"] != r["stride_w"]:
-            raise Undescribed("a convolution whose steps differ both ways")
+            raise Undescribed("a convolution with different strides")
         return {
             "case": r["row_id"],
             "accelerator": component(r["device"]),
             "batch_size": r["batch"],
             "in_channels": r["c_in"],
             "out_channels": r["k_out"],
-            "out_height": _windows(r["h"], r["filter_h"], r["pad_h"], r["stride_h"]),
-            "out_width": _windows(r["w"], r["filter_w"], r["pad_w"], r["stride_w"]),
+            "out_height": _output_size(r["h"], r["filter_h"], r["pad_h"], r["stride_h"]),
+            "out_width": _output_size(r["w"], r["filter_w"], r["pad_w"], r["stride_w"]),
             "kernel_height": r["filter_h"],
             "kernel_width": r["filter_w"],
             "stride": r["stride_h"],
-            "measured": _us(r["meas_fwd_ms"]),
+            "measured": _microseconds(r["meas_fwd_ms"]),
         }
 
-    return turned((r for r in _old("deepbench_conv", "fp32") if r["meas_fwd_ms"]), make)
+    return converted((r for r in _deepbench("deepbench_conv", "fp32") if r["meas_fwd_ms"]), make)
 
 
-def deepbench_steps() -> list[Row]:
-    """Recurrent layers forward of deepbench_rnn in 32 bits."""
+def deepbench_rnns() -> list[Row]:
+    """Forward recurrent layers of deepbench_rnn in FP32."""
 
     def make(r: Row) -> Row:
         if r["rnn_type"] not in GATES:
-            raise Undescribed(f"no cell is called `{r['rnn_type']}`")
+            raise Undescribed(f"no recurrent cell is called `{r['rnn_type']}`")
         return {
             "case": r["row_id"],
             "accelerator": component(r["device"]),
-            "sequences": r["batch"],
+            "batch_size": r["batch"],
             "time_steps": r["timesteps"],
-            "hidden_size": r["hidden_size"],
+            "hidden_size": r["hidden"],
             "gates": GATES[r["rnn_type"]],
-            "measured": _us(r["meas_fwd_ms"]),
+            "measured": _microseconds(r["meas_fwd_ms"]),
         }
 
-    return turned((r for r in _old("deepbench_rnn", "fp32") if r["meas_fwd_ms"]), make)
+    return converted((r for r in _deepbench("deepbench_rnn", "fp32") if r["meas_fwd_ms"]), make)
 
 
-def above(least: float, rows: list[Row]) -> list[Row]:
-    """The rows whose measured value is above `least`, in its own unit, and those left out."""
-    return [r for r in rows if LEFT_OUT in r or float(r["measured"]) > least]
+def above(minimum: float, rows: list[Row]) -> list[Row]:
+    """The rows whose measured value is above `minimum`, in its unit, and the rows left out."""
+    return [r for r in rows if LEFT_OUT in r or float(r["measured"]) > minimum]
 
 
-def best(dtype: str) -> list[Row]:
-    """The quickest product of a search over shapes, one of each machine, of stas_mamf_matmul.
+def best_gemms(dtype: str) -> list[Row]:
+    """The fastest GEMM of a search over shapes in stas_mamf_matmul, one for each accelerator.
 
-    To compare alone: no coefficient was fitted to them, and the fastest of many is no mean. GH200's
-    is the one with 141 GiB, whose units are those of the other.
+    For comparison only: no coefficient was fitted to these rows, and the fastest of many runs is
+    not a mean. The GH200 here has 141 GiB; its compute units are those of the GH200 with 96 GB.
     """
 
     def make(r: Row) -> Row:
         row = {"case": r["row_id"], "accelerator": component(r["accelerator"])}
         row |= {size: r[size] for size in "mnk"} | {"measured": r["derived_time_us"]}
-        return row if dtype == "bf16" else row | {"quantization": "ready"}
+        return row if dtype == "bf16" else row | {"quantization": "prequantized"}
 
-    return turned((r for r in read("stas_mamf_matmul") if r["dtype"].startswith(dtype)), make)
+    return converted((r for r in read("stas_mamf_matmul") if r["dtype"].startswith(dtype)), make)
+
+
+_STUDY = "studies/kernels.hw"
 
 
 def _kernels(
     name: str, evaluator: str, rows: Callable[[], list[Row]], coefficients: str = ""
 ) -> Set:
-    """A set of kernels, all of it in the fit; held out, a machine has what all others sustain."""
-    names = tuple(f"any_{c}" for c in coefficients.split())
-    apart = (("use_generation_fit", "false"),) if names else ()
-    return Set(name, "studies/kernels.hw", evaluator, rows, "us", fitted="all",
-               coefficients=names, apart=apart)  # fmt: skip
+    """A set of kernels, all of which are in the fit. In cross-validation the held-out accelerator
+    uses the default coefficients, fitted to all others."""
+    names = tuple(f"default_{c}" for c in coefficients.split())
+    hold_out_params = (("use_generation_fit", "false"),) if names else ()
+    return Set(name, _STUDY, evaluator, rows, "us", fitted="all",
+               coefficients=names, hold_out_params=hold_out_params)  # fmt: skip
 
 
-def _old_machines(name: str, evaluator: str, rows: Callable[[], list[Row]]) -> Set:
-    return Set(name, "studies/deepbench.hw", evaluator, rows, "us", fitted="an energy of T4")
+def _deepbench_set(name: str, evaluator: str, rows: Callable[[], list[Row]]) -> Set:
+    fitted = "one energy coefficient of T4"
+    return Set(name, "studies/deepbench.hw", evaluator, rows, "us", fitted=fitted)
 
 
-_PRODUCTS = "matrix_share memory_share tile_fill kernel_floor"
-_PRODUCTS_8 = "matrix_share_8 memory_share tile_fill kernel_floor"
-_PRODUCTS_4 = "matrix_share_4 memory_share tile_fill kernel_floor"
+_GEMM = "gemm_efficiency memory_efficiency tile_prologue_epilogue min_gemm_latency"
+_GEMM_8BIT = "gemm_efficiency_8bit memory_efficiency tile_prologue_epilogue min_gemm_latency"
+_GEMM_4BIT = "gemm_efficiency_4bit memory_efficiency tile_prologue_epilogue min_gemm_latency"
 SETS = (
-    _kernels("aic_gemm, 16 bits", "product", lambda: products("bfloat16")),
-    _kernels("aic_gemm, 16 bits, above 50 us", "product",
-             lambda: above(50, products("bfloat16")), _PRODUCTS),
-    _kernels("aic_gemm, 8 bits", "gemm_fp8", lambda: products("fp8")),
+    _kernels("aic_gemm, 16 bits", "gemm", lambda: gemms("bfloat16")),
+    _kernels("aic_gemm, 16 bits, above 50 us", "gemm",
+             lambda: above(50, gemms("bfloat16")), _GEMM),
+    _kernels("aic_gemm, 8 bits", "gemm_fp8", lambda: gemms("fp8")),
     _kernels("aic_gemm, 8 bits, above 50 us", "gemm_fp8",
-             lambda: above(50, products("fp8")), _PRODUCTS_8),
-    _kernels("aic_gemm, 4 bits", "gemm_fp4", lambda: products("nvfp4")),
+             lambda: above(50, gemms("fp8")), _GEMM_8BIT),
+    _kernels("aic_gemm, 4 bits", "gemm_fp4", lambda: gemms("nvfp4")),
     _kernels("aic_gemm, 4 bits, above 50 us", "gemm_fp4",
-             lambda: above(50, products("nvfp4")), _PRODUCTS_4),
-    _kernels("vidur_linear_ops", "product", linear, _PRODUCTS),
-    _kernels("products in 16 bits above 50 us", "product",
-             lambda: above(50, products("bfloat16") + linear()), _PRODUCTS),
-    _kernels("aic_attention, prompts", "prefill_attention_kernel", lambda: attention("prefill"),
-             "attention_share waiting_share attention_fill"),
-    _kernels("aic_attention, one query", "decode_attention_kernel", lambda: attention("decode"),
-             "attention_floor stream_share"),
-    Set("stas_mamf_matmul, 16 bits", "studies/kernels.hw", "product", lambda: best("bf16"), "us"),
-    Set("stas_mamf_matmul, 8 bits", "studies/kernels.hw", "gemm_fp8", lambda: best("fp8"), "us"),
-    Set("vllm_attention_ops", "studies/kernels.hw", "chunked_prefill_kernel", chunks, "us"),
-    _old_machines("deepbench_gemm, 32 bits", "product", lambda: deepbench_products("fp32")),
-    _old_machines("deepbench_gemm, 16 bits", "gemm_fp16", lambda: deepbench_products("fp16")),
-    _old_machines("deepbench_conv", "convolution_forward", deepbench_convolutions),
-    _old_machines("deepbench_rnn", "rnn_forward", deepbench_steps),
+             lambda: above(50, gemms("nvfp4")), _GEMM_4BIT),
+    _kernels("vidur_linear_ops", "gemm", linear_layers, _GEMM),
+    _kernels("GEMMs in 16 bits above 50 us", "gemm",
+             lambda: above(50, gemms("bfloat16") + linear_layers()), _GEMM),
+    _kernels("aic_attention, prefill", "prefill_attention_kernel", lambda: attention("prefill"),
+             "attention_efficiency sync_mma_attention_efficiency attention_prologue_epilogue"),
+    _kernels("aic_attention, decode", "decode_attention_kernel", lambda: attention("decode"),
+             "min_attention_latency kv_read_efficiency"),
+    Set("stas_mamf_matmul, 16 bits", _STUDY, "gemm", lambda: best_gemms("bf16"), "us"),
+    Set("stas_mamf_matmul, 8 bits", _STUDY, "gemm_fp8", lambda: best_gemms("fp8"), "us"),
+    Set("vllm_attention_ops", _STUDY, "chunked_prefill_kernel", chunked_prefill, "us"),
+    _deepbench_set("deepbench_gemm, 32 bits", "gemm_fp32", lambda: deepbench_gemms("fp32")),
+    _deepbench_set("deepbench_gemm, 16 bits", "gemm_fp16", lambda: deepbench_gemms("fp16")),
+    _deepbench_set("deepbench_conv", "convolution_forward", deepbench_convolutions),
+    _deepbench_set("deepbench_rnn", "rnn_forward", deepbench_rnns),
 )  # fmt: skip

@@ -46,7 +46,7 @@ def test_a_set_fits_its_evaluator(one: measured.Set) -> None:
     assert names - params <= {"case", "measured", one.group}
     assert one.group in names
     assert {one.output, one.baseline} - {None} <= outputs
-    assert {name for name, _ in one.apart} <= params
+    assert {name for name, _ in one.hold_out_params} <= params
     assert all(float(row["measured"]) > 0 for row in rows)
 
 
