@@ -276,11 +276,11 @@ def errors(one: measured.Set) -> tuple[float, float, float]:
     [
         ("training of MPT", 2.7, 9.3),
         ("training of dense models, NeMo", 7.5, 18),
-        ("training of Qwen3 with experts, NeMo", 15, 72),
+        ("training of Qwen3 MoE, NeMo", 15, 72),
         ("training of DeepSeek-V3, NeMo", 11, 29.5),
         ("training with Megatron Core", 4.8, 8),
         ("training of MLPerf's largest models", 5.5, 13),
-        ("training with weights shared out", 7, 24),
+        ("training with FSDP", 7, 24),
         ("training with MaxText on TPUs", 5.5, 12),
         ("training with MaxText on H100", 6, 11.5),
         ("training of BERT, 128 positions", 4, 5),
@@ -290,7 +290,7 @@ def errors(one: measured.Set) -> tuple[float, float, float]:
         ("training over long sequences, NeMo", 5, 7.5),
         ("steps of NVIDIA's launcher", 11, 12),
         ("steps of BLOOM's search", 6.6, 29),
-        ("memory with weights shared out", 3.5, 5.5),
+        ("peak memory with FSDP", 3.5, 5.5),
     ],
 )
 def test_whole_tables(name: str, middle: float, tail: float) -> None:
