@@ -304,7 +304,7 @@ def test_a_test_is_not_free_because_nobody_mentioned_it(tmp_path: Path) -> None:
     path = tmp_path / "untested.hw"
     text = UNKNOWN.replace("    test_time = 0 s\n", "").replace("GIVEN", "area = 300 mm^2")
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(hwdsl.DescriptionError, match="say how long a die is tested"):
+    with pytest.raises(hwdsl.DescriptionError, match="state the test time per die"):
         hwdsl.load(path, compiled=False).ask()
 
 
