@@ -1,4 +1,4 @@
-"""`hwdsl explain NAME`: the page of a diagnostic, of what the library holds, of a word."""
+"""`hwdsl explain NAME`: the page of a diagnostic, a name of the library, a term or a word."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ OF_THE_LIBRARY = (
     "a name (die), a member or a rule (die.reticle)"
 )
 OF_THE_LANGUAGE = "of the language: a keyword (with), a function (lowest), a unit (TB/s)"
+OF_THE_FIELD = "of the glossary: a term (TTFT, KV cache), or all of them (glossary)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,10 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "name",
         nargs="*",
         metavar="NAME",
-        help=f"of a diagnostic (without it, all are listed), {OF_THE_LIBRARY}, or "
-        f"{OF_THE_LANGUAGE}; any other words are looked for",
+        help=f"of a diagnostic (without it, all are listed), {OF_THE_LIBRARY}, "
+        f"{OF_THE_LANGUAGE}, or {OF_THE_FIELD}; any other words are looked for",
     )
-    format_argument(parser)
+    format_argument(parser, "markdown")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -41,12 +42,19 @@ def run(options: argparse.Namespace) -> int:
     from hwdsl.cli.base import table
 
     name = " ".join(options.name)
+    if options.format == "markdown":
+        if name != "glossary":
+            raise Failure("`--format markdown` is for the glossary: `hwdsl explain glossary`")
+        from hwdsl.explain.glossary import markdown
+
+        print(markdown(), end="")
+        return FINE
     if not options.name:
         if options.format == "json":
             _write(explain.diagnostics())
             return FINE
         print(table([list(item) for item in CATALOG.items()]))
-        print(f"\nand {OF_THE_LIBRARY}, or {OF_THE_LANGUAGE}")
+        print(f"\nand {OF_THE_LIBRARY}, {OF_THE_LANGUAGE}, or {OF_THE_FIELD}")
         return FINE
     page = explain.explain(name) or (None if "." in name else explain.near(name))
     if page is None:

@@ -2,7 +2,7 @@
 
 Input: a name. Output: a `Page`, or None. A name is looked for among diagnostics, modules and their
 folders, public names (std first, then vendor, workloads and the rest), members and rules, words and
-functions of the language, and units.
+functions of the language, units, and the terms of the glossary.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from attrs import evolve
 
 from hwdsl import catalog, rulebook
-from hwdsl.explain import language
-from hwdsl.explain.definitions import definition, lookup
+from hwdsl.explain import glossary, language
+from hwdsl.explain.definitions import begin_so, definition, lookup
 from hwdsl.explain.library import FOLDERS, Named, definitions, modules, sentence, word
 from hwdsl.explain.members import member, members_help
 from hwdsl.explain.page import Page, Row, Section, render
-from hwdsl.explain.search import near
+from hwdsl.explain.search import entries, near
 from hwdsl.syntax import ast
 
 __all__ = ["Page", "diagnostics", "explain", "members_help", "names", "near", "render"]
@@ -25,7 +25,15 @@ def explain(name: str) -> Page | None:
     """The page of a name; None if nothing is called so."""
     if name in catalog.CATALOG:
         return Page(name, "diagnostic", catalog.CATALOG[name], whole=catalog.page(name))
-    return _of_library(name) or _rule(name) or _of_language(name) or _in_other_letters(name)
+    if name == "glossary":
+        return glossary.listing()
+    terms = glossary.entries_of(name)
+    if terms and _in_examples_alone(name):
+        return _term(name, terms)
+    known = _of_library(name) or _rule(name) or _of_language(name)
+    if known is not None:
+        return glossary.with_entries(known, name)
+    return _term(name, terms) if terms else _in_other_letters(name)
 
 
 def diagnostics() -> Page:
@@ -60,6 +68,31 @@ def _module(name: str) -> Page:
     rows = tuple(Row(i.name.name, sentence(i.doc), role=word(i), type=word(i)) for i in items)
     sections = (Section("Holds", rows),) if rows else ()
     return Page(name, "module", tree.doc, sections=sections)
+
+
+def _in_examples_alone(name: str) -> bool:
+    """Whether only models and studies declare a name, so that it is rather a term of the field."""
+    found = definitions().get(name)
+    return found is not None and found[0].module.startswith(("models.", "studies."))
+
+
+def _term(name: str, terms: list[glossary.Entry]) -> Page:
+    """The page of a term of the glossary, with the declarations that it names."""
+    entry, *more = terms
+    page = glossary.page(entry, tuple(_declared(one) for one in entry.declared))
+    others = [f"`{one.concept}`" for one in more]
+    others += [f"`{one.path}` ({one.word})" for one in definitions().get(name, ())]
+    return evolve(page, notes=(*page.notes, *begin_so(name)), others=tuple(others))
+
+
+def _declared(name: str) -> Row:
+    """A declaration in a row: its sort, and what it is."""
+    known = {entry.name: (entry.role, entry.doc) for entry in entries() if entry.role != "term"}
+    role, doc = known.get(name, ("", ""))
+    if not role:  # a member of a base
+        page = _of_library(name)
+        role, doc = (page.what, page.lead) if page is not None else ("", "")
+    return Row(name, sentence(doc.partition("\n\n")[0]), type=role, role=role)
 
 
 def _rule(name: str) -> Page | None:

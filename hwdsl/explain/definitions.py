@@ -36,7 +36,7 @@ def definition(found: Sequence[Declared]) -> Page:
     lead = one.item.doc
     if one.module != PRELUDE:  # which every file sees
         lead += f"\n\n`use {one.module}: {one.name}`"
-    more_names = tuple(_begin_so(one.name))
+    more_names = tuple(begin_so(one.name))
     if one.module.startswith(("models.", "studies.")):  # products are looked for before them
         lead = "\n\n".join((*more_names, lead))
         more_names = ()
@@ -44,7 +44,7 @@ def definition(found: Sequence[Declared]) -> Page:
     return evolve(page, lead=lead, place=one.place, notes=notes, others=tuple(others))
 
 
-def _begin_so(name: str) -> Iterator[str]:
+def begin_so(name: str) -> Iterator[str]:
     """What else begins with the name, as the products of a chip do."""
     known = [
         f"`{other}` ({found[0].word})"

@@ -8,6 +8,7 @@ from functools import cache
 
 from attrs import frozen
 
+from hwdsl.explain.glossary import glossary
 from hwdsl.explain.library import FOLDERS, definitions, members, modules, sentence
 from hwdsl.explain.page import Page, Row, Section
 from hwdsl.explain.words import words
@@ -43,6 +44,8 @@ def _entries() -> Iterator[Entry]:
             yield Entry(f"{name}.{last}", last, role, doc, _rank(one.module) + 4)
     for name, word in words().items():
         yield Entry(name, name, "word", word.doc, 0)
+    for term in glossary().entries:
+        yield Entry(term.concept, term.concept, "term", term.definition, 0)
     for name, info in BUILTINS.items():
         yield Entry(f"{name}()", name, "fn", info.doc, 0)
 

@@ -124,9 +124,9 @@ def test_members_units_and_functions(name: str, says: str) -> None:
 @pytest.mark.parametrize(
     ("term", "among"),
     [
-        ("exposed communication", "training_step.exposed_communication"),
-        ("tdp", "accelerator.tdp"),
-        ("overlap", "std.overlap"),
+        ("exposed offload", "training_step.exposed_offload"),
+        ("rating", "power_supply.rating"),
+        ("distributions", "std.distributions"),
         ("Llama", "Llama3_70B"),
         ("throughput", "training_step.throughput"),
         ("stitched", "die.stitched_fields"),
