@@ -1,13 +1,14 @@
-"""How fast a lean and a full model of a device and of a training step are, and how far off each is.
+"""Speed and error of a lean and a full model of an accelerator and of a training step.
 
     python benchmarks/execution.py [--quick] [FOLDER]
 
-Device: one product at constant shares, and the library's model of a product in tiles and waves, of
-attention with its exponentials and of a norm, all filtered by a cache; beside C by hand for the same
-formulas, compiled with the same flags. The kernel is measured with the rules of the accelerator, which
-it decides at each point, and without them, as the C is. Training: `studies/roofline_ablation.hw` and `studies/megatron.hw`, every
-param different at every point. Speeds are points of one core's processor time. Errors are those
-on the tables of the studies; with FOLDER, of published tables, products are those of all of aic_gemm.
+Accelerator: the lean model is one GEMM at constant efficiencies; the full model is the library's:
+a GEMM in tiles and waves, attention with its exponentials and a normalization, all with a cache.
+Each is compared with hand-written C of the same formulas, compiled with the same flags. The kernel
+is measured with the rules of the accelerator, which it evaluates at each point, and without them,
+like the C. Training step: `studies/roofline_ablation.hw` and `studies/megatron.hw`, all params
+different at every point. Speeds are points per second of processor time on one core. Errors are
+those on the tables of the studies; with a FOLDER of published tables, the GEMMs are all of aic_gemm.
 """
 
 import argparse
@@ -42,11 +43,11 @@ evaluator lean_device {
     param rate      : flop_rate = 900 TFLOP/s in 1 TFLOP/s .. 989 TFLOP/s
     param bandwidth : bandwidth = 3 TB/s      in 0.1 TB/s .. 3.35 TB/s
 
-    let on = H100_SXM_80GB with {
-        peak_fp16      = rate
+    let gpu = H100_SXM_80GB with {
+        peak_fp16        = rate
         memory_bandwidth = bandwidth
     }
-    output time in us = roofline_with_launch(matmul(m = m, n = n, k = k), on)
+    output time in us = roofline_with_launch(matmul(m = m, n = n, k = k), gpu)
 }
 
 evaluator full_device {
@@ -55,27 +56,28 @@ evaluator full_device {
     param k         : real      = 4096        in 1 .. 1_000_000
     param rate      : flop_rate = 900 TFLOP/s in 1 TFLOP/s .. 989 TFLOP/s
     param bandwidth : bandwidth = 3 TB/s      in 0.1 TB/s .. 3.35 TB/s
-    param sequences : real      = 4           in 1 .. 1000
-    param positions : real      = 2048        in 1 .. 100_000
+    param batch     : real      = 4           in 1 .. 1000
+    param length    : real      = 2048        in 1 .. 100_000
     param cache     : data      = 50 MB       in 1 MB .. 1 GB
-    param near      : data      = 80 MB       in 1 MB .. 10 GB
+    param distance  : data      = 80 MB       in 1 MB .. 10 GB
 
-    let on = H100_SXM_80GB with {
-        peak_fp16      = rate
+    let gpu = H100_SXM_80GB with {
+        peak_fp16        = rate
         memory_bandwidth = bandwidth
-        llc_capacity            = cache
+        llc_capacity     = cache
     }
-    let product = matmul(m = m, n = n, k = k, a_reuse_distance = near)
-    let prompt = attention(
-        batch_size = sequences,
+    let gemm = matmul(m = m, n = n, k = k, a_reuse_distance = distance)
+    let prefill = attention(
+        batch_size = batch,
         heads = 32,
         kv_heads = 8,
-        query_length = positions,
-        kv_length = positions,
-        kv_reuse_distance = near,
+        query_length = length,
+        kv_length = length,
+        kv_reuse_distance = distance,
     )
-    let norm = normalization(elements = m * n, normalized_size = n, input_reuse_distance = near)
-    output time in us = operator_time(product, on) + operator_time(prompt, on) + operator_time(norm, on)
+    let norm = normalization(elements = m * n, normalized_size = n, input_reuse_distance = distance)
+    output time in us =
+        operator_time(gemm, gpu) + operator_time(prefill, gpu) + operator_time(norm, gpu)
 }
 """
 HAND = """
@@ -85,48 +87,53 @@ void lean_device(const double *m, const double *n, const double *k, const double
                  const double *bandwidth, int64_t points, double *out)
 {
     for (int64_t i = 0; i < points; i++) {
-        const double work = 2 * m[i] * n[i] * k[i] / (%(matrix_share)s * rate[i]);
-        const double data = 2 * (m[i] * k[i] + k[i] * n[i] + m[i] * n[i]) / (%(memory_share)s * bandwidth[i]);
-        out[i] = %(kernel_floor)s + (work > data ? work : data);
+        const double work = 2 * m[i] * n[i] * k[i] / (%(gemm_efficiency)s * rate[i]);
+        const double bytes = 2 * (m[i] * k[i] + k[i] * n[i] + m[i] * n[i]);
+        const double data = bytes / (%(memory_efficiency)s * bandwidth[i]);
+        out[i] = %(min_gemm_latency)s + (work > data ? work : data);
     }
 }
-static inline double least(double a, double b) { return a < b ? a : b; }
+static inline double min(double a, double b) { return a < b ? a : b; }
 static inline double fourth(double x) { return x * x * x * x; }
-static inline double together(double a, double b) { return sqrt(sqrt(fourth(a) + fourth(b))); }
+static inline double smooth_max(double a, double b) { return sqrt(sqrt(fourth(a) + fourth(b))); }
 static inline double tiled(double rows, double columns, double m, double n, double k, double rate)
 {
     const double waves = ceil(ceil(m / rows) * ceil(n / columns) / %(units)s);
-    return waves * (2 * rows * columns * k * %(units)s / rate + %(tile_fill)s);
+    return waves * (2 * rows * columns * k * %(units)s / rate + %(tile_prologue_epilogue)s);
 }
 void full_device(const double *m, const double *n, const double *k, const double *rate,
-                 const double *bandwidth, const double *sequences, const double *positions,
-                 const double *cache, const double *near, int64_t points, double *out)
+                 const double *bandwidth, const double *batch, const double *length,
+                 const double *cache, const double *distance, int64_t points, double *out)
 {
     for (int64_t i = 0; i < points; i++) {
-        const double M = m[i], N = n[i], K = k[i], s = sequences[i], p = positions[i], b = bandwidth[i];
-        const double ratio = cache[i] / near[i], missed = 1 / (1 + fourth(ratio) * fourth(ratio));
-        const double held = missed + (1 - missed) / %(cache_gain)s;  /* time of what may be near */
-        const double sustained = %(matrix_share)s * rate[i];
+        const double M = m[i], N = n[i], K = k[i];
+        const double s = batch[i], p = length[i], b = bandwidth[i];
+        const double ratio = cache[i] / distance[i], miss = 1 / (1 + fourth(ratio) * fourth(ratio));
+        const double cached = miss + (1 - miss) / %(llc_bandwidth_ratio)s;  /* relative time */
+        const double sustained = %(gemm_efficiency)s * rate[i];
         double best = tiled(256, 128, M, N, K, sustained);
-        best = least(best, tiled(128, 128, M, N, K, sustained));
-        best = least(best, tiled(128, 64, M, N, K, sustained));
-        best = least(best, tiled(64, 64, M, N, K, sustained));
-        const double moved = 2 * (M * K * held + K * N + M * N) / (%(memory_share)s * b);
-        const double product = %(kernel_floor)s + together(best, moved);
+        best = min(best, tiled(128, 128, M, N, K, sustained));
+        best = min(best, tiled(128, 64, M, N, K, sustained));
+        best = min(best, tiled(64, 64, M, N, K, sustained));
+        const double moved = 2 * (M * K * cached + K * N + M * N) / (%(memory_efficiency)s * b);
+        const double gemm = %(min_gemm_latency)s + smooth_max(best, moved);
 
-        const double inner = p - (p - 1) / 2;
-        const double pairs = s * 32 * p * inner, size = s * p * 128 * 2;
-        const double products = 512 * pairs / (%(attention_share)s * rate[i]);
-        const double exponentials = pairs * %(exponential_work)s / (%(exponential_share)s * %(vector_rate)s);
+        const double keys = p - (p - 1) / 2;
+        const double pairs = s * 32 * p * keys, size = s * p * 128 * 2;
+        const double gemms = 512 * pairs / (%(attention_efficiency)s * rate[i]);
+        const double exp_rate = %(exp_efficiency)s * %(peak_fp32)s;
+        const double exponentials = pairs * %(flops_per_exp)s / exp_rate;
         const double blocks = s * 8 * ceil(p * 4 / 64);  /* four heads share keys */
-        const double block = (products + exponentials) * %(units)s * 64 / (s * 32 * p);
-        const double attended = least(blocks, ceil(blocks / %(units)s)) * (block + %(attention_fill)s);
-        const double through = size * (32 + 16 * held + 32) / (%(memory_share)s * b);
-        const double ahead = s * p * (32 * 128 + 8 * 256) * 4 / (%(memory_share)s * b);
-        const double prompt = %(attention_floor)s + %(least)s + ahead + together(attended, through);
+        const double block = (gemms + exponentials) * %(units)s * 64 / (s * 32 * p)
+            + %(attention_prologue_epilogue)s;
+        const double attended = min(blocks, ceil(blocks / %(units)s)) * block;
+        const double through = size * (32 + 16 * cached + 32) / (%(memory_efficiency)s * b);
+        const double rope_append = s * p * (32 * 128 + 8 * 256) * 4 / (%(memory_efficiency)s * b);
+        const double prefill = %(min_attention_latency)s + %(min_latency)s + rope_append
+            + smooth_max(attended, through);
 
-        const double norm = %(least)s + 2 * M * N * (1 + held) / (%(normed)s * b);
-        out[i] = product + prompt + norm;
+        const double norm = %(min_latency)s + 2 * M * N * (1 + cached) / (%(norm_fraction)s * b);
+        out[i] = gemm + prefill + norm;
     }
 }
 """
@@ -135,22 +142,25 @@ use std.execution: min_memory_bound_latency, norm_efficiency
 use vendor.nvidia: H100_SXM_80GB
 evaluator constants {
     param x : real = 1
-    let on = H100_SXM_80GB
+    let gpu = H100_SXM_80GB
 %s}
 """
-OF_GENERATION = {
-    "matrix_share": "1", "memory_share": "1", "kernel_floor": "s", "tile_fill": "s", "attention_fill": "s",
-    "attention_share": "1", "exponential_share": "1", "exponential_work": "FLOP",
-    "attention_floor": "s", "cache_gain": "1",
+KERNEL_EFFICIENCY = {
+    "gemm_efficiency": "1", "memory_efficiency": "1", "min_gemm_latency": "s",
+    "tile_prologue_epilogue": "s", "attention_prologue_epilogue": "s",
+    "attention_efficiency": "1", "exp_efficiency": "1", "flops_per_exp": "FLOP",
+    "min_attention_latency": "s", "llc_bandwidth_ratio": "1",
 }  # fmt: skip
 
 
 def constants(folder):
-    """What the C needs of the library, so that both sides have the same numbers."""
-    lines = [f"    output {n} in {u} = x * on.sustains.{n}\n" if u != "1" else
-             f"    output {n} = x * on.sustains.{n}\n" for n, u in OF_GENERATION.items()]  # fmt: skip
-    lines += ["    output units = x * on.units\n", "    output vector_rate in FLOP/s = x * on.vector_rate\n",
-              "    output least in s = x * stream_floor\n", "    output normed = x * norm_share\n"]  # fmt: skip
+    """The coefficients of the library that the C needs, so that both sides have the same numbers."""
+    lines = [f"    output {n}{'' if u == '1' else f' in {u}'} = x * gpu.kernel_efficiency.{n}\n"
+             for n, u in KERNEL_EFFICIENCY.items()]  # fmt: skip
+    lines += ["    output units = x * gpu.compute_units\n",
+              "    output peak_fp32 in FLOP/s = x * gpu.peak_fp32\n",
+              "    output min_latency in s = x * min_memory_bound_latency\n",
+              "    output norm_fraction = x * norm_efficiency\n"]  # fmt: skip
     path = folder / "constants.hw"
     path.write_text(WANTED % "".join(lines), "utf-8")
     evaluator = hwdsl.load(path, compiled=False).constants
@@ -159,7 +169,7 @@ def constants(folder):
 
 
 def by_hand(folder):
-    """The loops in C as a library."""
+    """The hand-written C as a shared library."""
     (folder / "hand.c").write_text(HAND % constants(folder), "utf-8")
     subprocess.run([*compiler(), *kernel_flags(compiler()), "-fvisibility=default", "-shared", "-o",
                     str(folder / "hand.so"), str(folder / "hand.c"), "-lm"], check=True)  # fmt: skip
@@ -189,13 +199,13 @@ def runner(kernel, plan):
 
 SHAPES = {
     "m": (1, 20_000), "n": (64, 60_000), "k": (64, 20_000), "rate": (100, 900),
-    "bandwidth": (0.5, 3.3), "sequences": (1, 64), "positions": (64, 30_000), "cache": (5, 200),
-    "near": (5, 2000),
+    "bandwidth": (0.5, 3.3), "batch": (1, 64), "length": (64, 30_000), "cache": (5, 200),
+    "distance": (5, 2000),
 }  # fmt: skip
 STEPS = {
     "layers": (8, 128), "hidden_size": (1024, 20_000), "heads": (16, 128), "vocab_size": (3e4, 2e5),
-    "seq_length": (512, 8192), "tensor": [1, 2, 4, 8], "pipeline": [1, 2, 4, 8], "data": [1, 2, 4, 8],
-    "micro_batch": (1, 8), "global_batch": (64, 4096), "virtual_pipeline": [1, 2, 4],
+    "seq_length": (512, 8192), "tensor": [1, 2, 4, 8], "pipeline": [1, 2, 4, 8],
+    "data": [1, 2, 4, 8], "micro_batch": (1, 8), "global_batch": (64, 4096), "virtual_pipeline": [1, 2, 4],
     "recompute": ["none", "selective", "full"], "sequence_parallel": [True, False],
     "gpus_per_node": [4, 8], "node_network": (50, 800), "memory_bandwidth": (1000, 4000),
     "memory_capacity": (40, 100), "peak_fp16": (100, 1000),
@@ -203,7 +213,7 @@ STEPS = {
 
 
 def device(folder, repeat):
-    """Of each model: operations and seconds a point with rules, without, and of C by hand.
+    """Of each model: operations, and seconds per point with rules, without rules and in C.
 
     Points are few enough to stay in the cache, so that the memory is not what is measured.
     """
@@ -234,9 +244,9 @@ def device(folder, repeat):
 
 
 def steps(count, repeat):
-    """Of each training step: operations and seconds a point."""
+    """Of each training step: operations and seconds per point."""
     found = {}
-    for name in ("lean", "megatron"):
+    for name in ("roofline_ablation", "megatron"):
         evaluator = hwdsl.load(STUDIES / f"{name}.hw").gpt_training
         ranges = {p.name: STEPS[p.name] for p in evaluator.spec.params}
         plan = evaluator.plan(mode="zip", **drawn(evaluator, count, ranges))
@@ -245,8 +255,8 @@ def steps(count, repeat):
     return found
 
 
-def products(file, folder, scratch):
-    """Median and 90th percentile on products above 50 us, of the study's sample or of all."""
+def gemm_errors(file, folder, scratch):
+    """Median and 90th percentile of the error on GEMMs, of the study's sample or of all aic_gemm."""
     module = hwdsl.load(STUDIES / f"{file}.hw")
     if folder is None:
         (asked,) = [r for r in requests(module) if r.title == "gemm_table"]
@@ -256,13 +266,13 @@ def products(file, folder, scratch):
 
         os.environ["HWDSL_REFERENCE_DATA"] = folder
         path = scratch / "gemm.csv"
-        measured.write(path, measured.products("bfloat16"))
-        asked = Request("gemm_table", "product", path, "measured", "time")
+        measured.write(path, measured.gemms("bfloat16"))
+        asked = Request("gemm_table", "gemm", path, "measured", "time")
     return errors(validate(module, asked))
 
 
 def errors(found):
-    """The median and the 90th percentile as text."""
+    """Median and 90th percentile of the error, as text."""
     return f"{100 * found.errors.median:.1f} / {100 * found.errors.p90:.1f} %"
 
 
@@ -277,13 +287,13 @@ def main():
         scratch = Path(text)
         rows = []
         for (name, (ops, bare, whole, quick, slow)), study in zip(
-            device(scratch, 3 * repeat).items(), ("lean", "kernels"), strict=True
+            device(scratch, 3 * repeat).items(), ("roofline_ablation", "kernels"), strict=True
         ):
             rows.append([name, ops, f"{1e-6 / whole:.1f}", f"{ops * 1e-9 / whole:.1f}", bare,
                          f"{1e-6 / quick:.1f}", f"{bare * 1e-9 / quick:.1f}", f"{1e-6 / slow:.1f}",
-                         f"{slow / quick:.2f}", products(study, options.folder, scratch)])  # fmt: skip
+                         f"{slow / quick:.2f}", gemm_errors(study, options.folder, scratch)])  # fmt: skip
         head = ["device, one core", "operations", "M points/s", "G operations/s", "without rules",
-                "M points/s", "G operations/s", "C by hand", "ratio", "error on products"]  # fmt: skip
+                "M points/s", "G operations/s", "C by hand", "ratio", "error on GEMMs"]  # fmt: skip
         table("Models of a device beside C written by hand", head, rows)
         rows = []
         for name, (ops, quick) in steps(count, repeat).items():

@@ -1,12 +1,13 @@
-"""How fast a server is taken from the wafer to the cost of a token: die, package, node, use, owning.
+"""Speed of a cost model from the wafer to the cost of a token: die, package, node, decode, TCO.
 
     python benchmarks/server_cost.py [--quick]
 
-Two descriptions: one on the library's own parts, whose die, memory, price, network, site and load are
-open (14 params, all different at every point), and Chiplet Cloud's server, as its peer describes it,
-with its die, memory and load open. Prints points a second of processor time on one core, of the first also
-where it is asked for a part of the chain; the rules of all components are decided in each case. The
-kernel's numbers are held against the interpreter's.
+Two descriptions. The first uses the library's own components, with params of the die, memory, price,
+network, site and load (14 params, all different at every point). The second is Chiplet Cloud's
+server in the library's model of that tool, with params of its die, memory and load. Prints points per
+second of processor time on one core, for the first description also for each step of the chain; the
+rules of all components are evaluated in each case. Results of the kernel are compared with the
+interpreter's.
 """
 
 import argparse
@@ -34,10 +35,10 @@ use vendor.links: NVLink4, NDR400
 use models.chiplet_cloud: example, service, gpt3
 
 die chip {
-    process  = N5
+    process       = N5
     area_overhead = 1.1
-    width    = 20 mm
-    test_time = 60 s
+    width         = 20 mm
+    test_time     = 60 s
     unit_array cores { units = 128, required_units = 116, unit_area = 3 mm^2 }
     sram cache { capacity = 50 MB, bitcell_area = process.sram_bitcell_area }
     memory_phy west[3] { shoreline = 8 mm, area = 10 mm^2, edge = edge.west }
@@ -45,19 +46,19 @@ die chip {
 }
 
 package module {
-    substrate = CoWoS_S
-    memory_sites   = 6
-    test_time = 600 s
+    substrate    = CoWoS_S
+    memory_sites = 6
+    test_time    = 600 s
     die gpu : chip
     memory hbm[6] : HBM3E
 }
 
 accelerator part {
-    package            = module
-    compute_units           = 116
-    clock           = 1.7 GHz
+    package              = module
+    compute_units        = 116
+    clock                = 1.7 GHz
     flops_per_unit_cycle = 4096 FLOP
-    tdp             = compute_units * 4.5 W + 150 W
+    tdp                  = compute_units * 4.5 W + 150 W
     link fabric : NVLink4
 }
 
@@ -69,75 +70,83 @@ node server {
     link nic[8] : NDR400
 }
 
-kind decoding {
-    on      : node
-    weights : real
-    layers  : int
-    width   : int
-    batch   : int
-    context : int
+kind decode {
+    server         : node
+    parameters     : real
+    layers         : int
+    hidden_size    : int
+    batch_size     : int
+    context_length : int
 
-    let rows     = batch * 1
-    let share    = weights * 1 B / on.gpu.count
-    let cached   = 2 B * 2 * layers * width / 8 * context * batch / on.gpu.count
-    let reading  = (share + cached) / (0.8 * on.gpu.memory_bandwidth)
-    let work     = 2 FLOP * weights * rows / on.gpu.count / (0.6 * on.gpu.peak_fp16)
-    let message  = rows * width * 2 B
-    let exchange = 2 * layers * on.gpu.fabric.message_time(2 * message)
-    let step     = max(reading, work) + exchange
+    let rows     = batch_size * 1
+    let weights  = parameters * 1 B / server.gpu.count
+    let kv_cache = 2 B * 2 * layers * hidden_size / 8 * context_length * batch_size / server.gpu.count
+    let memory_time  = (weights + kv_cache) / (0.8 * server.gpu.memory_bandwidth)
+    let compute_time = 2 FLOP * parameters * rows / server.gpu.count / (0.6 * server.gpu.peak_fp16)
+    let message  = rows * hidden_size * 2 B
+    let all_reduce_time = 2 * layers * server.gpu.fabric.message_time(2 * message)
+    let step_time = max(memory_time, compute_time) + all_reduce_time
 
-    require room: share + cached <= on.gpu.memory_capacity
-        else "{share + cached in GB} do not fit in {on.gpu.memory_capacity in GB}"
+    require memory_capacity: weights + kv_cache <= server.gpu.memory_capacity
+        else "{weights + kv_cache in GB} do not fit in {server.gpu.memory_capacity in GB}"
 }
 
 evaluator own {
-    param defects     : defect_rate  = 0.1 cm^-2     in 0.01 cm^-2 .. 1 cm^-2
+    param defects     : defects_per_area = 0.1 cm^-2 in 0.01 cm^-2 .. 1 cm^-2
     param wafer       : money        = 16 kUSD       in 5 kUSD .. 40 kUSD
     param units       : int          = 128           in 32 .. 160
     param spare       : int          = 12            in 0 .. 16
     param cache       : data         = 50 MB         in 1 MB .. 200 MB
-    param pin         : bandwidth    = 8 Gb/s        in 2 Gb/s .. 10 Gb/s
+    param pin_rate    : bandwidth    = 8 Gb/s        in 2 Gb/s .. 10 Gb/s
     param stack_price : unit_cost    = 300 USD/unit  in 50 USD/unit .. 2000 USD/unit
     param clock       : frequency    = 1.7 GHz       in 0.5 GHz .. 3 GHz
     param fabric      : bandwidth    = 450 GB/s      in 50 GB/s .. 2 TB/s
     param margin      : real         = 0.9           in 0 .. 0.98
-    param electricity : energy_price = 0.08 USD/kWh  in 0.01 USD/kWh .. 0.5 USD/kWh
+    param electricity_price : energy_price = 0.08 USD/kWh  in 0.01 USD/kWh .. 0.5 USD/kWh
     param lifetime    : time         = 4 year        in 1 year .. 10 year
-    param batch       : int          = 32            in 1 .. 512
-    param context     : int          = 4096          in 128 .. 100000
+    param batch_size  : int          = 32            in 1 .. 512
+    param context_length : int       = 4096          in 128 .. 100000
 
-    let made = module with {
+    let priced_module = module with {
         gpu.process     = N5 with { defect_density = defects, wafer_price = wafer }
         gpu.cores.units  = units
-        gpu.cores.needed = units - spare
+        gpu.cores.required_units = units - spare
         gpu.cache.capacity = cache
         gpu.tdp          = units * 4 W
-        hbm.pin_rate     = pin
+        hbm.pin_rate     = pin_rate
         hbm.price        = stack_price
         tdp              = power
     }
-    let it = server with {
-        gpu.made  = made
-        gpu.units = units - spare
+    let priced_server = server with {
+        gpu.package = priced_module
+        gpu.compute_units = units - spare
         gpu.clock = clock
-        gpu.price = price_at_margin(made.cost, margin)
+        gpu.price = price_at_margin(priced_module.cost, margin)
         gpu.fabric.bandwidth_per_direction = fabric
         gpu.fabric.lanes = unknown "open"
     }
-    let run   = decoding(on = it, weights = 70e9, layers = 80, width = 8192, batch = batch, context = context)
-    let site  = us_site with { electricity = electricity }
-    let owned = four_years with { lifetime = lifetime }
-    let rate = it.price * 1 unit * owned.rate
-        + it.power * 0.8 * site.pue * site.electricity
-        + it.power * site.construction / site.lifetime
+    let run = decode(
+        server = priced_server,
+        parameters = 70e9,
+        layers = 80,
+        hidden_size = 8192,
+        batch_size = batch_size,
+        context_length = context_length,
+    )
+    let site      = us_site with { electricity_price = electricity_price }
+    let ownership = straight_line_4y with { depreciation_period = lifetime }
+    let tco_rate = priced_server.price * 1 unit * ownership.depreciation_rate
+        + priced_server.power * 0.8 * site.pue * site.electricity_price
+        + priced_server.power * site.capex_per_power / site.depreciation_period
 """
 OUTPUTS = (
-    ("die", "    output die      in USD/unit = made.die_cost\n"),
-    ("package", "    output package  in USD/unit = made.cost\n"),
-    ("server", "    output buying   in USD/unit = it.price\n"),
-    ("step", "    output step     in ms       = run.step\n"),
-    ("token", "    output token    in USD/token = rate * run.step / (batch * 1 token)\n"),
-)
+    ("die", "    output die_cost      in USD/unit = priced_module.die_cost\n"),
+    ("package", "    output package_cost  in USD/unit = priced_module.cost\n"),
+    ("server", "    output server_price  in USD/unit = priced_server.price\n"),
+    ("step", "    output step_time     in ms       = run.step_time\n"),
+    ("token", "    output cost_per_token in USD/token = "
+     "tco_rate * run.step_time / (batch_size * 1 token)\n"),
+)  # fmt: skip
 PEER = """
 evaluator peer {
     param defects   : defects_per_area = 0.001 mm^-2 in 0.0001 mm^-2 .. 0.01 mm^-2
@@ -167,7 +176,7 @@ evaluator peer {
 
 
 def points(evaluator, count, draw):
-    """Values of all params, all different, over the middle of their ranges."""
+    """Values of all params, all different, from the middle of their ranges."""
     found = {}
     for p in evaluator.spec.params:
         low, high = p.scale.from_base(p.low), p.scale.from_base(p.high)
@@ -178,7 +187,7 @@ def points(evaluator, count, draw):
 
 
 def measured(evaluator, count, repeat, draw):
-    """Points a second of an evaluator's kernel, and of the sweep that a user calls."""
+    """Points per second of an evaluator's kernel, and of the sweep that a user calls."""
     given = points(evaluator, count, draw)
     plan = evaluator.plan(mode="zip", **given)
     outputs = [np.empty(plan.points) for _ in evaluator.spec.outputs]
@@ -205,8 +214,8 @@ def main():
     with tempfile.TemporaryDirectory() as text:
         for at, (name, _) in enumerate(OUTPUTS):
             path = Path(text) / f"{name}.hw"
-            asked = "".join(line for _, line in OUTPUTS[at:][:1])
-            path.write_text(HEAD + asked + "}\n", "utf-8")
+            output = "".join(line for _, line in OUTPUTS[at:][:1])
+            path.write_text(HEAD + output + "}\n", "utf-8")
             evaluator = hwdsl.load(path).own
             kernel, sweep = measured(evaluator, count, repeat, draw)
             rows.append((f"to the {name}", len(evaluator.graph.ops), kernel, sweep))
@@ -220,7 +229,7 @@ def main():
             kernel, sweep = measured(evaluator, count, repeat, draw)
             rows.append((name, len(evaluator.graph.ops), kernel, sweep))
     table(
-        "million points a second of one core's processor time",
+        "million points per second of processor time on one core",
         ("", "operations", "kernel", "sweep"),
         [(n, ops, f"{k / 1e6:.2f}", f"{s / 1e6:.2f}") for n, ops, k, s in rows],
     )
