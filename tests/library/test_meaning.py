@@ -20,11 +20,11 @@ FILES = sorted((ROOT / "library").rglob("*.hw")) + sorted((ROOT / "docs/examples
 ASKING = [p for p in FILES if "evaluator " in p.read_text(encoding="utf-8")]
 # What work side by side loses was not measured here: these warn of it, and of nothing else.
 UNMEASURED = {
-    "gemm_collective_overlap": {"pair.measured"},
-    "conccl": {"pair.measured"},
+    "gemm_collective_overlap": {"overlap_pair.measured"},
+    "conccl": {"overlap_pair.measured"},
     "fsdp": {"step.contention"},
-    "llm_training": {"step.contention"},
-    "maxtext": {"step.contention"},
+    "llm_training": {"training_step.contention"},
+    "maxtext": {"training_step.contention"},
 }
 SCALE = {"": 1.0, "GB/s": 1e9, "GB": 1e9, "s": 1.0}
 WORDS = {"none": 0.0, "selective": 1.0, "full": 2.0, "false": 0.0, "true": 1.0}

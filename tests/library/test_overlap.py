@@ -172,15 +172,15 @@ def test_a_guess_is_said_to_be_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("study", "name", "rule"),
     [
-        ("gemm_collective_overlap", "gemm_collective_overlap", "pair.measured"),
-        ("gemm_collective_overlap", "gemm_collective_overlap_fp8", "pair.measured"),
-        ("conccl", "mean_over_scenarios", "pair.measured"),
-        ("conccl", "scenario", "pair.measured"),
+        ("gemm_collective_overlap", "gemm_collective_overlap", "overlap_pair.measured"),
+        ("gemm_collective_overlap", "gemm_collective_overlap_fp8", "overlap_pair.measured"),
+        ("conccl", "mean_over_scenarios", "overlap_pair.measured"),
+        ("conccl", "scenario", "overlap_pair.measured"),
         ("fsdp", "fsdp_training", "step.contention"),
-        ("llm_training", "dense_training", "step.contention"),
-        ("llm_training", "moe_training", "step.contention"),
-        ("llm_training", "mla_moe_training", "step.contention"),
-        ("maxtext", "tpu_training", "step.contention"),
+        ("llm_training", "dense_training", "training_step.contention"),
+        ("llm_training", "moe_training", "training_step.contention"),
+        ("llm_training", "mla_moe_training", "training_step.contention"),
+        ("maxtext", "tpu_training", "training_step.contention"),
     ],
 )
 def test_a_study_says_that_contention_is_not_measured(
