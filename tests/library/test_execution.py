@@ -92,7 +92,7 @@ def test_prefill_attention_by_hand(study: Module) -> None:
     moving = size / (0.85 * 3.35e12)
     ahead = 4 * 2048 * 128 * (32 + 16) * 4 / (0.85 * 3.35e12)
     expected = 11.3e-6 + 3e-6 + ahead + (units**4 + moving**4) ** 0.25
-    time = study.prefill_attention_kernel(sequences=4, query_length=2048).time
+    time = study.prefill_attention_kernel(batch_size=4, query_length=2048).time
     assert time == pytest.approx(1e6 * expected, rel=1e-9)
 
 
