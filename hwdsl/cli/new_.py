@@ -7,9 +7,9 @@ from pathlib import Path
 from hwdsl.cli.base import FINE, Failure
 
 STARTER = """edition 2026
-#! One accelerator, one question: what limits decoding, and what would faster memory bring?
+#! What limits decode on one accelerator, and what would faster memory bring?
 
-## What a decode step needs of a machine.
+## The accelerator: peak rate, memory and the fraction of its rates that kernels achieve.
 kind accelerator {
     peak       : flop_rate
     bandwidth  : bandwidth
@@ -26,27 +26,27 @@ accelerator chip {
 evaluator decode {
     ## Memory bandwidth of the accelerator.
     param bandwidth  : bandwidth = 3.35 TB/s      in 1 TB/s .. 10 TB/s
-    ## Sequences decoded together.
+    ## Batch size in sequences.
     param batch      : int       = 16             in 1 .. 512
     param parameters : real      = 13_000_000_000 in 1e9 .. 4e10
 
-    let machine = chip with { bandwidth = bandwidth }
-    let weights = 2 B * parameters
-    let cache   = batch * 1 GB
-    let stream  = (weights + cache) / (machine.efficiency * machine.bandwidth)
-    let compute = 2 FLOP * parameters * batch / (machine.efficiency * machine.peak)
-    let step    = max(stream, compute)
+    let machine      = chip with { bandwidth = bandwidth }
+    let weights      = 2 B * parameters
+    let kv_cache     = batch * 1 GB
+    let memory_time  = (weights + kv_cache) / (machine.efficiency * machine.bandwidth)
+    let compute_time = 2 FLOP * parameters * batch / (machine.efficiency * machine.peak)
+    let step         = max(memory_time, compute_time)
 
-    ## Time for one token of every sequence.
+    ## Time of a decode step, which generates one token of each sequence (TPOT).
     output step_time  in ms      = step
-    ## Tokens of all sequences together.
+    ## Output throughput.
     output throughput in token/s = batch * 1 token / step
 
-    require fits: weights + cache <= machine.memory
-        else "needs {weights + cache in GB}; the chip has {machine.memory in GB}"
+    require fits: weights + kv_cache <= machine.memory
+        else "needs {weights + kv_cache in GB}; the chip has {machine.memory in GB}"
 }
 
-## Throughput by the memory's bandwidth.
+## Throughput over memory bandwidth.
 figure by_bandwidth {
     of    = decode
     x     = bandwidth

@@ -18,7 +18,7 @@ use vendor.memories: HBM3E
 
 """
 PARTS = """package first {
-    carrier   = CoWoS_S
+    substrate = CoWoS_S
     test_time = 600 s
     die gpu[2]    : big
     memory hbm[2] : HBM3E

@@ -377,9 +377,9 @@ def test_the_terms_of_a_sum_in_a_product_are_told_apart(tmp_path: Path) -> None:
     path = tmp_path / "starter.hw"
     assert main(["new", str(path)]) == 0
     top = hwdsl.load(path, compiled=False).decode.why("step_time")
-    assert [row.name for row in top.breakdown()] == ["step_time", "weights", "cache"]
+    assert [row.name for row in top.breakdown()] == ["step_time", "weights", "kv_cache"]
     assert "    weights = 9.701 ms" in top.text()
-    assert "    cache = 5.97 ms" in top.text()
+    assert "    kv_cache = 5.97 ms" in top.text()
 
 
 ALIKE = """
