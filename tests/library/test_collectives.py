@@ -97,7 +97,7 @@ def test_rings_of_the_cube_mesh(study: Module, ranks: int, rings: int) -> None:
     ("table", "middle", "tail"), [("switched", 0.062, 0.20), ("elsewhere", 0.066, 0.30)]
 )
 def test_tables_are_met(collective: Evaluator, table: str, middle: float, tail: float) -> None:
-    """Median and 90th percentile of the error; the rule of thumb must do worse on both."""
+    """Median and 90th percentile of the error; the baseline must do worse on both."""
     lines = STUDY.with_name(f"collectives_{table}.csv").read_text(encoding="utf-8").splitlines()
     errors, naive = [], []
     for row in csv.DictReader(line for line in lines if not line.startswith("#")):

@@ -32,7 +32,7 @@ def findings(text: str, folder: Path) -> list[tuple[str, str]]:
     return [(item.name, item.message) for item in diagnostics.items]
 
 
-def test_a_split_that_leaves_the_product_nothing_is_found(tmp_path: Path) -> None:
+def test_a_split_that_leaves_the_gemm_nothing_is_found(tmp_path: Path) -> None:
     found = findings("compute_unit_partition all { collective_units = 304 }\n", tmp_path)
     assert [name for name, _ in found] == ["compute_unit_partition.product"]
     assert "all gives 304 of 304 units to the collective: the product has 0" in found[0][1]
@@ -48,11 +48,11 @@ def test_a_split_that_leaves_nothing_is_infeasible(study: Module) -> None:
 
 
 def test_a_split_by_hand_by_hand(study: Module) -> None:
-    """A product that fills the units, beside an all-gather that gets 32 of them."""
+    """A GEMM that fills the compute units, overlapped with an all-gather that gets 32 of them."""
     found = study.scenario(
         ratio=0.5, gemm_bound="compute_bound", manual_collective_units=32, kernel_interference=0
     )
-    # The collective hides in the product, which lacks 32 units throughout.
+    # The collective is hidden behind the GEMM, which lacks 32 units throughout.
     assert found["manual_partition_speedup"] == pytest.approx(1.5 * 272 / 304, rel=1e-9)
 
 

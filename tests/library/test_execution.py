@@ -85,9 +85,9 @@ def test_prefill_attention_by_hand(study: Module) -> None:
     """Four prompts on H100 in blocks of 64 queries; an exponential takes as long as 16 vector
     operations."""
     pairs = 64 * (2048 - 2047 / 2)
-    products = pairs * 512 / (0.79 * 989.4e12 / 132)
+    gemms = pairs * 512 / (0.79 * 989.4e12 / 132)
     exponentials = pairs * 16 / (66.9e12 / 132)
-    units = math.ceil(4 * 32 * 32 / 132) * (products + exponentials + 2.3e-6)
+    units = math.ceil(4 * 32 * 32 / 132) * (gemms + exponentials + 2.3e-6)
     size = 4 * 2048 * 128 * 2 * (32 + 16 + 32)
     moving = size / (0.85 * 3.35e12)
     ahead = 4 * 2048 * 128 * (32 + 16) * 4 / (0.85 * 3.35e12)

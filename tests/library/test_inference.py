@@ -1,4 +1,4 @@
-"""Batches answered together and layers with experts: laws, shipped tables, whole published ones."""
+"""Static batches, an inference server, MoE layers: laws, shipped tables, whole published ones."""
 
 from pathlib import Path
 from statistics import median
@@ -67,7 +67,7 @@ def test_what_does_not_fit_is_infeasible(request_of: Evaluator) -> None:
 
 
 def test_more_experts_met_are_more_to_read() -> None:
-    """A token on eight experts reads eight; many tokens read all, and then only products grow."""
+    """A token on eight experts reads eight; many tokens read all, and then only GEMMs grow."""
     experts = hwdsl.load(STUDIES / "kernels.hw", compiled=False).moe_experts
     times = [
         experts(tokens=n, hidden_size=7168, ffn_hidden_size=2048, experts=256).time
@@ -87,28 +87,28 @@ use vendor.clusters: DGX_A100_pod
 use workloads.transformers: Mixtral_8x7B
 
 evaluator served {
-    param arrivals : frequency = 1 Hz in 0.01 Hz .. 1000 Hz
-    param requests : int       = 500  in 1 .. 1_000_000
-    param pipeline : int       = 1    in 1 .. 8
-    param spread   : int       = 1    in 1 .. 8
+    param request_rate    : frequency = 1 Hz in 0.01 Hz .. 1000 Hz
+    param num_requests    : int       = 500  in 1 .. 1_000_000
+    param pipeline        : int       = 1    in 1 .. 8
+    param expert_parallel : int       = 1    in 1 .. 8
     let one = inference_server(
-        model = Mixtral_8x7B with { expert_parallel = spread },
+        model = Mixtral_8x7B with { expert_parallel = expert_parallel },
         cluster = DGX_A100_pod,
         tensor = 2,
         pipeline = pipeline,
         input_length = 1000,
         output_length = 200,
     )
-    let some = one with { num_requests = requests }
+    let some = one with { num_requests = num_requests }
     output most in token/s = one.max_output_throughput
-    output waited in ms = one.queueing_time(arrivals)
-    output queued in ms = some.queueing_time(arrivals)
+    output waited in ms = one.queueing_time(request_rate)
+    output queued in ms = some.queueing_time(request_rate)
     output users in ms = one.closed_loop_ttft(64)
     output capacity in Hz = one.max_request_rate
-    output tail in ms = some.ttft_quantile(arrivals, 0.95)
-    output longest in ms = some.ttft_quantile(arrivals, 1 - 1e-9)
-    output mean in ms = some.ttft(arrivals)
-    output met in ms = one.length_biased_step_time(max(1, one.running_batch_size(arrivals)))
+    output tail in ms = some.ttft_quantile(request_rate, 0.95)
+    output longest in ms = some.ttft_quantile(request_rate, 1 - 1e-9)
+    output mean in ms = some.ttft(request_rate)
+    output met in ms = one.length_biased_step_time(max(1, one.running_batch_size(request_rate)))
 }
 """
 
@@ -118,16 +118,16 @@ def test_queues_and_copies(tmp_path: Path) -> None:
     path = tmp_path / "served.hw"
     path.write_text(SERVED, encoding="utf-8")
     served = hwdsl.load(path, compiled=False).served
-    light, heavy = served(), served(arrivals=1000)
+    light, heavy = served(), served(request_rate=1000)
     assert light.feasible
     assert 0 < light.queued <= light.waited
-    assert served(requests=1_000_000).queued == pytest.approx(light.waited, rel=1e-4)
+    assert served(num_requests=1_000_000).queued == pytest.approx(light.waited, rel=1e-4)
     assert light.waited < heavy.queued < heavy.waited
     assert served(pipeline=2).most > light.most
-    assert served(spread=2).most > light.most
+    assert served(expert_parallel=2).most > light.most
 
 
-def test_a_wait_for_a_seat_begins_below_capacity(tmp_path: Path) -> None:
+def test_a_wait_for_a_slot_begins_below_capacity(tmp_path: Path) -> None:
     """It grows with load, does not jump where requests come as fast as they are answered, and is
     endless there for endlessly many only: their queue is Kingman's nearly."""
     path = tmp_path / "served.hw"
@@ -135,7 +135,7 @@ def test_a_wait_for_a_seat_begins_below_capacity(tmp_path: Path) -> None:
     served = hwdsl.load(path, compiled=False).served
     capacity = served().capacity
     loads = np.array([0.05, 0.3, 0.6, 0.9, 0.99, 1 - 1e-6, 1 + 1e-6, 1.01, 1.1, 2])
-    found = [served(arrivals=load * capacity, requests=20_000) for load in loads]
+    found = [served(request_rate=load * capacity, num_requests=20_000) for load in loads]
     for waits in ([one.queued for one in found], [one.tail for one in found]):
         assert (np.diff(waits) > 0).all()
         assert waits[6] == pytest.approx(waits[5], rel=1e-3)
@@ -151,7 +151,7 @@ def test_a_step_that_is_met_is_waited_for_once(tmp_path: Path) -> None:
     and at most all of it."""
     path = tmp_path / "served.hw"
     path.write_text(SERVED, encoding="utf-8")
-    alone = hwdsl.load(path, compiled=False).served(arrivals=0.01)
+    alone = hwdsl.load(path, compiled=False).served(request_rate=0.01)
     assert alone.tail - alone.mean == pytest.approx(0.45 * alone.met, rel=0.02)
     assert alone.longest - alone.mean == pytest.approx(0.5 * alone.met, rel=0.1)
 
@@ -168,7 +168,7 @@ def test_a_step_that_is_met_is_waited_for_once(tmp_path: Path) -> None:
     ],
 )
 def test_shipped_tables(file: str, table: str, middle: float, tail: float) -> None:
-    """Median and 90th percentile of the error in %; the yardstick must do worse on both."""
+    """Median and 90th percentile of the error in %; the baseline must do worse on both."""
     module = hwdsl.load(STUDIES / f"{file}.hw", compiled=False)
     (asked,) = [one for one in requests(module) if one.title == table]
     found = validate(module, asked)

@@ -84,7 +84,7 @@ evaluator step {
     param sequence : int       = 2048        in 64 .. 32768
     param tensor   : int       = 1           in 1 .. 8
     param stages   : int       = 1           in 1 .. 64
-    param copies   : int       = 1           in 1 .. 512
+    param data     : int       = 1           in 1 .. 512
     param micro    : int       = 1           in 1 .. 16
     param batch    : int       = 512         in 1 .. 100_000
     param matrix   : flop_rate = 312 TFLOP/s in 10 TFLOP/s .. 10_000 TFLOP/s
@@ -118,7 +118,7 @@ evaluator step {
         plan = plan(
             tensor = tensor,
             pipeline = stages,
-            data = copies,
+            data = data,
             micro_batch = micro,
             global_batch = batch,
             recompute = recompute,
@@ -136,21 +136,21 @@ evaluator step {
 }
 
 evaluator held {
-    param weights     : real = 1e9  in 1 .. 1e13
-    param activations : data = 3 GB in 0 B .. 10 TB
-    param copies      : int  = 8    in 1 .. 1024
-    param ranks       : int  = 1    in 1 .. 64
-    param states_away : real = 0    in 0 .. 1
-    param stream_away : real = 0    in 0 .. 1
-    choice shared : sharding in [zero_0, zero_1, zero_2, zero_3] = zero_0
+    param weights            : real = 1e9  in 1 .. 1e13
+    param activations        : data = 3 GB in 0 B .. 10 TB
+    param data               : int  = 8    in 1 .. 1024
+    param ranks              : int  = 1    in 1 .. 64
+    param optimizer_offload  : real = 0    in 0 .. 1
+    param activation_offload : real = 0    in 0 .. 1
+    choice sharding : sharding in [zero_0, zero_1, zero_2, zero_3] = zero_0
 
     let cut = plan(
-        data = copies,
+        data = data,
         context = ranks,
-        global_batch = copies,
-        sharding = shared,
-        optimizer_offload_fraction = states_away,
-        activation_offload_fraction = stream_away,
+        global_batch = data,
+        sharding = sharding,
+        optimizer_offload_fraction = optimizer_offload,
+        activation_offload_fraction = activation_offload,
     )
     let f = memory_footprint(plan = cut, parameters = weights, activations = activations)
     let placed = [
@@ -162,7 +162,7 @@ evaluator held {
     output here   in GB = f.reserved
     output away   in GB = f.offloaded_memory
     output stored in GB = sum(p.size for p in placed)
-    output states in GB = (f.optimizer_memory + f.offloaded_memory) * copies * ranks
+    output states in GB = (f.optimizer_memory + f.offloaded_memory) * data * ranks
 }
 
 evaluator grouped {
@@ -263,10 +263,10 @@ def test_no_step_is_quicker_than_its_operations_at_the_peak(module: Module) -> N
     assert (found["step_time"] > found["peak"]).all()
 
 
-@pytest.mark.parametrize("axis", ["tensor", "stages", "copies"])
+@pytest.mark.parametrize("axis", ["tensor", "stages", "data"])
 def test_perfect_scaling_is_a_bound(module: Module, axis: str) -> None:
     """With n ranks a step is never more than n times as quick."""
-    alone = {"tensor": 1, "stages": 1, "copies": 1, "how": "serial"}
+    alone = {"tensor": 1, "stages": 1, "data": 1, "how": "serial"}
     points = drawn(module.step, 7, **alone)
     one = columns(module.step, points)["step_time"]
     for ranks in (2, 8):
@@ -279,18 +279,18 @@ def test_perfect_scaling_is_a_bound(module: Module, axis: str) -> None:
 def test_placement_conserves_bytes(module: Module) -> None:
     """What is in the accelerator and in the host is what there is; all of it is placed."""
     points = drawn(module.held, 8)
-    nothing = {"states_away": np.zeros(POINTS), "stream_away": np.zeros(POINTS)}
+    nothing = {"optimizer_offload": np.zeros(POINTS), "activation_offload": np.zeros(POINTS)}
     split, here = columns(module.held, points), columns(module.held, points | nothing)
     assert split["here"] + split["away"] == pytest.approx(here["here"], rel=1e-12)
     assert (here["away"] == 0).all()
     assert split["stored"] == pytest.approx(split["here"], rel=1e-12)
 
 
-def test_states_shared_out_are_held_once(module: Module) -> None:
+def test_states_sharded_are_held_once(module: Module) -> None:
     """Over all ranks the optimizer states are there once, or once a rank if none shares them."""
-    points = drawn(module.held, 9, stream_away=0.0)
+    points = drawn(module.held, 9, activation_offload=0.0)
     found = columns(module.held, points)
-    times = np.where(points["shared"] == "zero_0", points["copies"] * points["ranks"], 1)
+    times = np.where(points["sharding"] == "zero_0", points["data"] * points["ranks"], 1)
     assert found["states"] == pytest.approx(times * points["weights"] * 12 / 1e9, rel=1e-12)
 
 
@@ -327,10 +327,10 @@ def test_twice_as_fast_in_everything_is_twice_as_fast(module: Module, name: str)
         assert after[output] == pytest.approx(times / 2, rel=1e-12), output
 
 
-def test_twice_the_copies_do_at_most_twice_the_batch(module: Module) -> None:
-    """Twice the machines with twice the sequences take as long, but for what copies exchange."""
+def test_twice_the_replicas_do_at_most_twice_the_batch(module: Module) -> None:
+    """Twice the machines with twice the sequences take as long, but for what replicas exchange."""
     points = drawn(module.step, 12, how="serial")
-    double = points | {"copies": 2 * points["copies"], "batch": 2 * points["batch"]}
+    double = points | {"data": 2 * points["data"], "batch": 2 * points["batch"]}
     before, after = columns(module.step, points), columns(module.step, double)
     own = before["step_time"] - before["gradients"]
     assert after["step_time"] - after["gradients"] == pytest.approx(own, rel=1e-9)

@@ -53,17 +53,17 @@ def test_decode_by_hand(study: Module) -> None:
     rate, wire = 495e12 * 0.9995, 112.5e9
     summed = batch * width * 2 * (ranks - 1) / ranks / wire
 
-    def product(n: float, k: float) -> float:
+    def gemm(n: float, k: float) -> float:
         moved = batch * k + k * n + 2 * batch * n
         return max(2 * batch * n * k / rate, moved / 838e9)
 
     attention = batch * (1500 * kept / ranks + 2 * 2 * width / ranks) / 838e9
     heads = (64 + 2 * 8) * 128 / ranks
     stages = [
-        product(heads, width),
+        gemm(heads, width),
         attention,
-        max(product(width, width / ranks), summed),
-        max(product(2 * inside / ranks, width) + product(width, inside / ranks), summed),
+        max(gemm(width, width / ranks), summed),
+        max(gemm(2 * inside / ranks, width) + gemm(width, inside / ranks), summed),
     ]
     assert found["tpot"] == pytest.approx(1e3 * layers * sum(stages), rel=2e-3)
 

@@ -78,7 +78,7 @@ def test_older_kernels_are_slower(tmp_path: Path) -> None:
     assert tuned["flops"] == compiled["flops"] == eager["flops"]
 
 
-def test_products_hide_what_tensor_ranks_exchange(tmp_path: Path) -> None:
+def test_gemms_hide_what_tensor_ranks_exchange(tmp_path: Path) -> None:
     cut = {"tensor": 4, "data": 2, "sequence_parallel": "true"}
     serial = ask(tmp_path, step("tp_overlap = serial", **cut))
     fused = ask(tmp_path, step("tp_overlap = fused", **cut))
@@ -185,7 +185,7 @@ MOE = """let net = Mixtral_8x7B
 SHARDED = {"zero_1": (), "zero_2": ("gradients",), "zero_3": ("gradients", "parameters")}
 
 
-def test_sharing_out_loses_no_expert(tmp_path: Path) -> None:
+def test_sharding_loses_no_expert(tmp_path: Path) -> None:
     """Ranks together hold what the model needs, once for each group, however experts are cut."""
     for sharding in ("zero_1", "zero_2", "zero_3"):
         for cut in ({}, {"tensor": 2}, {"context": 2}, {"data": 16, "hsdp_replicate": 2}):
@@ -197,8 +197,8 @@ def test_sharing_out_loses_no_expert(tmp_path: Path) -> None:
                     assert found[name] == pytest.approx(whole[name]), (sharding, cut, expert, name)
 
 
-def test_only_copies_of_an_expert_exchange_it(tmp_path: Path) -> None:
-    """Of 8 experts on 8 ranks none has a copy, so that only what is dense is exchanged."""
+def test_only_replicas_of_an_expert_exchange_it(tmp_path: Path) -> None:
+    """Of 8 experts on 8 ranks none has a replica, so that only what is dense is exchanged."""
     one, two, eight = (ask(tmp_path, MOE, expert=e)["exchange"] for e in (1, 2, 8))
     assert one > two > eight > 0
     assert eight < 0.1 * one
@@ -231,8 +231,8 @@ def test_groups_keep_weights_inside_a_node(tmp_path: Path) -> None:
     assert alone["exchange"] < near["exchange"] < wide["exchange"]
 
 
-def test_narrow_products_run_in_wide_streams(tmp_path: Path) -> None:
-    """In 8 bits products get quicker, norms and sums do not, and the logits stay in 16 bits."""
+def test_low_precision_gemms_run_between_16_bit_operators(tmp_path: Path) -> None:
+    """In 8 bits GEMMs get quicker, norms and all-reduces do not, and the logits stay in 16 bits."""
     body = """let eight = Llama3_8B with { dtype = fp8 }
     let wide = llm_training_step(
         model = Llama3_8B, seq_length = 4096, cluster = pod, plan = cut,

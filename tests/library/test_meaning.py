@@ -84,7 +84,7 @@ def gemm_time(m: float, n: float, k: float, batch: float, memory: float) -> floa
 def carried(
     size: float, weight: float, hops: float, ranks: float, rate: float, memory: float, far: float
 ) -> float:
-    """The quicker of words with flags and of chunks; each rank copies its own part."""
+    """The quicker of the LL protocol and of the Simple protocol; each rank copies its own part."""
     wire, own, cycle = weight * size / rate, 2 * size / ranks / (0.583 * memory), 1 / 1.41e9
     handed = 2 * math.sqrt(5800 * cycle * (wire + own))
     words = (1480 * cycle + far) * hops + wire / 0.34
@@ -115,7 +115,7 @@ def reduction(size: float, local: float, nodes: float, network: float, memory: f
 def step_time(v: dict[str, float]) -> float:
     """Time of one training step; only full and selective recomputation occur in the tables."""
     layers, width, words = v["layers"], v["hidden_size"], v["vocab_size"] / v["tensor"]
-    seq, t, stages, copies = v["seq_length"], v["tensor"], v["pipeline"], v["data"]
+    seq, t, stages, data = v["seq_length"], v["tensor"], v["pipeline"], v["data"]
     memory, network = v["memory_bandwidth"], v["node_network"]
     local = min(t, 8)
 
@@ -159,18 +159,18 @@ def step_time(v: dict[str, float]) -> float:
     logits = max(device, host) - own * (max(ahead, issue) + max(behind, issue_back))
     table_time = 2 * moved(3 * whole) + 2 * moved(2 * whole)
     # Stages of one node hand on by its links, with their start.
-    wire, start = (network / 8 * 0.85, 15e-6) if t * stages * copies > 8 else (264e9, 9e-6)
+    wire, start = (network / 8 * 0.85, 15e-6) if t * stages * data > 8 else (264e9, 9e-6)
     hop = 2 * v["virtual_pipeline"] * (start + shard / wire) if stages > 1 else 0
     stage = layers / stages * (max(ahead, issue) + max(behind, issue_back)) + hop
     slowest = stage + logits + (0 if stages > 1 else table_time)
     through = stages * stage + logits + table_time
-    rounds = v["global_batch"] / (copies * v["micro_batch"])
+    rounds = v["global_batch"] / (data * v["micro_batch"])
     held = layers / stages * (12 * width**2 + 13 * width) / t + (words + seq) * width
-    near = max(1, min(copies, 8 / local))
+    near = max(1, min(data, 8 / local))
     return (
         rounds * slowest
         + (through - slowest) / v["virtual_pipeline"]
-        + reduction(2 * held, near, copies / near, network, memory)
+        + reduction(2 * held, near, data / near, network, memory)
         + 54 * held / (0.88 * memory)
     )
 

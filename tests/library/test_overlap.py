@@ -268,9 +268,9 @@ use workloads.transformers: Llama3_8B
 evaluator whole_step {
     choice dp_overlap : overlap_strategy in [serial, prioritized, dma_offload] = serial
     choice tp_overlap : overlap_strategy in [serial, fused]                    = serial
-    param copies : int = 16 in 2 .. 500
+    param data : int = 16 in 2 .. 500
 
-    let cut = plan(tensor = 4, data = copies, global_batch = 8 * copies)
+    let cut = plan(tensor = 4, data = data, global_batch = 8 * data)
     let step = llm_training_step(
         model = Llama3_8B,
         seq_length = 4096,
@@ -298,16 +298,16 @@ def test_a_whole_step_counts_all_it_hides(tmp_path: Path) -> None:
     path = tmp_path / "whole_step.hw"
     path.write_text(STEP, encoding="utf-8")
     step = hwdsl.load(path).whole_step
-    for copies in (2, 16, 200):
-        none = step(copies=copies)
+    for data in (2, 16, 200):
+        none = step(data=data)
         assert none.efficiency == pytest.approx(0, abs=1e-9)
         assert none.exposed == pytest.approx(none.all)
         assert none.time == pytest.approx(none.work + none.all)
         apart = [
-            step(copies=copies, dp_overlap="prioritized"),
-            step(copies=copies, tp_overlap="fused"),
+            step(data=data, dp_overlap="prioritized"),
+            step(data=data, tp_overlap="fused"),
         ]
-        both = step(copies=copies, dp_overlap="prioritized", tp_overlap="fused")
+        both = step(data=data, dp_overlap="prioritized", tp_overlap="fused")
         assert all(0 < found.efficiency < both.efficiency for found in apart)
         assert both.efficiency <= 1
         for found in (none, both, *apart):

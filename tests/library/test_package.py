@@ -74,8 +74,8 @@ evaluator assembled {
     output package_substrate_area_mm2 in mm^2     = p.loaded_substrate.package_substrate_area
     output quality                    = p.kgd_fraction
     output assembly_yield             = p.assembly_yield
-    output bond_cost                  in USD/unit = p.bonding_cost
-    output parts_loss                 in USD/unit = p.wasted_kgd_cost
+    output bonding_cost               in USD/unit = p.bonding_cost
+    output kgd_loss                   in USD/unit = p.wasted_kgd_cost
     output terms in USD/unit = p.die_cost
         + p.memory_cost
         + p.microbump_cost
@@ -141,8 +141,8 @@ evaluator towers {
     param bond : real = 0.95 in 0 .. 1
     let p = high with { towers.bonding_yield = bond }
     output silicon   in mm^2     = p.silicon_area
-    output borne     in mm^2     = p.mounted_area
-    output carrier   in mm^2     = p.area
+    output mounted   in mm^2     = p.mounted_area
+    output substrate in mm^2     = p.area
     output dies      = p.die_count
     output one_stack in USD/unit = p.towers.cost
     output of_dies   in USD/unit = p.towers.die_cost
@@ -161,7 +161,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return hwdsl.load(path, compiled=False)
 
 
-CARRIERS = {
+SUBSTRATES = {
     ("OS", True): ("organic_substrate", 0.99),
     ("FO", True): ("RDL_interposer", 0.98),
     ("FO", False): ("InFO", 0.98),
@@ -196,7 +196,7 @@ def test_packages_cost_what_chiplet_actuary_says(packages: Any) -> None:
         alike = asked["chiplets"] > 1 and not asked["distinct_chiplets"]
         if asked["packaging"] != "OS" and alike:
             continue
-        name, bonding = CARRIERS[asked["packaging"], asked["chip_last"]]
+        name, bonding = SUBSTRATES[asked["packaging"], asked["chip_last"]]
         share = 1 + asked["d2d_overhead_fraction"]
         found = packages.assembled(
             size=asked["functional_area_mm2"] / asked["chiplets"] * share,
@@ -222,8 +222,8 @@ def test_the_terms_add_up(packages: Any, on: str) -> None:
 def test_bonding_is_paid_for_whether_it_succeeds_or_not(packages: Any) -> None:
     """A tenth of a dollar on each of 4 x 100 mm^2, for each package that is begun."""
     free, paid = packages.assembled(work=0), packages.assembled(work=0.1)
-    assert paid.bond_cost == pytest.approx(40)
-    assert paid.parts_loss - free.parts_loss == pytest.approx(40 / free.assembly_yield - 40)
+    assert paid.bonding_cost == pytest.approx(40)
+    assert paid.kgd_loss - free.kgd_loss == pytest.approx(40 / free.assembly_yield - 40)
     assert paid.total_RE_usd - free.total_RE_usd == pytest.approx(40 / free.assembly_yield)
 
 
@@ -258,8 +258,8 @@ def test_one_off_cost_is_shared_by_volume(packages: Any) -> None:
 def test_stacks(packages: Any) -> None:
     it = packages.towers()
     assert it.silicon == pytest.approx(2 * (200 + 2 * 80))
-    assert it.borne == pytest.approx(2 * 200 + 6 * 110)
-    assert it.carrier == pytest.approx(1.1 * it.borne)
+    assert it.mounted == pytest.approx(2 * 200 + 6 * 110)
+    assert it.substrate == pytest.approx(1.1 * it.mounted)
     assert it.dies == 6
     bonds = 2 * 80 * 0.1  # USD/mm^2 of what is bonded
     assert it.one_stack == pytest.approx((it.of_dies + bonds) / 0.95**2)

@@ -1,4 +1,4 @@
-"""Laws of pipelines, memory footprints and exchanges between copies."""
+"""Laws of pipelines, memory footprints and communication between data-parallel replicas."""
 
 import csv
 import itertools
@@ -35,14 +35,14 @@ evaluator line {
 }
 
 evaluator held {
-    param replicas : int  = 8 in 1 .. 1024
-    param away     : real = 0 in 0 .. 1
-    choice shared : sharding in [zero_0, zero_1, zero_2, zero_3] = zero_0
+    param data              : int  = 8 in 1 .. 1024
+    param optimizer_offload : real = 0 in 0 .. 1
+    choice sharding : sharding in [zero_0, zero_1, zero_2, zero_3] = zero_0
     let cut = plan(
-        data = replicas,
-        global_batch = replicas,
-        sharding = shared,
-        optimizer_offload_fraction = away,
+        data = data,
+        global_batch = data,
+        sharding = sharding,
+        optimizer_offload_fraction = optimizer_offload,
     )
     let f = memory_footprint(plan = cut, parameters = 1e9, layer_parameters = 0, activations = 3 GB)
     let e = dp_communication_volume(plan = cut, parameters = 1e9)
@@ -109,7 +109,7 @@ def test_bubbles_of_the_papers(module: Module) -> None:
     assert module.line(stages=8, order="gpipe").held == 32
 
 
-def test_sharing_out_divides_what_it_says(module: Module) -> None:
+def test_sharding_divides_what_it_says(module: Module) -> None:
     """ZeRO's table of memory for 2 + 2 + 12 bytes a weight, and its traffic of 2 and 3 weights."""
     expected = {
         "zero_0": (2, 2, 12),
@@ -117,18 +117,18 @@ def test_sharing_out_divides_what_it_says(module: Module) -> None:
         "zero_2": (2, 2 / 64, 12 / 64),
         "zero_3": (2 / 64, 2 / 64, 12 / 64),
     }
-    for shared, sizes in expected.items():
-        answer = module.held(replicas=64, shared=shared)
+    for sharding, sizes in expected.items():
+        answer = module.held(data=64, sharding=sharding)
         got = (answer.weights, answer.gradients, answer.states)
-        assert got == pytest.approx(sizes), shared
+        assert got == pytest.approx(sizes), sharding
         assert answer.total == pytest.approx(sum(sizes) + 3)
-        assert answer.traffic == pytest.approx(6 if shared == "zero_3" else 4)
+        assert answer.traffic == pytest.approx(6 if sharding == "zero_3" else 4)
 
 
 def test_what_leaves_the_accelerator_is_in_the_host(module: Module) -> None:
-    for shared in ["zero_0", "zero_1", "zero_3"]:
-        here = module.held(shared=shared)
-        split = module.held(shared=shared, away=0.75)
+    for sharding in ["zero_0", "zero_1", "zero_3"]:
+        here = module.held(sharding=sharding)
+        split = module.held(sharding=sharding, optimizer_offload=0.75)
         assert split.total + split.away_host == pytest.approx(here.total)
 
 

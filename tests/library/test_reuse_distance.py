@@ -1,4 +1,4 @@
-"""Distances of reuse by hand on two products, and two caches against arithmetic."""
+"""Distances of reuse by hand on two GEMMs, and two caches against arithmetic."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> object:
 
 
 A = 2 * (3 + 6 + 2)
-"""Megabytes that the first product moves: 1000 x 3000, 3000 x 2000, 1000 x 2000."""
+"""Megabytes that the first GEMM moves: 1000 x 3000, 3000 x 2000, 1000 x 2000."""
 B = 2 * (2 + 8 + 4)
 
 
@@ -63,7 +63,7 @@ def test_a_pass_by_hand(ask) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_a_step_by_hand(ask) -> None:  # type: ignore[no-untyped-def]
-    """A product moves its data once forward and twice backward."""
+    """A GEMM moves its data once forward and twice backward."""
     got = ask()
     assert got.steps == 6
     assert float(got["kept_a"]) == pytest.approx(3 * B + A)

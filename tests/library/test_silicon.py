@@ -143,7 +143,7 @@ LAWS = {
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_yield_laws(silicon: Any, law: str) -> None:
+def test_yield_models(silicon: Any, law: str) -> None:
     for size, defects, alpha, layers, critical in [(814, 0.1, 3, 10, 1), (50, 0.5, 10, 2, 0.6)]:
         found = silicon.yields(
             size=f"{size} mm^2",

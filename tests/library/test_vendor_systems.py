@@ -143,13 +143,13 @@ def by_hand(v: dict[str, float], package: float, exponential: bool) -> dict[str,
     around = 5200 + 7860 + 10908 + 1200 + 3456 + 875 + 563 + 463 + 1485
     node = 8 * gpu + around + v["server_gross_profit"]
     leaves = math.ceil(nodes / 32)
-    risers = 0 if leaves == 1 else leaves * 32
-    switches = 8 * (1 if leaves == 1 else leaves + math.ceil(risers / 64))
+    uplinks = 0 if leaves == 1 else leaves * 32
+    switches = 8 * (1 if leaves == 1 else leaves + math.ceil(uplinks / 64))
     fabric = switches * v["switch_price"]
-    cables = 8 * (nodes + risers) * v["cable_price"]
+    cables = 8 * (nodes + uplinks) * v["cable_price"]
     capex = nodes * node + fabric + cables + nodes * v["colocation_price"]
     wire = 2 * 50e9 * 8 * 21e-12 / 1e3
-    network = switches * 64 * 400e9 * 35e-12 / 1e3 + 8 * (nodes + risers) * wire
+    network = switches * 64 * 400e9 * 35e-12 / 1e3 + 8 * (nodes + uplinks) * wire
     machines = nodes * 10.2 + network
     energy = machines * v["average_power_fraction"] * v["pue"] * v["electricity_price"]
     written = 1 - 10 ** (-0.14 * v["depreciation_period"]) if exponential else 1
