@@ -87,7 +87,7 @@ evaluator one {
     output pipeline_par_net = run.pipeline_net
     output pipeline_interleaving = run.pipeline_interleaving
     output data_par = run.data_par
-    output data_par_net = run.copies_net
+    output data_par_net = run.data_par_net
     output optimizer_sharding = if run.optimizer_sharded then 1 else 0
     output data_par_overlap = if run.data_par_overlap then 1 else 0
     output weight_offload = if run.weights_offload then 1 else 0
@@ -101,7 +101,7 @@ NAMES = {
     "tensor_par_comm_type": "tensor_par_comm_type", "activation_recompute": "recompute",
     "seq_par_ag_redo": "seq_par_ag_redo", "microbatch_size": "micro_batch", "pipeline_par": "pipeline",
     "pipeline_par_net": "pipeline_net", "pipeline_interleaving": "pipeline_interleaving",
-    "data_par": "data_par", "data_par_net": "copies_net", "optimizer_sharding": "shared",
+    "data_par": "data_par", "data_par_net": "data_par_net", "optimizer_sharding": "shared",
     "data_par_overlap": "hidden", "weight_offload": "weights",
     "activations_offload": "activations", "optimizer_offload": "optimizer",
 }  # fmt: skip

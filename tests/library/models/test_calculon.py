@@ -163,7 +163,7 @@ NUMBERS = {
     "num_procs": "devices", "tensor_par": "tensor", "pipeline_par": "pipeline",
     "data_par": "data_par", "batch_size": "batch", "microbatch_size": "micro_batch",
     "pipeline_interleaving": "pipeline_interleaving", "tensor_par_net": "tensor_net",
-    "pipeline_par_net": "pipeline_net", "data_par_net": "copies_net",
+    "pipeline_par_net": "pipeline_net", "data_par_net": "data_par_net",
 }  # fmt: skip
 SWITCHES = {
     "fused_activation": "fused", "optimizer_sharding": "optimizer_sharded",
@@ -234,9 +234,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("systems")
 
 
-def point(case: dict[str, Any], as_shipped: bool) -> dict[str, float]:
+def point(case: dict[str, Any], as_published: bool) -> dict[str, float]:
     """A case's model and execution as params."""
-    given = {**case["application"], **case["execution"], "as_published": as_shipped}
+    given = {**case["application"], **case["execution"], "as_published": as_published}
     del given["datatype"]
     return {k: CASES_OF[k][1].index(v) if k in CASES_OF else int(v) for k, v in given.items()}
 
@@ -381,7 +381,7 @@ SEARCH = (
         search = {space},
         plan = {space}.plans[plan],
         regime = {space}.regimes[regime],
-        as_shipped = true,
+        as_published = true,
     )
     output rate in sample/s = best.rate
     output visited = best.visited

@@ -2,7 +2,7 @@
 
 A user with other numbers writes components of the model's kinds; so does this test, from the
 constants that each file of cases states, and asks about them with an evaluator of its own. The
-tool's numbers are compared with `as_shipped`; where that makes no difference, with the right model
+tool's numbers are compared with `as_published`; where that makes no difference, with the right model
 too.
 """
 
@@ -106,13 +106,13 @@ def description(shared: dict[str, Any]) -> str:
     param volume : real = 1 in 1e-3 .. 1e15
     choice carrier : interposer in [bare, spread, sliced]
     choice flow : flow in [chip_last, chip_first]
-    choice as_shipped : bool in [false, true]
+    choice as_published : bool in [false, true]
 """
     amended = """
         interposer = carrier
         substrate  = board
         flow       = flow
-        as_shipped = as_shipped
+        as_published = as_published
 """
     return f"""edition 2026
 use models.chiplet_actuary: wafer, node, interposer, substrate, package, chip, interface
@@ -263,7 +263,7 @@ def test_dies(case: Any, described: Any) -> None:
 def shipped(case: Any, module: hwdsl.Module) -> None:
     """All outputs of a case, as the tool has them."""
     name, point = point_of(case["input"])
-    result = getattr(module, name)(**point, as_shipped=True)
+    result = getattr(module, name)(**point, as_published=True)
     wanted = case["output"]
     agree({key: result[PACKAGE[key]] for key in wanted}, wanted)
 
@@ -295,19 +295,19 @@ def test_the_right_model_differs_only_where_the_tool_errs(case: Any, described: 
         assert result.package_once == pytest.approx(wanted["package_NRE_usd"], rel=1e-9)
 
 
-@pytest.mark.parametrize("carrier", ["none", "fan_out_shipped", "silicon"])
+@pytest.mark.parametrize("carrier", ["none", "fan_out_as_published", "silicon"])
 def test_the_library_has_their_numbers(carrier: str, described: Any) -> None:
     """Components of the library and those made of the file's constants give the same."""
     constants = document("chiplet_actuary_package").get("parameters")
     if not constants:
         pytest.skip("HWDSL_REFERENCE_DATA holds no cost_cases/chiplet_actuary_package.json")
     ours, theirs = model("chiplet_actuary"), described("chiplet_actuary_package")
-    name = {"none": "bare", "fan_out_shipped": "spread", "silicon": "sliced"}[carrier]
+    name = {"none": "bare", "fan_out_as_published": "spread", "silicon": "sliced"}[carrier]
     for node in constants["nodes"]:
-        left = ours.split(node=f"N{node}", interposer=carrier, as_shipped=True, volume=1000)
+        left = ours.split(node=f"N{node}", interposer=carrier, as_published=True, volume=1000)
         right = theirs.split(
             node=f"n{node}", carrier=name, chiplets=4, overhead=0.1, distinct=True,
-            as_shipped=True, volume=1000,
+            as_published=True, volume=1000,
         )  # fmt: skip
         same = [o.name for o in ours.split.spec.outputs]
         agree({n: left[n] for n in same}, {n: right[n] for n in same}, rel=1e-12)
@@ -341,6 +341,6 @@ def test_blank_dies_cost_area_and_yield() -> None:
 
 def test_fixed_design_of_fan_out_is_whole() -> None:
     split = model("chiplet_actuary").split
-    right, theirs = (split(interposer=i, volume=1) for i in ("fan_out", "fan_out_shipped"))
+    right, theirs = (split(interposer=i, volume=1) for i in ("fan_out", "fan_out_as_published"))
     difference = right.package_design - theirs.package_design
     assert difference == pytest.approx(7.5e6 - 25e3, rel=1e-9)

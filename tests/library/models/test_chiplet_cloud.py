@@ -334,14 +334,14 @@ evaluator ask {{
     param prompt : int = 1 in 1 .. 10000000
     param answer : int = 1 in 1 .. 10000000
     param rings : int = 2 in 1 .. 3
-    param as_shipped : bool = false
+    param as_published : bool = false
     let box = machine
     let pkg = box.pkg
     let die = pkg.die
     let at_tdp = ownership(power = box.tdp, price = box.cost, site = place)
     let run = service(server = machine, servers = servers, model = served, site = place,
         batch = batch, prompt = prompt, answer = answer, tensor = tensor, pipeline = pipeline,
-        micro = micro, first_micro = first_micro, rings = rings, as_shipped = as_shipped)
+        micro = micro, first_micro = first_micro, rings = rings, as_published = as_published)
     {"".join(line + chr(10) for line in lines)}
 }}
 """
@@ -432,7 +432,7 @@ def test_numbers_are_theirs(case: dict[str, Any], folder: Path) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_cost_of_a_token(case: dict[str, Any], folder: Path) -> None:
     ask = asked(case, folder)
-    right, shipped = ask(**point(case)), ask(**point(case), as_shipped=True)
+    right, shipped = ask(**point(case)), ask(**point(case), as_published=True)
     agree(
         {"right": right.token__cost, "shipped": shipped.token__cost},
         {
@@ -455,7 +455,7 @@ def test_what_servers_cost_is_what_tokens_cost(case: dict[str, Any], folder: Pat
         given = at | {"batch": batch, "micro": min(batch, 8), "first_micro": 1}
         one = ask(**given)
         assert one.token__cost * one.token__rate == pytest.approx(one.token__paid, rel=1e-12)
-        off = ask(**given, as_shipped=True)
+        off = ask(**given, as_published=True)
         paid = off.token__cost * off.token__rate
         assert paid == pytest.approx(off.token__paid / batch, rel=1e-12)
 
@@ -481,7 +481,7 @@ def test_the_example_is_theirs(case: dict[str, Any]) -> None:
         pytest.skip("not about the library's example")
     label = next(k for k in ("gpt3", "llama3_70B") if k == name_of(case))
     run = model("chiplet_cloud").serving(
-        **at, model=label, heat_sink=f"{heat_sink(case)!r} USD", as_shipped=True
+        **at, model=label, heat_sink=f"{heat_sink(case)!r} USD", as_published=True
     )
     perf = case["perf"]
     latency = perf["prefill_latency"] + perf["generate_latency"]

@@ -30,7 +30,7 @@ def shipped(case: dict[str, Any], name: str, **more: object) -> Any:
         "per_gate": design["Transistors_per_gate"],
         "core": f"{design['Power_per_core']!r} W",
         "grid": f"{design['Carbon_per_kWh']!r} g/kWh",
-        "as_shipped": True,
+        "as_published": True,
     }
     return model("ecochip").chiplet(**(point | more))
 
@@ -85,8 +85,8 @@ assembly asked_for {{
 {chr(10).join(pieces)}
 }}
 evaluator asked {{
-    choice as_shipped : bool in [false, true] = false
-    let made = asked_for with {{ as_shipped = as_shipped }}
+    choice as_published : bool in [false, true] = false
+    let made = asked_for with {{ as_published = as_published }}
     output manufacture in g  = made.manufacture
     output design      in g  = made.design
 }}
@@ -102,7 +102,7 @@ def test_packages_are_theirs(case: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "package.hw"
     path.write_text(assembly(case["input"]), encoding="utf-8")
     asked = hwdsl.load(path, compiled=False).asked
-    found = asked(as_shipped=True)
+    found = asked(as_published=True)
     assert not set(found.violations) - {"made.roomy"}
     agree(
         {
@@ -121,7 +121,7 @@ def test_packages_are_theirs(case: dict[str, Any], tmp_path: Path) -> None:
 def test_iterations_count_where_they_do_not_for_the_peer(case: dict[str, Any]) -> None:
     name = next(k for k in case["input"]["architecture"] if k != "pkg_type")
     rounds = case["input"]["designC"]["num_iter"]
-    right = shipped(case, name, as_shipped=False)
+    right = shipped(case, name, as_published=False)
     assert right.design * 1000 == pytest.approx(
         case["output"]["design_g"][name] * rounds / 90, rel=1e-9
     )
@@ -137,7 +137,7 @@ def test_a_floorplan_of_three() -> None:
     height = max(low + 0.5 + high, 2 * (middle / 2) ** 0.5)
     assert package().base == pytest.approx(width * height, rel=1e-12)
     assert package().joints == 2 + 2
-    right, theirs = (package(carrier="stacked", as_shipped=s).manufacture for s in (False, True))
+    right, theirs = (package(carrier="stacked", as_published=s).manufacture for s in (False, True))
     assert right < theirs
     assert package(carrier="active").design == 0
 
