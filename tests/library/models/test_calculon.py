@@ -53,12 +53,12 @@ class Machine:
         system, numbers = case["system"], case["execution"]["datatype"]
         nets = ",\n        ".join(self.network(n) for n in system["networks"])
         roofline = self.number(system["processing_mode"] == "roofline")
-        near, mem2 = self.memory(system["mem1"]), self.memory(system["mem2"])
+        mem1, mem2 = self.memory(system["mem1"]), self.memory(system["mem2"])
         matrix, vector = (self.engine(system[k][numbers]) for k in ("matrix", "vector"))
         self.nets = len(system["networks"])
         self.text = f"""let machine = system(
-        near = {near},
-        far = {far},
+        mem1 = {mem1},
+        mem2 = {mem2},
         networks = [{nets}],
         roofline = {roofline} == 1)
     let numbers = format(word = {self.number(WORDS[numbers], "B")},
@@ -169,7 +169,8 @@ SWITCHES = {
     "fused_activation": "fused", "optimizer_sharding": "optimizer_sharded",
     "seq_par_ag_redo": "seq_par_ag_redo", "data_par_overlap": "data_par_overlap",
     "weight_offload": "weights_offload", "activations_offload": "activations_offload",
-    "optimizer_offload": "optimizer_offload", "training": "training", "as_published": "as_published",
+    "optimizer_offload": "optimizer_offload", "training": "training",
+    "as_published": "as_published",
 }  # fmt: skip
 
 
@@ -186,9 +187,9 @@ def questions() -> str:
         lines.append(f"param {name} : int = 0 in 0 .. 1")
         fields.append(f"{target} = {name} == 1")
     for name, (enum, cases) in CASES_OF.items():
-        lines.append(f"param {name} : int = 0 in 0 .. {len(cases) - 1}")
+        lines.append(f"param {name}_case : int = 0 in 0 .. {len(cases) - 1}")
         *most, last = cases
-        picked = " ".join(f"if {name} == {k} then {enum}.{c} else" for k, c in enumerate(most))
+        picked = " ".join(f"if {name}_case == {k} then {enum}.{c} else" for k, c in enumerate(most))
         field = enum if enum != "tensor_exchange" else "tensor_par_comm_type"
         fields.append(f"{field} = {picked} {enum}.{last}")
     joined = ",\n        ".join([*fields, f"model = language_model({', '.join(model)})"])
@@ -238,7 +239,8 @@ def point(case: dict[str, Any], as_published: bool) -> dict[str, float]:
     """A case's model and execution as params."""
     given = {**case["application"], **case["execution"], "as_published": as_published}
     del given["datatype"]
-    return {k: CASES_OF[k][1].index(v) if k in CASES_OF else int(v) for k, v in given.items()}
+    choices = {f"{k}_case": cases.index(given.pop(k)) for k, (_, cases) in CASES_OF.items()}
+    return choices | {k: int(v) for k, v in given.items()}
 
 
 def answers(
@@ -308,7 +310,7 @@ def test_recomputed_once(name: str, steps_run: dict[tuple[str, bool], Result]) -
 def test_what_does_not_fit(name: str, steps_run: dict[tuple[str, bool], Result]) -> None:
     """Their errors are our rules. Theirs stop at the first, ours tell all."""
     words = {
-        "Mem tier1": "near", "Mem tier2": "mem2", "Network tier": "placed",
+        "Mem tier1": "mem1", "Mem tier2": "mem2", "Network tier": "placed",
         "Pipeline interleaving": "chunks", "Offloading requires": "deep_enough",
     }  # fmt: skip
     found, message = steps_run[name, True], ERRORS[name]["message"]
@@ -359,7 +361,7 @@ let on_5128 = search(
     devices = 5128,
     batch = 2520,
 )
-let near = search(
+let mem1_only = search(
     machine = A100 with { mem2.capacity = 0 B },
     format = A100_float16,
     model = gpt3,
@@ -421,7 +423,7 @@ def searched(evaluator: hwdsl.Evaluator) -> Sweep:
 @pytest.fixture(scope="module")
 def searches(folder: Path) -> hwdsl.Module:
     text = SEARCHES + SEARCH.format(name="turing_on_5128", space="on_5128")
-    text += SEARCH.format(name="gpt3_near", space="near")
+    text += SEARCH.format(name="gpt3_mem1_only", space="mem1_only")
     text += COUNT.format(name="gpt3_counts_64", space="on_64")
     text += COUNT.format(name="gpt3_counts_4096", space="on_4096")
     path = folder / "searches.hw"
@@ -439,9 +441,9 @@ def test_search_visits_what_calculon_visits(
 
 def test_search_finds_what_calculon_finds(searches: hwdsl.Module) -> None:
     """Calculon's runs: the example of its README, all of it; GPT-3 on 64 with nothing hidden."""
-    turing, near = searched(searches.turing_on_5128), searched(searches.gpt3_near)
+    turing, mem1_only = searched(searches.turing_on_5128), searched(searches.gpt3_mem1_only)
     assert turing.visited.sum() == 10_944
     assert turing.fitting.sum() == 1_080
     assert turing.best("rate").rate == pytest.approx(111.1605, rel=1e-6)
-    assert near.fitting.sum() == 4_365
-    assert near.best("rate").rate == pytest.approx(5.6085, rel=1e-5)
+    assert mem1_only.fitting.sum() == 4_365
+    assert mem1_only.best("rate").rate == pytest.approx(5.6085, rel=1e-5)

@@ -2,8 +2,8 @@
 
 A user with other numbers writes components of the model's kinds; so does this test, from the
 constants that each file of cases states, and asks about them with an evaluator of its own. The
-tool's numbers are compared with `as_published`; where that makes no difference, with the right model
-too.
+tool's numbers are compared with `as_published`; where that makes no difference, with the right
+model too.
 """
 
 from functools import cache
