@@ -1,13 +1,13 @@
-"""How far the library is from published measurements: one table over all sets and their groups.
+"""Errors of the library on published measurements: one table over all sets and their groups.
 
 python benchmarks/accuracy.py FOLDER [--set TEXT] [--hold-out] [--write FOLDER] [-o errors.html]
 
-FOLDER holds the tables as they were published, a CSV file each. Every module
-`tests/library/measured*.py` says under `SETS` which evaluators predict which rows. What the library
-does not describe, or an evaluator does not take, is left out and said below. Coefficients are
-those of the library; with `--hold-out` those that a set names are fitted without each group in turn
-and scored on it, the yardstick's on the same folds. `--write` leaves the rows as tables that
-`hwdsl validate --data` and `hwdsl fit` read.
+FOLDER holds the tables as published, one CSV file each. `SETS` of every module
+`tests/library/measured*.py` states which evaluator predicts which rows. Rows that the library does
+not describe, or that an evaluator does not accept, are left out and listed below. Coefficients are
+those of the library. `--hold-out` adds a leave-one-group-out cross-validation: the coefficients that
+a set names are fitted without each group in turn and scored on it, and the baseline's on the same
+folds. `--write` writes the rows as tables that `hwdsl validate --data` and `hwdsl fit` read.
 """
 
 import argparse
@@ -30,12 +30,12 @@ from hwdsl.validate import Errors, Request, validate
 
 ADAPTERS = ROOT / "tests" / "library"
 FOLDS = ["set", "held out", "rows", "declared", "p90", "bias", "fitted", "p90", "bias",
-         "yardstick", "p90", "bias"]  # fmt: skip
-HEAD = ["set", "group", "rows", "median", "p90", "bias", "yardstick", "p90", "bias", "fitted to"]
+         "baseline", "p90", "bias"]  # fmt: skip
+HEAD = ["set", "group", "rows", "median", "p90", "bias", "baseline", "p90", "bias", "fitted to"]
 
 
 def sets(wanted):
-    """The sets of all adapters whose name holds one of the texts wanted (all if none is)."""
+    """The sets of all adapters whose name contains one of the texts (all sets without a text)."""
     sys.path.append(str(ADAPTERS))
     modules = [import_module(path.stem) for path in sorted(ADAPTERS.glob("measured*.py"))]
     found = [one for module in modules for one in module.SETS]
@@ -43,25 +43,25 @@ def sets(wanted):
 
 
 def given(one, modules):
-    """The rows of a set that its evaluator takes, and what was left out."""
+    """The rows of a set that its evaluator accepts, and the rows left out."""
     if one.file not in modules:
         modules[one.file] = hwdsl.load(ROOT / "library" / one.file)
     return one.given(getattr(modules[one.file], one.evaluator))
 
 
-def written(one, rows, folder, apart=()):
-    """Write rows of a set as a table and return its path; `apart` are params to set."""
+def written(one, rows, folder, fixed=()):
+    """Write rows of a set as a table and return its path; `fixed` are params to set."""
     import measured
 
     words = "".join(c if c.isalnum() else " " for c in one.name).split()
-    path = folder / f"{'_'.join([*words, *(name for name, _ in apart)])}.csv"
-    measured.write(path, [row | dict(apart) for row in rows], one.name, one.unit)
+    path = folder / f"{'_'.join([*words, *(name for name, _ in fixed)])}.csv"
+    measured.write(path, [row | dict(fixed) for row in rows], one.name, one.unit)
     return path
 
 
 def validated(one, rows, folder, modules):
-    """A set beside its evaluator, and the rows that this has an answer to: what does not fit has
-    none. No validation without any."""
+    """The validation of a set, and the rows for which the evaluator has a finite result; None if
+    there is no such row."""
     request = Request(one.name, one.evaluator, written(one, rows, folder), "measured", one.output,
                       one.baseline, "case", one.group)  # fmt: skip
     found = validate(modules[one.file], request)
@@ -72,7 +72,7 @@ def validated(one, rows, folder, modules):
 
 
 def folds(one, rows, folder, modules):
-    """The lines of a set whose coefficients are fitted without each group and scored on it."""
+    """The lines of a set in leave-one-group-out cross-validation."""
     seen = read_table(written(one, rows, folder, one.hold_out_params))
     target = fit.Target(one.output, "measured")
     problem = fit.prepare(
@@ -96,7 +96,7 @@ def folds(one, rows, folder, modules):
 
 
 def lines(one, found):
-    """The lines of a set: all rows, then each group."""
+    """The lines of a set: all rows first, then each group."""
     *groups, whole = by_group(found).rows
     wide = len(HEAD) - 2
     rows = [[one.name, *whole], *(["", *group] for group in groups if len(groups) > 1)]
@@ -107,11 +107,15 @@ def lines(one, found):
 def main():
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", metavar="FOLDER", help="the tables as they were published")
-    parser.add_argument("--set", action="append", metavar="TEXT", help="only sets so called")
-    parser.add_argument("--hold-out", action="store_true", help="fit without each group, too")
-    parser.add_argument("--write", metavar="FOLDER", help="leave the rows there as tables")
-    parser.add_argument("-o", "--output", metavar="FILE.html", help="draw all sets")
+    parser.add_argument("folder", metavar="FOLDER", help="the tables as published")
+    parser.add_argument(
+        "--set", action="append", metavar="TEXT", help="only sets whose name contains TEXT"
+    )
+    parser.add_argument(
+        "--hold-out", action="store_true", help="add a leave-one-group-out cross-validation"
+    )
+    parser.add_argument("--write", metavar="FOLDER", help="write the rows as tables there")
+    parser.add_argument("-o", "--output", metavar="FILE.html", help="draw the errors of all sets")
     options = parser.parse_args()
     os.environ["HWDSL_REFERENCE_DATA"] = options.folder
     rows, held, drawn, left, missing, modules = [], [], [], [], [], {}
@@ -130,9 +134,9 @@ def main():
                 continue
             found, answered = validated(one, taken.rows, folder, modules)
             if len(answered) < len(taken.rows):
-                left.append([one.name, len(taken.rows) - len(answered), "no number is the answer"])
+                left.append([one.name, len(taken.rows) - len(answered), "no finite result"])
             if found is None:
-                missing.append(f"{one.name}: no row with an answer")
+                missing.append(f"{one.name}: no row with a finite result")
                 continue
             rows += lines(one, found)
             drawn.append((one.name, found))
@@ -140,10 +144,10 @@ def main():
                 if len({row[one.group] for row in answered}) > 1:
                     held += folds(one, answered, folder, modules)
                 else:
-                    missing.append(f"{one.name}: one group, so none to leave out")
+                    missing.append(f"{one.name}: only one group, no cross-validation")
     table("Errors of the library on published measurements", HEAD, rows)
     if held:
-        table("On groups not fitted", FOLDS, held)
+        table("Leave-one-group-out cross-validation", FOLDS, held)
     if left:
         table("Rows left out", ["set", "rows", "why"], left)
     print("\n".join(missing))
