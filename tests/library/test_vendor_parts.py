@@ -38,7 +38,7 @@ def test_each_has_a_source_and_says_how_sure_it_is(name: str) -> None:
 def test_sources_have_a_year(name: str) -> None:
     years = {str(year) for year in range(1990, 2031)}
     for part in parts(name):
-        if part.base is not None and "taken as" in part.doc:
+        if part.base is not None and "assumed as" in part.doc:
             continue  # It repeats another part's figures, and says so.
         assert any(year in part.doc for year in years), part.name.name
 
@@ -54,7 +54,7 @@ def test_numbers_say_year_and_confidence(name: str) -> None:
     for part in parts(name):
         stated = [m for m in part.members if isinstance(m, ast.Assign) and states_number(m.value)]
         said = " ".join(f"{part.doc} {part.span.text}".lower().replace("##", " ").split())
-        if not stated or "the same" in said or "as above" in said or "taken as" in said:
+        if not stated or "the same" in said or "as above" in said or "assumed as" in said:
             continue
         assert "source:" in said, part.name.name
         assert any(year in said for year in years), f"{part.name.name}: no year"
