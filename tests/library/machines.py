@@ -1,9 +1,9 @@
-"""Names of machines in published tables, and the library's components.
+"""Names of accelerators in published tables, and the library's components.
 
-A name is read as words: what it is called, its form, and its memory. `NVIDIA A100-SXM4-80GB`,
-`a100_sxm` and `DGX A100 8x80GB` are one machine; `A100 80GB PCIe` is another. What has a name that
-is not known, or a form or a memory that is not known of it, is not described: an error that says
-so, and no guess.
+A name is parsed to words: the product name, its form factor, and its memory capacity. `NVIDIA
+A100-SXM4-80GB`, `a100_sxm` and `DGX A100 8x80GB` are one accelerator; `A100 80GB PCIe` is another.
+An unknown name, or a form factor or a capacity that the product does not have, is an error and not
+a guess.
 """
 
 import re
@@ -12,15 +12,14 @@ from attrs import frozen
 
 
 class Undescribed(LookupError):
-    """A row of a table is of something that the library does not describe; the text says what."""
+    """The library does not describe the subject of a row; the text says which."""
 
 
 @frozen
 class Machine:
-    """A component and how tables call it: names without maker, forms and memories that it comes in.
+    """A component and its names in tables: product names without maker, form factors, capacities.
 
-    A name may leave out form and memory of the machine that is meant then: the first form and the
-    first memory with `""` among them.
+    `""` among the forms or memories means that tables may leave the form or the capacity out.
     """
 
     component: str
@@ -29,11 +28,11 @@ class Machine:
     memories: tuple[str, ...] = ("",)
 
 
-# Forms that are words of their own; a module's generation says nothing beside the name.
+# Words for form factors; the generation of a module adds nothing to the name.
 FORMS = {"sxm": "sxm", "pcie": "pcie", "nvl": "nvl", "oam": "oam", "maxq": "maxq"}
 FORMS |= {f"sxm{i}": "sxm" for i in range(2, 7)}
-# Words that say who made it, what it stands in, or what its memory is called.
-IDLE = {
+# Words for the maker, the system or the memory type, which do not identify an accelerator.
+IGNORED = {
     *("nvidia", "amd", "intel", "google", "instinct", "geforce", "tesla", "radeon", "quadro"),
     *("graphics", "gpu", "gpus", "r", "tm", "dgx", "hgx", "node", "server", "edition", "card"),
     *("nvl72", "nvlink3", "nvlink4", "nvlink5", "hbm2", "hbm2e", "hbm3", "hbm3e", "gddr6", "gddr7"),
@@ -55,7 +54,7 @@ MACHINES = (
     Machine("A10", ("a10", "a10g"), ("", "pcie"), ("", "24gb")),
     Machine("A40", ("a40",), ("", "pcie"), ("", "48gb")),
     Machine("RTX_A6000", ("rtxa6000", "a6000"), ("", "pcie"), ("", "48gb")),
-    # H800 is H100 with fewer links: it computes as H100 does.
+    # H800 is H100 with less NVLink bandwidth: it computes as H100 does.
     Machine("H100_SXM_80GB", ("h100", "h800"), SXM, ("", "80gb")),
     Machine("H100_PCIe_80GB", ("h100",), PCIE, ("", "80gb")),
     Machine("H100_NVL_94GB", ("h100",), ("nvl",), ("", "94gb")),
@@ -96,7 +95,7 @@ MACHINES = (
     Machine("TPU_v5p", ("tpuv5p",)),
     Machine("TPU_v6e", ("tpuv6e",)),
 )
-CALLED = {
+COMPONENTS = {
     (name, form, memory): machine.component
     for machine in MACHINES
     for name in machine.names
@@ -106,16 +105,16 @@ CALLED = {
 
 
 def _words(text: str) -> list[str]:
-    """What identifies a machine: lower case, without counts and words that say nothing."""
+    """The words that identify a machine, in lower case, without counts and ignored words."""
     words = [re.sub(r"^\d+x(?=\d|$)", "", w) for w in re.split(r"[^a-z0-9]+", text.lower())]
-    return [w for w in words if w and w not in IDLE]
+    return [w for w in words if w and w not in IGNORED]
 
 
 def component(text: str) -> str:
-    """The library's component for a machine as a table calls it; what follows `(`, `,` or `;` is a
-    remark (but for `NVIDIA Blackwell GPU (B200)`), and `4x` before a name a count.
+    """The library's component for the name of a machine in a table. Text after `(`, `,` or `;` is a
+    remark (except in `NVIDIA Blackwell GPU (B200)`), and `4x` before a name is a count.
 
-    Raises Undescribed for a name, form or memory that the library does not know.
+    Raises Undescribed for a name, form factor or capacity that the library does not have.
     """
     stated, *remarks = re.split(r"[(,;]", text)
     words = _words(stated) or _words(" ".join(remarks[:1]))
@@ -124,12 +123,12 @@ def component(text: str) -> str:
     forms = [FORMS[w] for w in words if w in FORMS]
     memories = [w for w in words if re.fullmatch(r"\d+gb?", w) and w != words[0]]
     rest = [w for w in words if w not in FORMS and w not in memories]
-    # `80 GB`: the number and its unit are words of their own.
+    # `80 GB`: the number and its unit are separate words.
     if rest[-1:] == ["gb"] and len(rest) > 2 and rest[-2].isdigit():
         memories, rest = [*memories, f"{rest[-2]}gb"], rest[:-2]
     if len(forms) > 1 or len(memories) > 1:
-        raise Undescribed(f"the machine `{text}` has two forms or two memories")
+        raise Undescribed(f"the machine `{text}` has two form factors or two capacities")
     key = ("".join(rest), "".join(forms), "".join(m.rstrip("gb") + "gb" for m in memories))
-    if key not in CALLED:
+    if key not in COMPONENTS:
         raise Undescribed(f"no machine of the library is called `{text}`")
-    return CALLED[key]
+    return COMPONENTS[key]

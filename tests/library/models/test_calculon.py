@@ -368,7 +368,7 @@ let mem1_only = search(
     devices = 64,
     batch = 64,
     overlap_tensor = false,
-    overlap_copies = false,
+    overlap_data_par = false,
 )
 """
 AXES = """
