@@ -173,6 +173,12 @@ def _named(name: str, units: Mapping[str, Scale]) -> Scale:
 
 FOREIGN = {"µs": "us", "µm": "um", "°C": "degC", "percent": "%", "pct": "%"}
 """Units as they are written elsewhere."""
+_SPELT = {
+    "byte": "B", "second": "s", "sec": "s", "min": "minute", "hr": "hour", "meter": "m",
+    "metre": "m", "gram": "g", "watt": "W", "joule": "J", "volt": "V", "ampere": "A", "amp": "A",
+    "ohm": "Ohm", "hertz": "Hz", "kelvin": "K", "celsius": "degC", "dollar": "USD",
+}  # fmt: skip
+"""Names of units, for what they are declared as."""
 
 
 def meant_unit(name: str, units: Collection[str]) -> str | None:
@@ -181,8 +187,11 @@ def meant_unit(name: str, units: Collection[str]) -> str | None:
     That is a foreign letter, small letters for capitals, or units run together: `GBps` for `GB/s`,
     `TFLOPS` for `TFLOP/s`.
     """
-    if name in FOREIGN:
-        return f"write `{FOREIGN[name]}`"
+    spelt = name.lower() if len(name) > 2 else name
+    for word in (name, spelt, spelt.removesuffix("s")):
+        known = FOREIGN.get(word) or _SPELT.get(word, word)
+        if word in FOREIGN or known in units:
+            return f"write `{known}`"
     close = [u for u in units if u.casefold() == name.casefold()]
     if close:
         return f"did you mean `{min(close)}`?"
