@@ -79,6 +79,9 @@ def test_help_has_a_purpose_and_an_example(
         ({"rate": "4.8 TBps"}, "did you mean `TB/s`?"),
         ({"batch": [16, 513]}, "decode.batch: 513 is out of range"),
         ({"batch": [16, 1.5]}, "decode.batch: 1.5 is not whole"),
+        ({"rate": "100 GB/s"}, "100 GB/s is out of range; it is a number from 1000 to 10000 GB/s"),
+        ({"rate": "1..2e4 GB/s:2"}, ": 0.001 TB/s is out of range; it is a number from 1 to 10"),
+        ({"batch": "5 %"}, "5 % is out of range; it is a whole number from 100 to 51200 %"),
     ],
 )
 def test_values_are_refused_as_they_were_written(given: dict[str, object], said: str) -> None:
