@@ -36,6 +36,16 @@ def write_failure(failure: Failure) -> None:
     write(answers.Failure(failure.code, str(failure), found))
 
 
+def write_needs(
+    name: str, missing: Iterable[Diagnostic], params: Sequence[str], others: int
+) -> None:
+    """Print what an evaluator lacks, in a line."""
+    from hwdsl.render import finding
+
+    needs = answers.Needs(name, [finding(each) for each in missing], params, others)
+    print(answers.as_json(needs, indent=None))
+
+
 def dimension(dims: Mapping[str, float]) -> str:
     """A dimension as `data/time`; `1` for a pure number."""
     from hwdsl.codegen.runtime.spec import dims_text

@@ -1,5 +1,6 @@
 """Wrong calls: exit code 2, what is meant, and the usage of the command that was asked for."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,11 @@ def test_what_evaluators_need_is_listed_before_they_are_asked(
         "  to be given in each call: n\n"
         "f needs no value that is not known\n"
     )
+    assert main(["check", "--needs", "lacking.hw", "--format", "json"]) == 1
+    e, f = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [v["missing"] for v in e.pop("values")] == ["b.price"]
+    assert e == {"answer": "needs", "evaluator": "e", "params": ["n"], "other_errors": 0}
+    assert (f["evaluator"], f["values"], f["params"]) == ("f", [], [])
     assert main(["check", "--needs", "lacking.hw:f"]) == 0
     assert main(["check", "--needs", "lacking.hw:g"]) == 2
     assert "lacking.hw has no evaluator g; it has e, f" in capsys.readouterr().err
