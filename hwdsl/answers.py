@@ -470,7 +470,7 @@ ANSWERS: Mapping[str, type] = {
     "verify": Verify,
     "why": Why,
 }
-"""The shape of each answer, by the name of its schema; `check` prints one a line, of findings or needs."""
+"""The shape of each answer, by the name of its schema; `check` prints one a line."""
 
 
 def as_json(answer: Any, *, indent: int | None = 1) -> str:

@@ -105,9 +105,7 @@ def _needs(options: argparse.Namespace) -> int:
     return code
 
 
-def _needed(
-    of: "Elaboration", found: "Diagnostics"
-) -> "tuple[list[Diagnostic], list[str], int]":
+def _needed(of: "Elaboration", found: "Diagnostics") -> "tuple[list[Diagnostic], list[str], int]":
     """The values that an evaluator lacks, its params without a default, the number of other
     errors."""
     from hwdsl.diagnostics import Severity
@@ -117,9 +115,7 @@ def _needed(
     return missing, [p.name for p in of.params if p.default is None], others
 
 
-def _lacking(
-    name: str, missing: "list[Diagnostic]", params: "list[str]", others: int
-) -> str:
+def _lacking(name: str, missing: "list[Diagnostic]", params: "list[str]", others: int) -> str:
     """What an evaluator needs, a value each: why, where it is read, the line to write."""
     lines = [f"{name} needs {_count(len(missing), 'value')} that nobody gives"]
     for item in missing:
