@@ -82,30 +82,28 @@ def keep(main: Source, used: Mapping[str, str], file: KeptFile) -> None:
             "warnings": artifacts.findings_data(file.warnings, main),
         }
         # A spec that JSON cannot hold exactly is not kept.
-        whole = json.dumps(data, separators=(",", ":"))
-        if _file(json.loads(whole), main) == file:
-            cache.store_text(KIND, artifacts.entry_name(main.name), whole)
+        if _file(json.loads(json.dumps(data)), main) == file:
+            artifacts.store(KIND, main, data)
 
 
 def find(path: Path) -> tuple[Source, KeptFile] | None:
     """A file's text and entry if there is one made from what is there now, else nothing."""
+    data = artifacts.load(KIND, str(path))
+    if data is None:
+        return None
     try:
-        found = cache.load_text(KIND, artifacts.entry_name(str(path)))
-        if found is None:
-            return None
         main = Source(str(path), read_bytes(path, LARGEST_FILE).decode("utf-8"))
-        data = json.loads(found)
         around = artifacts.surroundings(main, artifacts.inputs_now(main, data["inputs"]))
         return (main, _file(data, main)) if data["key"] == artifacts.key(main, around) else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None  # no entry of ours, or a file that cannot be read now
+    except (OSError, UnicodeDecodeError):
+        return None  # a file that cannot be read now
 
 
 # --- as data and back ----------------------------------------------------------------------------
 
 
 def _file(data: Mapping[str, Any], main: Source) -> KeptFile:
-    """The file that data describes; KeyError, TypeError or ValueError if it describes none."""
+    """The file that data describes."""
     kept = [_evaluator(each) for each in data["evaluators"]]
     warnings = artifacts.FindingsReader(main).read(data["warnings"])
     return KeptFile({e.spec.name: e for e in kept}, data["units"], data["doc"], warnings)
