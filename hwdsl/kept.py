@@ -1,8 +1,9 @@
 """What loading a file gives, as data: enough to call and to sweep, kept in the cache by content.
 
-An entry holds, for each evaluator, what the runtime is told of it, the exact units and the
-optimised graph; and the warnings. Derivations and messages need more; for them the file is
-elaborated again. A cold load goes through the same data, so that it gives the same as a warm one.
+An entry holds, for each evaluator, what the runtime is told of it, the exact units, the optimised
+graph and the rules that no point decides; and the warnings. Derivations and messages need more; for
+them the file is elaborated again. A cold load goes through the same data, so that it gives the same
+as a warm one.
 """
 
 from __future__ import annotations
@@ -33,12 +34,18 @@ KIND = "loaded"
 
 @frozen(slots=False)
 class Kept:
-    """An evaluator: its spec, the exact units of its params, and its graphs as text."""
+    """An evaluator: its spec, the exact units of its params, and its graphs as text.
+
+    `undecided` holds the name and the message of each rule that reads what nobody knows;
+    `operations` says how many the graph had as elaborated, with the rounds of its loops.
+    """
 
     spec: Spec
     units: Mapping[str, Unit]
     text: str
     sampler_text: str | None
+    undecided: tuple[tuple[str, str], ...]
+    operations: int
 
     @cached_property
     def graph(self) -> Graph:
@@ -115,12 +122,18 @@ def _evaluator_data(kept: Kept) -> dict[str, Any]:
         "units": units_data(kept.units),
         "graph": kept.text,
         "sampler": kept.sampler_text,
+        "undecided": kept.undecided,
+        "operations": kept.operations,
     }
 
 
 def _evaluator(data: Mapping[str, Any]) -> Kept:
     spec = Spec.from_json(data["spec"])
-    return Kept(spec, _units(data["units"]), data["graph"], data["sampler"])
+    undecided = tuple((name, message) for name, message in data["undecided"])
+    return Kept(
+        spec, _units(data["units"]), data["graph"], data["sampler"], undecided,
+        data["operations"],
+    )  # fmt: skip
 
 
 def units_data(units: Mapping[str, Unit]) -> dict[str, Any]:

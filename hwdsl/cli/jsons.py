@@ -86,7 +86,7 @@ def run(
     kinds = {rule.name: rule.severity for rule in evaluator.spec.rules}
     broken = [
         answers.Broken(name, "warn" if kinds.get(name) == "warn" else "require", text, help or None)
-        for name, text, help in evaluator.complaints(given)
+        for name, text, help in evaluator.broken(result.violations, given)
     ]
     left = [answers.Undecided(name, text) for name, text in evaluator.undecided]
     return answers.Run(
