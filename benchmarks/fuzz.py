@@ -280,7 +280,8 @@ def main():
 def summary(rows):
     counts = [sum(row["counts"][i] for row in rows) for i in range(3)]
     files, cpu = sum(counts), sum(row["cpu"] for row in rows)
-    slowest, largest = max(row["slowest"] for row in rows), max(row["largest"] for row in rows)
+    slowest = max(tuple(row["slowest"]) for row in rows)
+    largest = max(row["largest"] for row in rows)
     print(
         f"{files} files through check and rendering, {counts[1] + counts[2]} of them without an error, "
         f"{counts[2]} through elaboration and the interpreter; {cpu:.0f} s ({1000 * cpu / files:.1f} ms each)"

@@ -59,6 +59,18 @@ class Failure:
     answer: Literal["failure"] = "failure"
 
 
+@frozen
+class Needs:
+    """What an evaluator lacks, a line of `hwdsl check --needs`: values that nobody gives, params
+    without a default, and how many errors of other kinds there are."""
+
+    evaluator: str
+    values: Sequence[Finding]
+    params: Sequence[str]
+    other_errors: int
+    answer: Literal["needs"] = "needs"
+
+
 # --- values --------------------------------------------------------------------------------------
 
 
@@ -430,7 +442,10 @@ class Cache:
 
 @frozen
 class Doctor:
-    """The answer of `hwdsl doctor`; a package that is not installed is null."""
+    """The answer of `hwdsl doctor`; a package that is not installed is null.
+
+    `cache_refused` says why nothing is kept in the cache's place, null if it is.
+    """
 
     hwdsl: str
     python: str
@@ -439,6 +454,7 @@ class Doctor:
     compiler: str | None
     packages: Mapping[str, str | None]
     cache: Cache
+    cache_refused: str | None
     answer: Literal["doctor"] = "doctor"
 
 
@@ -447,6 +463,7 @@ ANSWERS: Mapping[str, type] = {
     "doctor": Doctor,
     "explain": Explain,
     "failure": Failure,
+    "needs": Needs,
     "run": Run,
     "sample": Sample,
     "validate": Validate,

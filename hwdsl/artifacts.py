@@ -7,6 +7,7 @@ uses, of the library and of the compiler. A newer entry of the same file takes i
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
@@ -27,6 +28,21 @@ _MAIN, _LIBRARY, _BESIDE = "main", "library", "beside"
 def entry_name(path: str) -> str:
     """The name of a file's entry."""
     return hashlib.sha256(os.path.realpath(path).encode()).hexdigest() + ".json"
+
+
+def store(kind: str, main: Source, data: Mapping[str, Any]) -> None:
+    """Put a file's entry into the cache. Raises CacheError, and ValueError for what JSON lacks."""
+    text = json.dumps(data, separators=(",", ":"))
+    cache.store_text(kind, entry_name(main.name), f"{installed.compiler()}\n{text}")
+
+
+def load(kind: str, path: str) -> Any:
+    """The data of a file's entry that this very compiler has stored, so that its form is known.
+
+    None if there is no such entry.
+    """
+    maker, _, text = (cache.load_text(kind, entry_name(path)) or "").partition("\n")
+    return json.loads(text) if maker == installed.compiler() else None
 
 
 def inputs(main: Source, used: Mapping[str, str]) -> list[Input]:
@@ -105,7 +121,7 @@ class FindingsReader:
     sources: dict[tuple[str, str], Source] = field(factory=dict)
 
     def read(self, data: Iterable[Mapping[str, Any]]) -> tuple[Diagnostic, ...]:
-        """The findings. Raises KeyError, TypeError, ValueError or OSError if these are none."""
+        """The findings. Raises OSError where a file that they show is gone."""
         return tuple(
             Diagnostic(
                 each["name"],

@@ -7,7 +7,6 @@ a file that has changed, evaluators are elaborated that depend on what has chang
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,8 +31,6 @@ _ABOUT_FILES = frozenset(["unknown-module", "unreadable-file"])
 _WORD = re.compile(r"[^\W\d]\w*")
 Anchor = tuple[int, int]
 """From where to where in the text an item stands that an evaluator depends on."""
-_BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError)
-"""What reading an entry that is not ours, or whose files are gone, may raise."""
 
 
 @frozen
@@ -106,10 +103,14 @@ def start(checked: Checked, diagnostics: Diagnostics) -> Record:
     main, record = checked.main.tree.source, Record(checked)
     if any(d.name in _ABOUT_FILES for d in diagnostics.items):
         return record
-    with suppress(*_BROKEN):
-        record.around = artifacts.surroundings(main, artifacts.inputs(main, checked.inputs))
+    try:
+        inputs = artifacts.inputs(main, checked.inputs)
+    except ValueError:  # a file that lies elsewhere: nothing is kept
+        return record
+    with suppress(OSError):
+        record.around = artifacts.surroundings(main, inputs)
         reader = artifacts.FindingsReader(main)
-        parts = (_entry(main) or {"parts": ()})["parts"]
+        parts = (artifacts.load(KIND, main.name) or {"parts": ()})["parts"]
         record.kept = {each["name"]: _part(each, reader) for each in parts}
     return record
 
@@ -133,26 +134,20 @@ def keep(record: Record, findings: Findings) -> None:
                 for name, p in parts.items()
             ],
         }
-        text = json.dumps(data, separators=(",", ":"))
-        cache.store_text(KIND, artifacts.entry_name(main.name), text)
+        artifacts.store(KIND, main, data)
 
 
 def find(main: Source) -> Findings | None:
     """What was found in a file if nothing it depends on has changed since."""
-    with suppress(*_BROKEN):
-        data = _entry(main)
-        if data is None:
-            return None
+    data = artifacts.load(KIND, main.name)
+    if data is None:
+        return None
+    with suppress(OSError):
         around = artifacts.surroundings(main, artifacts.inputs_now(main, data["inputs"]))
         if data["key"] == artifacts.key(main, around):
             found = _found(data["found"], artifacts.FindingsReader(main))
             return Findings(found, int(data["definitions"]), int(data["evaluators"]))
     return None
-
-
-def _entry(main: Source) -> Any:
-    found = cache.load_text(KIND, artifacts.entry_name(main.name))
-    return None if found is None else json.loads(found)
 
 
 def _data(found: Diagnostics, main: Source) -> dict[str, Any]:

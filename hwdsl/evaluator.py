@@ -19,6 +19,7 @@ from attrs import define, evolve, field
 
 from hwdsl import driver, kept, render
 from hwdsl.codegen import runtime
+from hwdsl.codegen.ir import operations
 from hwdsl.codegen.runtime import CallError, Result, Sweep
 from hwdsl.codegen.text import dump
 from hwdsl.codegen.verify import GraphError
@@ -267,16 +268,27 @@ class Evaluator(runtime.Evaluator):
     @property
     def undecided(self) -> tuple[tuple[str, str], ...]:
         """The rules that no point decides, as they read what nobody knows: name, what that is."""
-        return tuple((note.name, note.message) for note in self.elaboration.undecided)
+        return self._kept.undecided
+
+    @property
+    def operations(self) -> int:
+        """How many operations a point takes as elaborated, with the rounds of loops."""
+        return self._kept.operations
 
     def complaints(
         self, at: Mapping[str, Any] | None = None, /, **given: Any
     ) -> list[tuple[str, str, str]]:
         """The rules that a point breaks: name, message, help."""
         given = self.named("complaints", at, given)
-        point = self._point(given)
+        return self.broken(self(given).violations, given)
+
+    def broken(
+        self, violations: Sequence[str], given: Mapping[str, Any]
+    ) -> list[tuple[str, str, str]]:
+        """The `violations` of the result at a point: name, message, help."""
+        point = self._point(given) if violations else []
         found = []
-        for name in self(given).violations:
+        for name in violations:
             rule = next((r for r in self.elaboration.rules if r.name == name), None)
             if rule is None:
                 found.append((name, "an output is not a number", ""))
@@ -392,6 +404,8 @@ def file_of(program: driver.Program, diagnostics: Diagnostics) -> KeptFile:
                 {p.name: p.unit for p in elaboration.params},
                 dump(program.graphs[name]),
                 None if sampler is None else dump(sampler),
+                tuple((note.name, note.message) for note in elaboration.undecided),
+                operations(elaboration.graph.ops, rounds=True),
             )
     units = kept.units_data(main.visible_units)
     return KeptFile(found, units, main.tree.doc, tuple(diagnostics.items))

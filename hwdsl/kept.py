@@ -1,8 +1,9 @@
 """What loading a file gives, as data: enough to call and to sweep, kept in the cache by content.
 
-An entry holds, for each evaluator, what the runtime is told of it, the exact units and the
-optimised graph; and the warnings. Derivations and messages need more; for them the file is
-elaborated again. A cold load goes through the same data, so that it gives the same as a warm one.
+An entry holds, for each evaluator, what the runtime is told of it, the exact units, the optimised
+graph and the rules that no point decides; and the warnings. Derivations and messages need more; for
+them the file is elaborated again. A cold load goes through the same data, so that it gives the same
+as a warm one.
 """
 
 from __future__ import annotations
@@ -33,12 +34,18 @@ KIND = "loaded"
 
 @frozen(slots=False)
 class Kept:
-    """An evaluator: its spec, the exact units of its params, and its graphs as text."""
+    """An evaluator: its spec, the exact units of its params, and its graphs as text.
+
+    `undecided` holds the name and the message of each rule that reads what nobody knows;
+    `operations` says how many the graph had as elaborated, with the rounds of its loops.
+    """
 
     spec: Spec
     units: Mapping[str, Unit]
     text: str
     sampler_text: str | None
+    undecided: tuple[tuple[str, str], ...]
+    operations: int
 
     @cached_property
     def graph(self) -> Graph:
@@ -82,30 +89,28 @@ def keep(main: Source, used: Mapping[str, str], file: KeptFile) -> None:
             "warnings": artifacts.findings_data(file.warnings, main),
         }
         # A spec that JSON cannot hold exactly is not kept.
-        whole = json.dumps(data, separators=(",", ":"))
-        if _file(json.loads(whole), main) == file:
-            cache.store_text(KIND, artifacts.entry_name(main.name), whole)
+        if _file(json.loads(json.dumps(data)), main) == file:
+            artifacts.store(KIND, main, data)
 
 
 def find(path: Path) -> tuple[Source, KeptFile] | None:
     """A file's text and entry if there is one made from what is there now, else nothing."""
+    data = artifacts.load(KIND, str(path))
+    if data is None:
+        return None
     try:
-        found = cache.load_text(KIND, artifacts.entry_name(str(path)))
-        if found is None:
-            return None
         main = Source(str(path), read_bytes(path, LARGEST_FILE).decode("utf-8"))
-        data = json.loads(found)
         around = artifacts.surroundings(main, artifacts.inputs_now(main, data["inputs"]))
         return (main, _file(data, main)) if data["key"] == artifacts.key(main, around) else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None  # no entry of ours, or a file that cannot be read now
+    except (OSError, UnicodeDecodeError):
+        return None  # a file that cannot be read now
 
 
 # --- as data and back ----------------------------------------------------------------------------
 
 
 def _file(data: Mapping[str, Any], main: Source) -> KeptFile:
-    """The file that data describes; KeyError, TypeError or ValueError if it describes none."""
+    """The file that data describes."""
     kept = [_evaluator(each) for each in data["evaluators"]]
     warnings = artifacts.FindingsReader(main).read(data["warnings"])
     return KeptFile({e.spec.name: e for e in kept}, data["units"], data["doc"], warnings)
@@ -117,12 +122,18 @@ def _evaluator_data(kept: Kept) -> dict[str, Any]:
         "units": units_data(kept.units),
         "graph": kept.text,
         "sampler": kept.sampler_text,
+        "undecided": kept.undecided,
+        "operations": kept.operations,
     }
 
 
 def _evaluator(data: Mapping[str, Any]) -> Kept:
     spec = Spec.from_json(data["spec"])
-    return Kept(spec, _units(data["units"]), data["graph"], data["sampler"])
+    undecided = tuple((name, message) for name, message in data["undecided"])
+    return Kept(
+        spec, _units(data["units"]), data["graph"], data["sampler"], undecided,
+        data["operations"],
+    )  # fmt: skip
 
 
 def units_data(units: Mapping[str, Unit]) -> dict[str, Any]:

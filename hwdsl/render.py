@@ -61,6 +61,11 @@ def printable(text: str) -> str:
 # --- terminal --------------------------------------------------------------------------------
 
 
+LONG_LINE = 1_000
+SHOWN, BEFORE = 240, 60
+"""Of lines that are longer, so many characters are shown, some of them before the first label."""
+
+
 @frozen
 class _Mark:
     """An underline on one line of a source, in columns of the printed text."""
@@ -87,36 +92,38 @@ def _block(diagnostic: Diagnostic, palette: Palette) -> str:
     width = max((len(str(n)) for n in numbers), default=1)
     bar = " " * (width + 1) + palette.paint("|", "place")
     first = True
-    for source, marks in _by_source(diagnostic.labels):
+    for source, rows in _by_source(diagnostic.labels):
         span = next(la.span for la in diagnostic.labels if la.span.source is source)
         arrow = palette.paint("-->" if first else ":::", "place")
         lines += [f"{' ' * width}{arrow} {printable(str(span))}", bar]
         first = False
         previous = None
-        for number, row in sorted(marks.items()):
+        for number, row in sorted(rows.items()):
             if previous is not None and number > previous + 1:
                 lines.append(palette.paint("...", "place"))
             previous = number
             head = palette.paint(f"{number:>{width}} |", "place")
-            text = printable(source.line(number))
+            text, marks = _shown(source.line(number), row)
             lines.append(f"{head} {text}".rstrip())
-            lines += [f"{bar} {under}" for under in _underlines(row, severity, palette)]
+            lines += [f"{bar} {under}" for under in _underlines(marks, severity, palette)]
     if diagnostic.help:
         help_lines = printable(diagnostic.help)
         lines.append(f"{' ' * (width + 1)}{palette.paint('=', 'place')} help: {help_lines}")
     return "\n".join(lines) + "\n"
 
 
-def _by_source(labels: Sequence[Label]) -> list[tuple[Source, dict[int, list[_Mark]]]]:
+def _by_source(
+    labels: Sequence[Label],
+) -> list[tuple[Source, dict[int, list[tuple[Label, bool]]]]]:
     """Group labels by source, then by line, keeping the order of sources."""
-    groups: list[tuple[Source, dict[int, list[_Mark]]]] = []
+    groups: list[tuple[Source, dict[int, list[tuple[Label, bool]]]]] = []
     for i, label in enumerate(labels):
         source = label.span.source
         rows = next((r for s, r in groups if s is source), None)
         if rows is None:
             rows = {}
             groups.append((source, rows))
-        rows.setdefault(_line_of(label.span), []).append(_mark(label, i == 0))
+        rows.setdefault(_line_of(label.span), []).append((label, i == 0))
     return groups
 
 
@@ -124,11 +131,25 @@ def _line_of(span: Span) -> int:
     return span.source.position(span.start)[0]
 
 
-def _mark(label: Label, primary: bool) -> _Mark:
-    """Where a label stands in its first line, as printed; at least one column wide."""
+def _shown(line: str, labels: Sequence[tuple[Label, bool]]) -> tuple[str, list[_Mark]]:
+    """A line as printed, and where labels stand in it; of a very long one what is at the first."""
+    if len(line) <= LONG_LINE:
+        return printable(line), [_mark(line, 0, *each) for each in labels]
+    first = min(label.span.source.position(label.span.start)[1] for label, _ in labels)
+    left = max(0, first - BEFORE)
+    piece = line[left : left + SHOWN]
+    dots = "…" if left else ""
+    text = dots + printable(piece) + ("…" if left + SHOWN < len(line) else "")
+    return text, [_mark(dots + piece, left - len(dots), *each) for each in labels]
+
+
+def _mark(line: str, left: int, label: Label, primary: bool) -> _Mark:
+    """Where a label stands in its first line, as printed; at least one column wide.
+
+    The line is shown from column `left` on; a label behind its end stands at it.
+    """
     span = label.span
-    number, column = span.source.position(span.start)
-    line = span.source.line(number)
+    column = min(span.source.position(span.start)[1] - left, len(line) + 1)
     end = min(column - 1 + max(span.end - span.start, 1), max(len(line), column))
     start = len(printable(line[: column - 1]))
     width = len(printable(line[column - 1 : end])) or 1

@@ -6,6 +6,7 @@ Input: a loaded module and what a `table` declaration says (or the command line)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -290,9 +291,12 @@ def numbers(evaluator: Evaluator, table: Measured, column: str, output: str) -> 
 
     def base(cell: str) -> float:
         try:
-            return read(cell, scale(info.unit), evaluator.units)
+            value = read(cell, scale(info.unit), evaluator.units)
+            if math.isinf(value):
+                raise CallError(f"`{cell}` is no measured value")
         except CallError as error:
             raise CallError(f"column {column}: {error}") from None
+        return value
 
     return np.array(_each(table, cells, base))
 

@@ -55,8 +55,8 @@ def to_base(param: Param, value: Any, base: Callable[[Any], float]) -> Floats:
         value = value.data
     if isinstance(value, np.matrix):  # stays two-dimensional whatever is asked of it
         value = np.asarray(value)
-    allowed = param.plain or isinstance(value, InUnit)
-    numbers = _numbers(param, value) if allowed else None
+    in_unit = isinstance(value, InUnit)
+    numbers = _numbers(param, value) if in_unit or param.plain else None
     if numbers is not None:
         with np.errstate(over="ignore", invalid="ignore"):
             column = np.ascontiguousarray(held(param, param.scale.to_base(numbers)))
@@ -71,7 +71,7 @@ def to_base(param: Param, value: Any, base: Callable[[Any], float]) -> Floats:
             bad = numbers[np.argmin(fits)].item()
             if param.kind == "int" and bad.is_integer():
                 bad = int(bad)
-            base(bad if param.plain else joined(repr(bad), param.scale.unit))
+            base(joined(repr(bad), param.scale.unit) if in_unit or not param.plain else bad)
         return column
     cells = value.ravel().tolist() if isinstance(value, np.ndarray) else list(value)
     if all(type(cell) is str for cell in cells):

@@ -14,11 +14,12 @@ import numpy as np
 
 from . import html
 from .columns import InUnit, Masked, frame, held, many, to_base
+from .dialects import elsewhere
 from .errors import CallError
 from .kernel import Floats, Kernel
 from .message import Says
 from .plan import Plan, Progress
-from .quantity import is_many, spread, written
+from .quantity import is_many, scale_of, spread, written
 from .result import Result
 from .sample import Samples, draw
 from .spec import NEAR, UNDEFINED, Param, Scale, Spec, hint, joined
@@ -226,7 +227,12 @@ class Evaluator:
 
     def _spread(self, name: str, value: Any) -> Any:
         """A text that stands for many values as those; all else as it is."""
-        if not isinstance(value, str) or not is_many(value):
+        if not isinstance(value, str):
+            return value
+        meant = elsewhere(value, self.param(name))
+        if meant is not None:
+            raise CallError(f"{name}={value}: many values are not written so; write {meant}")
+        if not is_many(value):
             return value
         found = self.axis(name, value)
         return found.view(InUnit) if isinstance(found, np.ndarray) else found
@@ -258,12 +264,13 @@ class Evaluator:
             return found
         if isinstance(value, str) and param.values and value in param.labels:
             return param.values[param.labels.index(value)]
+        scale = param.scale
         if isinstance(value, str):
-            base = self._text(param, value)
+            base, scale = self._text(param, value)
         elif isinstance(value, int | float | np.integer | np.floating) and not isinstance(
             value, bool
         ):
-            if not param.plain:
+            if not param.plain and value not in (math.inf, -math.inf):
                 raise self._bad(param, param.needs_unit(value))
             try:
                 number = float(value)
@@ -276,31 +283,33 @@ class Evaluator:
             hint = "; give many values to sweep" if many(value) else ""
             raise self._bad(param, f"{value!r} is not a number or a text{hint}")
         if param.values:
-            return self._alternative(param, value, base)
+            return self._alternative(param, value, base, scale)
         base = float(held(param, base))
         if not param.low <= base <= param.high:
-            raise self._bad(param, f"{value} is out of range")
+            raise self._bad(param, f"{value} is out of range", scale)
         if param.kind == "int" and base % 1 != 0:
-            raise self._bad(param, f"{value} is not whole")
+            raise self._bad(param, f"{value} is not whole", scale)
         return base
 
-    def _alternative(self, param: Param, value: Any, base: float) -> float:
+    def _alternative(self, param: Param, value: Any, base: float, scale: Scale) -> float:
         """The number of a choice between numbers that a value is."""
         if base in param.values:  # infinity too, from which nothing has a distance
             return base
         near = min(param.values, key=lambda known: abs(known - base))
         if not (math.isfinite(near) and abs(near - base) <= NEAR * abs(near)):
-            raise self._bad(param, f"{value} is none of them")
+            raise self._bad(param, f"{value} is none of them", scale)
         return near
 
-    def _text(self, param: Param, text: str) -> float:
-        if is_many(text):
+    def _text(self, param: Param, text: str) -> tuple[float, Scale]:
+        """A text as a number in base units, and the unit that it is written in."""
+        if is_many(text) or elsewhere(text, param):
             raise self._bad(param, f"{text} is several values where one is read; give it to sweep")
         try:
             found = written(text, param.scale, self.units)
-            if found.unit is None and not param.plain:
+            if found.unit is None and found.size is not None and not param.plain:
                 raise CallError(param.needs_unit(text))
-            return found.base(param.scale)
+            scale = param.scale if found.unit is None else scale_of(found.unit)
+            return found.base(param.scale), scale
         except CallError as error:
             raise self._bad(param, str(error)) from None
 
@@ -312,8 +321,9 @@ class Evaluator:
         listed = ", ".join(f"{p.name} ({p.describe()})" for p in left)
         return CallError(f"{self.spec.name}: values are needed of {listed}")
 
-    def _bad(self, param: Param, what: str) -> CallError:
-        return CallError(f"{self.spec.name}.{param.name}: {what}; it is {param.describe()}")
+    def _bad(self, param: Param, what: str, scale: Scale | None = None) -> CallError:
+        """What is wrong with a value, and what the param takes, in a unit if one is given."""
+        return CallError(f"{self.spec.name}.{param.name}: {what}; it is {param.describe(scale)}")
 
     @property
     def __signature__(self) -> Signature:

@@ -87,9 +87,11 @@ class CompiledKernel:
         if threading.current_thread() is not threading.main_thread():
             return work()
 
-        def end(thread: threading.Thread) -> None:
+        def end(thread: threading.Thread, over: threading.Event) -> None:
             self.halt(True)
-            thread.join()
-            self.halt(False)
+            try:
+                over.wait()
+            finally:  # a second interrupt leaves at once; later calls must not be halted
+                self.halt(False)
 
         return on_a_thread(work, "hwdsl-kernel", end)

@@ -1,8 +1,9 @@
 """Texts as values: the one reader of numbers with units, and of ranges and lists of them.
 
 `read` takes what the language takes for a literal with a sign, and gives the same float64:
-`-4.8 TB/s`, `80%`, `1_000`, `5 s^-1`. `spread` takes what stands for many values: `1..10 TB/s:4`,
-`0..1 step 0.1`, `1, 2, 4`, `all`. What is wrong is a `CallError` that says what was expected.
+`-4.8 TB/s`, `80%`, `1_000`, `5 s^-1`; and `inf`, which needs no unit. `spread` takes what stands
+for many values: `1..10 TB/s:4`, `0..1 step 0.1`, `1, 2, 4`, `all`. What is wrong is a `CallError`
+that says what was expected.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ MOST_STEPS = 10_000_000
 """Values of one axis beyond which a range is taken for a mistake."""
 TOO_MANY = f"more than {MOST_STEPS:,} values of one axis"
 
-_DIGITS = r"[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?(?:[eE][+-]?[0-9]+)?"
+DIGITS = r"[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?(?:[eE][+-]?[0-9]+)?"
 _WORDS = (
     "if|then|else|match|iterate|for|in|and|or|not|with|let|fn|true|false|within|until|help|as|"
     "offset|prefix|from|relative|absolute|missed"
 )
 _POWER = r"(?:\^-?[0-9]+)?"
-_UNIT = rf"(?:%|[A-Za-z]+){_POWER}(?:[*/][A-Za-z]+{_POWER})*"
+UNIT = rf"(?:%|[A-Za-z]+){_POWER}(?:[*/][A-Za-z]+{_POWER})*"
 _GAP = rf"(?:[ \t]+(?!(?:{_WORDS})\b)(?=[A-Za-z])|[ \t]*(?=%))"
-_LITERAL = re.compile(rf"([+-]?)[ \t]*({_DIGITS})(?:{_GAP}({_UNIT}))?")
+_LITERAL = re.compile(rf"([+-]?)[ \t]*({DIGITS}|inf)(?:{_GAP}({UNIT}))?")
 _FACTOR = re.compile(r"([*/]?)([A-Za-z]+|%)(?:\^(-?[0-9]+))?")
 _BLANK = " \t\r\n"
 _MOST_DIGITS, _MOST_EXPONENT, _MOST_POWER = 400, 400, 99
@@ -50,24 +51,35 @@ class Unit:
 
 @dataclass(frozen=True)
 class Written:
-    """A number as it is written; `unit` is None if there is none. The sign of a zero is kept."""
+    """A number as it is written; `unit` is None if there is none. The sign of a zero is kept.
+
+    `size` is None where it is infinite.
+    """
 
     text: str
     negative: bool
-    size: Fraction
+    size: Fraction | None
     unit: Unit | None
 
     def exact(self, plain: Scale) -> Fraction:
         """In base units; a number without unit is in `plain`, of which the dimension must be."""
         unit = self._in(plain)
-        return (-self.size if self.negative else self.size) * unit.factor + unit.offset
+        return self._finite() * unit.factor + unit.offset
 
     def step(self, plain: Scale) -> Fraction:
         """A difference in base units: a scale's zero does not count."""
-        return (-self.size if self.negative else self.size) * self._in(plain).factor
+        return self._finite() * self._in(plain).factor
+
+    def _finite(self) -> Fraction:
+        if self.size is None:
+            raise CallError(f"`{self.text}` is no number that values are counted from or to")
+        return -self.size if self.negative else self.size
 
     def base(self, plain: Scale) -> float:
         """The float64 in base units, rounded once."""
+        if self.size is None:
+            self._in(plain)
+            return -math.inf if self.negative else math.inf
         exact = self.exact(plain)
         try:
             found = float(exact)
@@ -96,7 +108,8 @@ def written(text: str, plain: Scale, units: Mapping[str, Scale]) -> Written:
     if found is None:
         raise CallError(_no_number(text, plain))
     sign, digits, unit = found.groups()
-    return Written(text, sign == "-", _size(digits), None if unit is None else _unit(unit, units))
+    size = None if digits == "inf" else _size(digits)
+    return Written(text, sign == "-", size, None if unit is None else _unit(unit, units))
 
 
 def read(text: str, plain: Scale, units: Mapping[str, Scale]) -> float:
@@ -173,6 +186,12 @@ def _named(name: str, units: Mapping[str, Scale]) -> Scale:
 
 FOREIGN = {"µs": "us", "µm": "um", "°C": "degC", "percent": "%", "pct": "%"}
 """Units as they are written elsewhere."""
+_SPELT = {
+    "byte": "B", "second": "s", "sec": "s", "min": "minute", "hr": "hour", "meter": "m",
+    "metre": "m", "gram": "g", "watt": "W", "joule": "J", "volt": "V", "ampere": "A", "amp": "A",
+    "ohm": "Ohm", "hertz": "Hz", "kelvin": "K", "celsius": "degC", "dollar": "USD",
+}  # fmt: skip
+"""Names of units, for what they are declared as."""
 
 
 def meant_unit(name: str, units: Collection[str]) -> str | None:
@@ -181,8 +200,11 @@ def meant_unit(name: str, units: Collection[str]) -> str | None:
     That is a foreign letter, small letters for capitals, or units run together: `GBps` for `GB/s`,
     `TFLOPS` for `TFLOP/s`.
     """
-    if name in FOREIGN:
-        return f"write `{FOREIGN[name]}`"
+    spelt = name.lower() if len(name) > 2 else name
+    for word in (name, spelt, spelt.removesuffix("s")):
+        known = FOREIGN.get(word) or _SPELT.get(word, word)
+        if word in FOREIGN or known in units:
+            return f"write `{known}`"
     close = [u for u in units if u.casefold() == name.casefold()]
     if close:
         return f"did you mean `{min(close)}`?"
@@ -232,11 +254,11 @@ def _range(text: str, param: Param, units: Mapping[str, Scale]) -> Floats:
     high, colon, count = rest.rpartition(":")
     high, stepped, step = (high if colon else rest).partition(" step ")
     end = written(high, param.scale, units)
-    if end.unit is None and not param.plain:
+    if end.unit is None and end.size is not None and not param.plain:
         raise CallError(param.needs_unit(high.strip(_BLANK)))
     own = _exact(param.scale)
     last = (end.exact(param.scale) - own.offset) / own.factor
-    unit = param.scale if end.unit is None else _scale(end.unit)
+    unit = param.scale if end.unit is None else scale_of(end.unit)
     first = (written(low, unit, units).exact(unit) - own.offset) / own.factor
     if stepped and not colon:
         return _paced(first, last, written(step, unit, units).step(unit) / own.factor)
@@ -247,7 +269,8 @@ def _range(text: str, param: Param, units: Mapping[str, Scale]) -> Floats:
         raise CallError("a range has at least one point")
     count = count.lstrip("0")
     if stepped or not colon or not (count.isascii() and count.isdecimal()):
-        raise CallError("a range is written lo..hi:n or lo..hi step s")
+        ends = f"{low.strip(_BLANK)}..{high.strip(_BLANK)}"
+        raise CallError(f"a range says how many values it has, as `{ends}:5`, or their step")
     if len(count) > 18 or int(count) > MOST_STEPS:
         raise CallError(TOO_MANY)
     column = np.linspace(float(first), float(last), int(count))
@@ -256,7 +279,8 @@ def _range(text: str, param: Param, units: Mapping[str, Scale]) -> Floats:
     return column
 
 
-def _scale(unit: Unit) -> Scale:
+def scale_of(unit: Unit) -> Scale:
+    """A unit as it is declared."""
     dims = {base: float(power) for base, power in unit.dims.items()}
     return Scale(unit.name, str(unit.factor), str(unit.offset), dims)
 

@@ -77,21 +77,25 @@ class Param:
     values: tuple[float, ...] = ()
     plain: bool = True
 
-    def describe(self) -> str:
-        """Its unit and range, or its cases."""
+    def describe(self, scale: Scale | None = None) -> str:
+        """Its unit and range, or its cases; numbers in its own unit unless another is given."""
+        scale = scale or self.scale
+        if self.values and scale != self.scale:
+            cases = [f"{scale.from_base(v):.12g}" for v in self.values]
+            return f"one of {', '.join(cases)} {scale.unit}"
         if self.kind == "choice" or self.values:
             return f"one of {', '.join(self.labels)} {self.scale.unit}".rstrip()
         if self.kind == "bool":
             return "true or false"
         number = "a whole number" if self.kind == "int" else "a number"
-        low, high = (f"{self.scale.from_base(v):.12g}" for v in (self.low, self.high))
+        low, high = (f"{scale.from_base(v):.12g}" for v in (self.low, self.high))
         if math.isfinite(self.low) and math.isfinite(self.high):
-            return f"{number} from {low} to {high} {self.scale.unit}".rstrip()
+            return f"{number} from {low} to {high} {scale.unit}".rstrip()
         if math.isfinite(self.low):
-            return f"{number} of at least {low} {self.scale.unit}".rstrip()
+            return f"{number} of at least {low} {scale.unit}".rstrip()
         if math.isfinite(self.high):
-            return f"{number} of at most {high} {self.scale.unit}".rstrip()
-        return f"{number} in {self.scale.unit}" if self.scale.unit else number
+            return f"{number} of at most {high} {scale.unit}".rstrip()
+        return f"{number} in {scale.unit}" if scale.unit else number
 
     def needs_unit(self, value: Any) -> str:
         """What to say of a number without unit where `plain` is false."""

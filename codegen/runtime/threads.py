@@ -9,27 +9,36 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def on_a_thread(work: Callable[[], T], name: str, end: Callable[[threading.Thread], None]) -> T:
+def on_a_thread(
+    work: Callable[[], T], name: str, end: Callable[[threading.Thread, threading.Event], None]
+) -> T:
     """Do some work on a thread of that name; if this one is interrupted, `end` has that one stop.
 
-    What the work raises is raised here.
+    What the work raises is raised here. `end` gets the thread and an event that is set when its
+    work is over; before Python 3.13 a thread whose `join` was interrupted is taken for dead, so
+    that neither `join` nor `is_alive` can tell.
     """
     results: list[T] = []
     failures: list[BaseException] = []
+    over = threading.Event()
 
     def run() -> None:
         try:
             results.append(work())
         except BaseException as failure:  # raised again where the work was asked for
             failures.append(failure)
+        finally:
+            over.set()
 
     thread = threading.Thread(target=run, name=name, daemon=True)
-    thread.start()
     try:
-        thread.join()
+        thread.start()
+        over.wait()
     except BaseException:  # an interrupt, which only the main thread sees
-        end(thread)
+        if thread.ident is not None:
+            end(thread, over)
         raise
+    thread.join()
     for failure in failures:
         raise failure
     return results[0]

@@ -19,7 +19,7 @@ from hwdsl.cli.base import (
 )
 
 if TYPE_CHECKING:
-    from hwdsl.diagnostics import Diagnostics
+    from hwdsl.diagnostics import Diagnostic, Diagnostics
     from hwdsl.elaborate import Elaboration
 
 
@@ -77,8 +77,8 @@ def run(options: argparse.Namespace) -> int:
 def _needs(options: argparse.Namespace) -> int:
     """Print what evaluators lack: values that nobody knows, params without a default."""
     from hwdsl import driver
+    from hwdsl.cli import jsons
     from hwdsl.diagnostics import Diagnostics
-    from hwdsl.render import render_json
 
     if options.format == "sarif":
         raise Failure("--needs is printed as text or json")
@@ -90,25 +90,33 @@ def _needs(options: argparse.Namespace) -> int:
         if checked is None or found.failed:
             report(found, sys.stderr)
             code = max(code, code_of(found))
+            if options.format == "json":
+                jsons.write_failure(Failure(f"{path} is wrong", code_of(found), found.items))
             continue
         known = driver.evaluators(checked)
         for each in known if name is None else [named(path, "evaluator", name, known)]:
             elaborated = driver.elaborate(checked, found := Diagnostics(), only=each)[each]
+            missing, params, others = _needed(elaborated, found)
             if options.format == "json":
-                sys.stdout.write(render_json(d for d in found.items if d.missing))
+                jsons.write_needs(each, missing, params, others)
             else:
-                print(_lacking(each, elaborated, found))
+                print(_lacking(each, missing, params, others))
             code = max(code, code_of(found))
     return code
 
 
-def _lacking(name: str, of: "Elaboration", found: "Diagnostics") -> str:
-    """What an evaluator needs, a value each: why, where it is read, the line to write."""
+def _needed(of: "Elaboration", found: "Diagnostics") -> "tuple[list[Diagnostic], list[str], int]":
+    """The values that an evaluator lacks, its params without a default, the number of other
+    errors."""
     from hwdsl.diagnostics import Severity
 
     missing = [d for d in found.items if d.missing]
     others = sum(d.severity is Severity.ERROR and not d.missing for d in found.items)
-    params = [p.name for p in of.params if p.default is None]
+    return missing, [p.name for p in of.params if p.default is None], others
+
+
+def _lacking(name: str, missing: "list[Diagnostic]", params: "list[str]", others: int) -> str:
+    """What an evaluator needs, a value each: why, where it is read, the line to write."""
     lines = [f"{name} needs {_count(len(missing), 'value')} that nobody gives"]
     for item in missing:
         read = item.reading

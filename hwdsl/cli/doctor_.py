@@ -31,6 +31,7 @@ def run(options: argparse.Namespace) -> int:
         _compiler(),
         {name: _version(name) for name in PACKAGES},
         contents(),
+        _refused(),
     )
     if options.format == "json":
         from hwdsl.cli.jsons import write
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         ["platform", found.platform],
         ["C compiler", found.compiler or slow],
         *([name, version or "not installed"] for name, version in found.packages.items()),
-        ["cache", _refused() or describe(found.cache)],
+        ["cache", found.cache_refused or describe(found.cache)],
     ]
     print(table(rows))
     return FINE
@@ -60,15 +61,15 @@ def _compiler() -> str | None:
     return which(command[0]) if command else None
 
 
-def _refused() -> str:
-    """Why nothing is kept in the cache's place; "" if it is ours or free."""
+def _refused() -> str | None:
+    """Why nothing is kept in the cache's place; None if it is ours or free."""
     from hwdsl.codegen import cache
 
     try:
         cache.refuse_foreign()
     except cache.CacheError as error:
         return str(error)
-    return ""
+    return None
 
 
 def _version(name: str) -> str | None:

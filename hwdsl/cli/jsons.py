@@ -36,6 +36,16 @@ def write_failure(failure: Failure) -> None:
     write(answers.Failure(failure.code, str(failure), found))
 
 
+def write_needs(
+    name: str, missing: Iterable[Diagnostic], params: Sequence[str], others: int
+) -> None:
+    """Print what an evaluator lacks, in a line."""
+    from hwdsl.render import finding
+
+    needs = answers.Needs(name, [finding(each) for each in missing], params, others)
+    print(answers.as_json(needs, indent=None))
+
+
 def dimension(dims: Mapping[str, float]) -> str:
     """A dimension as `data/time`; `1` for a pure number."""
     from hwdsl.codegen.runtime.spec import dims_text
@@ -76,7 +86,7 @@ def run(
     kinds = {rule.name: rule.severity for rule in evaluator.spec.rules}
     broken = [
         answers.Broken(name, "warn" if kinds.get(name) == "warn" else "require", text, help or None)
-        for name, text, help in evaluator.complaints(given)
+        for name, text, help in evaluator.broken(result.violations, given)
     ]
     left = [answers.Undecided(name, text) for name, text in evaluator.undecided]
     return answers.Run(

@@ -64,9 +64,7 @@ def run(options: argparse.Namespace) -> int:
     wanted = names if each or (not options.tree and len(names) == 1) else options.tree
     steps = None if options.tree else UNASKED_STEPS
     if wanted and not options.tree:
-        # As elaborated: an optimised graph may be a loop over what the sum has as terms.
-        size = len(evaluator.elaboration.graph.ops)
-        wanted = [] if size > UNASKED_OPERATIONS else wanted
+        wanted = [] if evaluator.operations > UNASKED_OPERATIONS else wanted
     with told():
         result = evaluator(given)
         derivations = evaluator.derivations(wanted, given, steps=steps) if wanted else {}
@@ -115,7 +113,7 @@ def _verdict(evaluator: Evaluator, result: Result, given: Mapping[str, str]) -> 
     if left:
         rules = "1 rule" if left == 1 else f"{left} rules"
         lines[0] += f"; {rules} undecided (hwdsl check --undecided)"
-    for name, message, help in evaluator.complaints(given):
+    for name, message, help in evaluator.broken(result.violations, given):
         lines.append(f"  {name}: {message}")
         if help:
             lines.append(f"    help: {help}")

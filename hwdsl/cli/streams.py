@@ -23,6 +23,9 @@ _UNSAFE = re.compile(
 )
 """Controls of a terminal but line feed and tab, those of direction, ends of lines, lone halves."""
 
+_PLAIN = {"…": "...", "×": "*", "–": "-"}
+"""Characters beyond ASCII that commands print of themselves, as an encoding without them has it."""
+
 
 class ReaderGone(Exception):
     """Who read standard output has closed it."""
@@ -33,6 +36,12 @@ class _Stream(ABC):
 
     def __init__(self, inner: TextIO) -> None:
         self.inner = inner
+        self._plain = {}
+        for sign, plain in _PLAIN.items():
+            try:
+                sign.encode(inner.encoding or "utf-8")
+            except UnicodeEncodeError:
+                self._plain[ord(sign)] = plain
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
@@ -55,7 +64,7 @@ class _Output(_Stream):
 
     def raw(self, text: str) -> int:
         with self._told():
-            return self.inner.write(text)
+            return self.inner.write(text.translate(self._plain) if self._plain else text)
 
     def flush(self) -> None:
         with self._told():
@@ -97,7 +106,7 @@ class _Errors(_Stream):
 
     def raw(self, text: str) -> int:
         with suppress(OSError, UnicodeEncodeError):
-            return self.inner.write(text)
+            return self.inner.write(text.translate(self._plain) if self._plain else text)
         return len(text)
 
     def flush(self) -> None:

@@ -317,13 +317,14 @@ class _Parts:
 
     def _computed(self, chunks: Iterator[Sweep]) -> Sweep | None:
         """The next part; None if there is none, or an interrupt comes before it is computed."""
-        self._computing = True
-        try:
-            return next(chunks, None)
-        except KeyboardInterrupt:
-            return None
-        finally:
+        try:  # wherever in the block a signal comes, the part is given up whole
+            self._computing = True
+            part = next(chunks, None)
             self._computing = False
+        except KeyboardInterrupt:
+            self._computing = False
+            return None
+        return part
 
     def note(self, number: int, frame: object) -> None:
         """Handle a signal."""

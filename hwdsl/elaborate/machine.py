@@ -544,17 +544,30 @@ def run_deep(work: Callable[[], T]) -> T:
             sys.setrecursionlimit(limit)
 
 
-def _end(thread: threading.Thread) -> None:
-    """Have another thread leave what it is at, and wait until it is gone."""
+def _end(thread: threading.Thread, over: threading.Event) -> None:
+    """Have another thread leave what it is at, and wait until it has.
+
+    The exception may arrive in a finalizer, where Python prints it and goes on: it is not printed,
+    and sent again until the work is over.
+    """
     import ctypes
 
-    assert thread.ident is not None
-    while thread.is_alive():
+    send = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    unraisable = sys.unraisablehook
+
+    def quiet(left: Any) -> None:
+        if not issubclass(left.exc_type, SystemExit):
+            unraisable(left)
+
+    sys.unraisablehook = quiet
+    try:
         # The exception that ends a thread without a word.
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit)
-        )
-        thread.join(1.0)
+        while not over.is_set() and send(
+            ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit)
+        ):
+            over.wait(0.1)
+    finally:
+        sys.unraisablehook = unraisable
 
 
 _THREAD = "hwdsl-elaborate"

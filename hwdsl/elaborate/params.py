@@ -212,6 +212,7 @@ def position(
                 "outside-range",
                 f"the default of `{node.name.name}` is none of its alternatives",
                 node.default.span if node.default is not None else node.span,
+                _range_help(node, number, alternatives),
             )
         return number
     for i, value in enumerate(alternatives):
@@ -226,6 +227,20 @@ def position(
         f"the default of `{node.name.name}` is none of its alternatives",
         node.default.span if node.default is not None else node.span,
     )
+
+
+def _range_help(
+    node: ast.Param | ast.Choice, number: float, alternatives: Sequence[Value]
+) -> str | None:
+    """What to write where two alternatives are meant as the ends of a range."""
+    written = node.range if isinstance(node, ast.Param) else None
+    if not isinstance(written, ast.ListLit) or len(written.items) != 2:
+        return None
+    low, high = (as_ref(a).known for a in alternatives)
+    if low is None or high is None or not low < number < high:
+        return None
+    first, last = (item.span.text for item in written.items)
+    return f"a list gives alternatives; a range is written `in {first} .. {last}`"
 
 
 def check_given(m: Machine, free: Free, value: Value, env: Env, span: Span) -> None:

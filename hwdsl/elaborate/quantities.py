@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 
 from hwdsl.codegen.runtime.message import number_text
+from hwdsl.semantics.composed import coherent, factor_text, quotients
 from hwdsl.semantics.symbols import ModuleScope
 from hwdsl.units import ONE, Dim, Unit
 
@@ -47,38 +47,15 @@ def suited_unit(value: float, dim: Dim, scope: ModuleScope) -> Unit:
 def _compose(dim: Dim, scope: ModuleScope, size: float) -> Unit:
     """The simplest product of declared units: one, one and a base, or bases only."""
     units = [u for u in scope.visible_units.values() if not u.offset]
-    for lead, rest in _splits(dim, units):
+    for lead, rest in quotients(dim, units):
         scaled = _scaled(lead, 1, size, units)
         if not rest.powers:
             return scaled if size / scaled.factor < LONG else _longer(scaled, size, units)
         ((base, power),) = rest.powers
-        tail = _coherent(Dim.base(base), units)
+        tail = coherent(Dim.base(base), units)
         if tail is not None:
-            return Unit(scaled.name + _factor(tail.name, power), dim, scaled.factor)
+            return Unit(scaled.name + factor_text(tail.name, power), dim, scaled.factor)
     return _product(dim, size, units)
-
-
-def _splits(dim: Dim, units: list[Unit]) -> Iterator[tuple[Unit, Dim]]:
-    plain = sorted((u for u in units if u.factor == 1 and u.dim.powers), key=_plainness)
-    for unit in plain:
-        if unit.dim == dim:
-            yield unit, ONE
-    for unit in plain:
-        rest = dim / unit.dim
-        if len(rest.powers) == 1 and rest.powers[0][1].denominator == 1:
-            positive = [p for _, p in dim.powers if p > 0]
-            if positive and len(dim.powers) > 1 and rest.powers[0][1] < 0:
-                yield unit, rest
-
-
-def _plainness(unit: Unit) -> int:
-    """The richest dimension first; among equals the first declared, so `FLOP` before `OP`."""
-    return -len(unit.dim.powers)
-
-
-def _coherent(dim: Dim, units: list[Unit]) -> Unit | None:
-    found = [u for u in units if u.dim == dim and u.factor == 1]
-    return min(found, key=_plainness, default=None)
 
 
 def _scaled(unit: Unit, power: int, size: float, units: list[Unit]) -> Unit:
@@ -118,21 +95,16 @@ def _product(dim: Dim, size: float, units: list[Unit]) -> Unit:
     name, factor = "", Fraction(1)
     ordered = sorted(dim.powers, key=lambda item: item[1] < 0)
     for base, power in ordered:
-        unit = _coherent(Dim.base(base), units)
+        unit = coherent(Dim.base(base), units)
         if unit is None:
-            name += _factor(base.rsplit(".", 1)[-1], power)
+            name += factor_text(base.rsplit(".", 1)[-1], power)
             continue
         if len(dim.powers) == 1 and power.denominator == 1 and power > 0:
             unit = _scaled(unit, int(power), size, units)
             factor = unit.factor ** int(power)
-        name += _factor(unit.name, power)
+        name += factor_text(unit.name, power)
     text = name[1:] if name.startswith("*") else "1" + name
     if text.startswith("1/") and len(ordered) == 1:
         base, power = ordered[0]
         text = f"{text[2:].split('^')[0]}^{power}"
     return Unit(text, dim, factor)
-
-
-def _factor(name: str, power: Fraction) -> str:
-    sign, size = ("*", power) if power > 0 else ("/", -power)
-    return f"{sign}{name}" if size == 1 else f"{sign}{name}^{size}"

@@ -121,7 +121,7 @@ class _Expansion(Generic[T]):
                 yield self.leaf(kept)
             return
         generator = expr.generators[at]
-        iterable = m.evaluate(generator.iterable, part.env)
+        iterable = _asked(m, part, lambda: m.evaluate(generator.iterable, part.env))
         if at == len(expr.generators) - 1 and isinstance(iterable, RangeValue):
             whole = self.roll(part, iterable)
             if whole is not None:
@@ -137,6 +137,11 @@ class _Expansion(Generic[T]):
             yield from self.over(at + 1, Candidate(env, mask, {**part.picks, name: value}))
 
 
+def _asked(m: Machine, part: Candidate, compute: Callable[[], T]) -> T:
+    """What is computed for a candidate: its rules hold only where the candidate takes part."""
+    return compute() if part.mask is None else m.masked(part.mask, compute)
+
+
 def _both(m: Machine, node: ast.Node, a: Ref | None, b: Ref | None) -> Ref | None:
     """The conjunction of two conditions, None being one that holds."""
     if a is None or b is None:
@@ -148,7 +153,8 @@ def _filtered(m: Machine, expr: ast.Comprehension, part: Candidate) -> Candidate
     """The candidate with the filter in its mask; None if it is known not to take part."""
     mask = part.mask
     if expr.condition is not None:
-        condition = m.number(expr.condition, part.env)
+        filter_ = expr.condition
+        condition = _asked(m, part, lambda: m.number(filter_, part.env))
         mask = condition if condition.known == 0.0 else _both(m, expr, mask, condition)
     if mask is None or mask.known is None:
         return evolve(part, mask=mask)

@@ -64,11 +64,12 @@ def close(
 ) -> tuple[tuple[Ref, ...] | None, list[Effect]]:
     """Close a loop. Rules whose condition changes inside become states, and-ed over the rounds.
 
+    A rule that is the same in all rounds is stated once, where there is a round at all.
+
     Returns the loop's results and the rules as they read outside; None and the rules that need
     states if those were not provided (`extra`).
     """
     inside = [e for e in effects if e.holds.region is loop.region]
-    outside = [e for e in effects if e.holds.region is not loop.region]
     if len(inside) != extra:
         return None, inside
     plain = len(initial)
@@ -86,6 +87,8 @@ def close(
     if m.trace is not None:
         m.trace.closed(loop.region, Closing(low, high, bound, first, after, until))
     results = loop.close(low, high, bound, first, after, until)
+    some = m.op(node, "le", low, high)
+    outside = [m.mask(some, e) for e in effects if e.holds.region is not loop.region]
     carried = [evolve(e, holds=results[plain + i]) for i, e in enumerate(inside)]
     mine = (*results[:plain], *results[-2:])
     return mine, [*outside, *carried]

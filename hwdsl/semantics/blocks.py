@@ -245,7 +245,7 @@ def _step(state: State, env: Env, record: RecordType, ident: ast.Ident) -> Type 
             "unknown-field",
             f"`{record.kind.name}` has no field `{ident.name}`",
             ident.span,
-            help=fields_help(ident.name, known),
+            help=fields_help(ident.name, state.comparable(known)),
         )
         return None
     role = role_of(record, ident.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from attrs import frozen
 
@@ -92,11 +93,11 @@ def _by_name(state: State, env: Env, node: ast.Call, function: ast.Name) -> Type
     if name in BUILTINS and name not in state.lost.get(function.span.source.name, ()):
         state.resolve(function, Builtin(name))
         return call_builtin(state, env, node, name)
-    known = [*BUILTINS]
     callable_ = FunctionInfo | KindInfo | EvaluatorInfo
-    known += [n for n, s in env.scope.visible_values.items() if isinstance(s, callable_)]
-    for record in env.records:
-        known += [n for k in record.kind.lineage() for n, m in k.members.items() if m.role == "fn"]
+    visible = (n for n, s in env.scope.visible_values.items() if isinstance(s, callable_))
+    kinds = (k for record in env.records for k in record.kind.lineage())
+    own = (n for k in kinds for n, m in k.members.items() if m.role == "fn")
+    known = chain(BUILTINS, visible, own)
     state.unknown("unknown-function", "function", name, function.span, known)
     return _arguments_alone(state, env, node)
 

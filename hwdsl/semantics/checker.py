@@ -54,7 +54,7 @@ def _check(modules: Modules, diagnostics: Diagnostics) -> Checked:
     state.misread.update(
         (d.span.source.name, d.span.start)
         for d in diagnostics.items
-        if d.span is not None and d.name == "bad-number"
+        if d.span is not None and d.name in ("bad-number", "syntax-error")
     )
     scopes = state.checked.modules
     for name, loaded in modules.loaded.items():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
+from itertools import chain
 
-from hwdsl.diagnostics import closest, did_you_mean, fields_help
+from hwdsl.diagnostics import closest, fields_help
 from hwdsl.semantics.expressions import HANDLERS, infer, iterated, literal_exponent
 from hwdsl.semantics.relations import (
     POISON,
@@ -183,12 +185,11 @@ def _unknown(state: State, env: Env, node: ast.Name, expected: Type | None) -> T
     broken = any(state.is_broken(record.kind) for record in env.records)
     if broken or isinstance(expected, Poison) or node.span.source.name in state.incomplete:
         return POISON
-    known = [*env.locals, *env.scope.visible_values, *env.scope.namespaces, *PREDECLARED]
-    for record in env.records:
-        known.extend(member_names(record))
-    if isinstance(expected, EnumType):
-        known.extend(expected.enum.cases)
-    if node.name in env.scope.visible_units and not _close(node.name, known):
+    own = (name for record in env.records for name in member_names(record))
+    cases = expected.enum.cases if isinstance(expected, EnumType) else ()
+    values, modules = env.scope.visible_values, env.scope.namespaces
+    known = state.comparable(chain(env.locals, values, modules, PREDECLARED, own, cases))
+    if node.name in env.scope.visible_units and closest(node.name, known) is None:
         return state.error(
             "unknown-name",
             f"unknown name `{node.name}`",
@@ -200,10 +201,6 @@ def _unknown(state: State, env: Env, node: ast.Name, expected: Type | None) -> T
         help = power_help(node.name)
         return state.error("unknown-name", f"unknown name `{node.name}`", node.span, help=help)
     return state.unknown("unknown-name", "name", node.name, node.span, known)
-
-
-def _close(name: str, known: list[str]) -> bool:
-    return did_you_mean(name, known) is not None
 
 
 def use_symbol(state: State, env: Env, node: ast.Name | ast.Attr, symbol: Symbol) -> Type:
@@ -350,14 +347,16 @@ def member_exists(type_: Type, name: str) -> bool:
     return name in IMPLICIT or kind.member(name) is not None
 
 
-def _no_field(state: State, env: Env, node: ast.Attr, base: Type, known: list[str]) -> Type:
+def _no_field(state: State, env: Env, node: ast.Attr, base: Type, known: Iterable[str]) -> Type:
     name = node.name.name
     kind = kind_of(base)
     if kind is not None and state.is_broken(kind):
         return POISON
+    known = state.comparable(known)
     help = fields_help(name, known)
-    if isinstance(base, RecordType) and base.shape is None and closest(name, known) is None:
-        help = f"only what kind `{base.kind.name}` declares is known here; {help}"
+    of_kind = isinstance(base, RecordType) and base.shape is None
+    if kind is not None and of_kind and known and closest(name, known) is None:
+        help = f"only what kind `{kind.name}` declares is known here; {help}"
     what = f"`{base}`" if not isinstance(base, ResultType) else f"this {base.what}"
     return state.error("unknown-field", f"{what} has no field `{name}`", node.name.span, help=help)
 

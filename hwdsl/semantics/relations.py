@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from hwdsl.semantics.composed import coherent, factor_text, quotients
 from hwdsl.semantics.symbols import KindInfo, ModuleScope
 from hwdsl.semantics.types import (
     BoolType,
@@ -177,10 +178,16 @@ def _written_unit(expr: ast.Expr | None, dim: Dim, scope: ModuleScope) -> str | 
 
 
 def unit_for(dim: Dim, scope: ModuleScope) -> str | None:
-    """The plainest unit of a dimension: one of factor 1, else a quotient of base units."""
-    named = [u for u in scope.visible_units.values() if u.dim == dim and not u.offset]
+    """The plainest unit of a dimension: a declared one, one by a base, else a product of bases."""
+    units = [u for u in scope.visible_units.values() if not u.offset]
+    named = [u for u in units if u.dim == dim]
     if named:
         return min(named, key=lambda u: (u.factor != 1, len(u.name), u.name)).name
+    for lead, rest in quotients(dim, units):
+        ((base, power),) = rest.powers
+        tail = coherent(Dim.base(base), units)
+        if tail is not None:
+            return lead.name + factor_text(tail.name, power)
     parts: list[str] = []
     for base, power in sorted(dim.powers, key=lambda item: item[1] < 0):
         unit = _base_unit(Dim.base(base), scope)

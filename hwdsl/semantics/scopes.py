@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableMapping
+from itertools import chain
 from typing import TypeVar
 
 from hwdsl.diagnostics import closest
@@ -117,9 +118,9 @@ def _import_one(
             scope.visible_units[unit] = module.units[unit]
             extra.ambiguous_units.pop(unit, None)
     if not found:
-        known = [*module.values, *module.types, *module.units]
         if module.tree.source.name in state.incomplete:
             return
+        known = state.comparable(chain(module.values, module.types, module.units))
         close = closest(name, known)
         state.error(
             "unknown-name",

@@ -217,7 +217,7 @@ def _base_of(state: State, scope: ModuleScope, node: ast.Part) -> ComponentInfo 
         state.resolve(last, Global(symbol))
         return symbol
     if symbol is None:
-        known = [n for n, s in scope.visible_values.items() if isinstance(s, ComponentInfo)]
+        known = (n for n, s in scope.visible_values.items() if isinstance(s, ComponentInfo))
         state.unknown("unknown-name", "component", last.name, last.span, known)
     else:
         state.error("type-mismatch", f"`{last.name}` is no component", last.span)

@@ -32,6 +32,8 @@ from hwdsl.units import Dim, Unit
 PERCENT = Unit("%", Dim(), Fraction(1, 100))
 IMPLICIT = ("name", "count", "parts", "feasible")
 RESERVED = (*IMPLICIT, "self", "outer")
+MOST_COMPARED = 500_000
+"""So many names are compared with unknown ones to suggest what was meant: about a second."""
 _NAMES = ("unknown-name", "unknown-type", "unknown-kind", "unknown-function", "unknown-unit")
 
 
@@ -171,6 +173,7 @@ class State:
     complete: set[ast.Part] = field(factory=set)  # parts that lack nothing as they are declared
     lacking: set[tuple[ast.Part, ast.Part]] = field(factory=set)  # component, part: reported
     depth: int = 0
+    compared: int = 0  # names, with those that are unknown
     methods: dict[ast.Fn, FunctionInfo] = field(factory=dict)
     calls: dict[Symbol, dict[Symbol, Span]] = field(factory=dict)
 
@@ -202,8 +205,19 @@ class State:
         if name in _NAMES and (source in self.incomplete or ident in self.lost.get(source, ())):
             return POISON
         help = import_help(name, ident) if name in _NAMES else None
-        help = help or elsewhere(name, ident) or did_you_mean(ident, known)
+        help = help or elsewhere(name, ident) or did_you_mean(ident, self.comparable(known))
         return self.error(name, f"unknown {what} `{ident}`", span, "", help=help)
+
+    def comparable(self, known: Iterable[str]) -> Sequence[str]:
+        """The names that an unknown one is compared with, to suggest the closest.
+
+        None if very many were compared before: thousands of unknown names have one cause.
+        """
+        if self.compared > MOST_COMPARED:
+            return ()
+        names = list(known)
+        self.compared += len(names)
+        return names
 
     def is_broken(self, kind: KindInfo) -> bool:
         """Whether a kind has a base in error, so that what it lacks is not known."""

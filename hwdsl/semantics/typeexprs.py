@@ -48,7 +48,7 @@ def find_kind(state: State, scope: ModuleScope, path: tuple[ast.Ident, ...]) -> 
     """The kind of a dotted path, reported if there is none."""
     for_kinds = len(path) == 1 and path[0].name not in scope.visible_types
     if for_kinds:
-        kinds = [n for n, t in scope.visible_types.items() if isinstance(t, KindInfo)]
+        kinds = (n for n, t in scope.visible_types.items() if isinstance(t, KindInfo))
         state.unknown("unknown-kind", "kind", path[0].name, path[0].span, kinds)
         return None
     found = find_path_type(state, scope, path, "kind")
@@ -170,7 +170,7 @@ def _unit_named(state: State, env: Env, factor: ast.UnitFactor) -> Unit | None:
         from hwdsl.codegen.runtime import meant_unit  # only findings need it
 
         help = meant_unit(name, scope.visible_units) or import_help("unknown-unit", name)
-        help = help or did_you_mean(name, scope.visible_units)
+        help = help or did_you_mean(name, state.comparable(scope.visible_units))
         if name in env.locals:
             help = f"`{name}` is a variable here: write `* {name}` to multiply by it"
         state.error("unknown-unit", f"unknown unit `{name}`", factor.span, help=help)

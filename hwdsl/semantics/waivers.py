@@ -7,6 +7,7 @@ the block, or the file, where that stands.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from hwdsl.diagnostics import OF_THE_TEXT, Diagnostic, did_you_mean
 from hwdsl.semantics.state import State
@@ -86,13 +87,13 @@ def _meant(waiver: ast.Allow, rules: dict[str, set[str]], paths: set[str]) -> bo
 
 def _report(state: State, waiver: ast.Allow, rules: dict[str, set[str]]) -> None:
     name = ".".join(ident.name for ident in waiver.path)
-    known = [f"{owner}.{rule}" for owner, own in rules.items() for rule in own]
-    known += [warning.replace("-", "_") for warning in OF_THE_TEXT]
+    stated = (f"{owner}.{rule}" for owner, own in rules.items() for rule in own)
+    warnings = (warning.replace("-", "_") for warning in OF_THE_TEXT)
     state.error(
         "unknown-rule",
         f"no rule is called `{name}`",
         waiver.path[-1].span,
-        help=did_you_mean(name, known)
+        help=did_you_mean(name, state.comparable(chain(stated, warnings)))
         or "name it by the kind that states it, as in the finding: `kind.rule`",
     )
 

@@ -1,8 +1,8 @@
 """What people write out of habit from other languages, and how it is written here.
 
-What is meant is clear for some signs (`**`, `&&`): `mended` replaces their tokens after reporting
-them, so that the rest of the statement is read. For the rest `slip` explains an error of the
-parser. Words of other languages stand in tables, for the parser and for the checker.
+What is meant is clear for some (`**`, `&&`): `hwdsl.syntax.mended` replaces their tokens. For the
+rest `slip` explains an error of the parser. Words of other languages stand in tables, for the
+parser and for the checker.
 """
 
 import re
@@ -27,11 +27,6 @@ OPERATORS: Mapping[str, tuple[str, str]] = {
 }
 """Operators of other languages, with the one meant and the kind of its token."""
 
-_PAIRS = {  # signs that the lexer reads as two tokens: the kinds of these
-    "**": ("MUL", "MUL"), "||": ("VBAR", "VBAR"), "<>": ("CMP", "CMP"),
-    "===": ("CMP", "EQUAL"), "!==": ("CMP", "EQUAL"),
-}  # fmt: skip
-
 _FUNCTION = (
     "a function is written `fn name(x: time) -> time = …`, a question `evaluator name { … }`"
 )
@@ -42,6 +37,7 @@ _LOOP = "write a list `[… for x in xs]`, a sum `sum(… for x in xs)`, or `ite
 _IF = "write `if c then a else b`, which is a value"
 _RULE = 'write `require name: condition else "message"`'
 _RESULT = "leave `return` out: the last line of a function is its value"
+_SWITCH = "write `match x { a => 1, b | c => 2, else => 3 }`, which is a value"
 
 _STARTS: Mapping[str, str] = {
     **dict.fromkeys(("def", "function", "func", "fun", "defun", "proc"), _FUNCTION),
@@ -53,6 +49,7 @@ _STARTS: Mapping[str, str] = {
     "assert": _RULE,
     "print": "write `output name = value`: `hwdsl run` prints it",
     "return": _RESULT,
+    **dict.fromkeys(("switch", "case"), _SWITCH),
 }
 """Words that start a statement elsewhere, with what to write instead."""
 
@@ -109,11 +106,13 @@ _SIGNS = {
 """Pairs of signs on which the parser stops, with what is wrong and what to write."""
 _REMAINDER = "`%` is a unit; the remainder of a division is `a - b * floor(a / b)`"
 
-_OPEN = ("LPAR", "LSQB", "LBRACE")
-_CLOSE = ("RPAR", "RSQB", "RBRACE")
+OPEN = ("LPAR", "LSQB", "LBRACE")
+CLOSE = ("RPAR", "RSQB", "RBRACE")
 
 _PROSE = re.compile(r"//+!?[ \t]*[A-Za-z][\w'/-]*[,:]?[ \t]+([A-Za-z][A-Za-z']*)")
-_THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(?![0-9])(\.[0-9]+)?")
+VALUES = frozenset(["QUANTITY", "NUMBER", "STRING", "TRUE", "FALSE"])
+_LISTED = ("QUANTITY", "NUMBER")
+THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(?![0-9])(\.[0-9]+)?")
 
 
 @frozen
@@ -136,6 +135,11 @@ def is_number(text: str) -> bool:
     """Whether a text is a number, with or without a unit."""
     found = load().lexer().fullmatch(text.removeprefix("-"))
     return found is not None and found.lastgroup in ("NUMBER", "QUANTITY")
+
+
+def foreign_start(word: str) -> bool:
+    """Whether a word begins a statement in other languages, or is a type."""
+    return word in (*_STARTS, *_TYPES, *_OWN_TYPES)
 
 
 def operator(text: str) -> str:
@@ -162,37 +166,12 @@ def report_operator(source: Source, start: int, end: int, diagnostics: Diagnosti
     )
 
 
-def mended(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> list[Token]:
-    """Return the tokens, those of other languages' operators and numbers put together."""
-    text = source.text
-    signs = [s for s in _PAIRS if s in text]
-    thousands = any(m.group().find(",0") > 0 for m in _THOUSANDS.finditer(text))
-    if not signs and not thousands:
-        return tokens
-    out: list[Token] = []
-    for token in tokens:
-        before = out[-1] if out else None
-        if before is not None and before.end == token.start:
-            sign = text[before.start : token.end]
-            if sign in signs and (before.kind, token.kind) == _PAIRS[sign]:
-                out[-1] = Token(OPERATORS[sign][1], before.start, token.end)
-                report_operator(source, before.start, token.end, diagnostics)
-                continue
-            if thousands and before.kind == "COMMA" and len(out) > 1:
-                first = _thousands(text, out[-2], token)
-                if first is not None and text[token.start] == "0":
-                    del out[-2:]
-                    token = Token("BADNUM", first, token.end)
-        out.append(token)
-    return out
-
-
-def _thousands(text: str, before: Token, token: Token) -> int | None:
+def grouped(text: str, before: Token, token: Token) -> int | None:
     """Where a number starts that goes on behind a comma in a token; None if it does not."""
     numbers = ("NUMBER", "QUANTITY", "BADNUM")
     if before.kind not in numbers or token.kind not in numbers or before.end != token.start - 1:
         return None
-    found = _THOUSANDS.match(text, before.start)
+    found = THOUSANDS.match(text, before.start)
     return before.start if found is not None and found.end() > token.start else None
 
 
@@ -206,6 +185,9 @@ def slip(source: Source, tokens: list[Token], at: int, kinds: set[str]) -> Slip 
         or start_word(text, tokens, line)
         or _conditional(text, tokens, at, kinds)
         or _documentation(text, token, kinds, at == line)
+        or _match(text, tokens, at)
+        or _typeless(text, tokens, at, kinds)
+        or _several(text, tokens, at)
     )
 
 
@@ -238,7 +220,8 @@ def without_let(text: str, tokens: list[Token], at: int) -> str | None:
     word = text[name.start : name.end]
     if not word.isidentifier() or word in ("let", "else"):
         return None
-    return f"write `let {word}{' =' if sign[0].kind == 'EQUAL' else ' :'} …`"
+    gives = sign[0].kind == "EQUAL" or tokens[first + 2].kind in VALUES
+    return f"write `let {word}{' =' if gives else ' :'} …`"
 
 
 def statement(tokens: list[Token], at: int) -> int:
@@ -248,11 +231,11 @@ def statement(tokens: list[Token], at: int) -> int:
         kind = tokens[at - 1].kind
         if depth == 0 and kind in ("_NL", "LBRACE", BROKEN):
             break
-        if kind in _CLOSE:
+        if kind in CLOSE:
             depth += 1
-        elif kind in _OPEN and depth == 0:
+        elif kind in OPEN and depth == 0:
             comma = None  # those behind it stand in its bracket
-        elif kind in _OPEN:
+        elif kind in OPEN:
             depth -= 1
         elif kind == "COMMA" and depth == 0 and comma is None:
             comma = at
@@ -276,11 +259,53 @@ def _sign(text: str, tokens: list[Token], at: int, kinds: set[str]) -> Slip | No
     return None
 
 
+def _match(text: str, tokens: list[Token], at: int) -> Slip | None:
+    """Explain `switch x { … }` where a value is read."""
+    before = tokens[max(at - 1, 0)]
+    word = text[before.start : before.end]
+    if _STARTS.get(word) != _SWITCH or tokens[at].kind not in ("NAME", "LPAR", "LBRACE"):
+        return None
+    return Slip(f"`{word}` chooses nothing here", before.start, before.end, _SWITCH)
+
+
+def _typeless(text: str, tokens: list[Token], at: int, kinds: set[str]) -> Slip | None:
+    """Explain a value where a type is read."""
+    token = tokens[at]
+    if token.kind not in VALUES or not kinds >= {"REF", "LSQB"} or tokens[at - 1].kind != "COLON":
+        return None
+    value = text[token.start : token.end]
+    remedy = f"the type stands there, and the value behind it: `: type = {value}`"
+    return Slip(f"`{value}` is no type", token.start, token.end, remedy)
+
+
+def _several(text: str, tokens: list[Token], at: int) -> Slip | None:
+    """Explain values with commas between them and no brackets: `batch = 1, 16, 48`."""
+    if tokens[at].kind not in _LISTED or tokens[at - 1].kind != "COMMA":
+        return None
+    first, last = at - 2, at
+    while first > 1 and tokens[first - 1].kind == "COMMA" and tokens[first - 2].kind in _LISTED:
+        first -= 2
+    while tokens[last + 1].kind == "COMMA" and tokens[last + 2].kind in _LISTED:
+        last += 2
+    if tokens[first].kind not in _LISTED or tokens[first - 1].kind not in ("EQUAL", "IN"):
+        return None
+    start, end = tokens[first].start, tokens[last].end
+    sign, listed = text[tokens[first - 1].start : tokens[first - 1].end], text[start:end]
+    remedy = f"write `{sign} [{listed}]`"
+    if sign == "in":
+        remedy += f", or for a range `in {_ends(text, tokens[first], tokens[last])}`"
+    return Slip("several values stand in brackets", start, end, remedy)
+
+
+def _ends(text: str, first: Token, last: Token) -> str:
+    return f"{text[first.start : first.end]} .. {text[last.start : last.end]}"
+
+
 def _number(text: str, tokens: list[Token], at: int) -> Slip | None:
     """Explain a number whose digits are grouped with commas."""
     if at < 2 or tokens[at - 1].kind != "COMMA" or tokens[at - 1].end != tokens[at].start:
         return None
-    start = _thousands(text, tokens[at - 2], tokens[at])
+    start = grouped(text, tokens[at - 2], tokens[at])
     if start is None:
         return None
     shown = text[start : tokens[at].end]
@@ -320,7 +345,7 @@ def _conditional(text: str, tokens: list[Token], at: int, kinds: set[str]) -> Sl
     )
 
 
-_ENDS = (*_OPEN, *_CLOSE, "_NL", END, "COMMA", "EQUAL", "COLON", "ARROW", "DARROW", "FOR", "LET")
+_ENDS = (*OPEN, *CLOSE, "_NL", END, "COMMA", "EQUAL", "COLON", "ARROW", "DARROW", "FOR", "LET")
 
 
 def _beyond(tokens: list[Token], at: int, kind: str) -> int | None:
@@ -328,7 +353,7 @@ def _beyond(tokens: list[Token], at: int, kind: str) -> int | None:
     depth = 0
     for i in range(at + 1, len(tokens)):
         found = tokens[i].kind
-        depth += (found in _OPEN) - (found in _CLOSE)
+        depth += (found in OPEN) - (found in CLOSE)
         if depth < 0 or found in ("_NL", "THEN", END):
             return None
         if depth == 0 and found == kind:
@@ -339,7 +364,7 @@ def _beyond(tokens: list[Token], at: int, kind: str) -> int | None:
 def _outside(tokens: list[Token], at: int, inside: int) -> bool:
     """Whether a token does not belong to the expression of another: brackets are passed over."""
     step = 1 if at > inside else -1
-    enter, leave = (_OPEN, _CLOSE) if step > 0 else (_CLOSE, _OPEN)
+    enter, leave = (OPEN, CLOSE) if step > 0 else (CLOSE, OPEN)
     depth = 0
     for i in range(inside + step, at + step, step):
         kind = tokens[i].kind

@@ -8,7 +8,8 @@ from attrs import field, frozen
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.source import Source, Span
 from hwdsl.syntax import ast
-from hwdsl.syntax.habits import OPERATORS, is_comment, mended, report_operator
+from hwdsl.syntax.habits import OPERATORS, is_comment, report_operator
+from hwdsl.syntax.mended import mended
 from hwdsl.syntax.tables import load
 from hwdsl.syntax.tokens import BROKEN, END, MAX_ERRORS, Token
 
@@ -145,6 +146,8 @@ class _Lexer:
             )
             self.tokens.append(Token("STRING", at, stop))
             return stop
+        if text[at] == "'" and (stop := self.quoted(at, end)):
+            return stop
         stop, match = at + 1, _scanner().match
         while stop < end and text[stop] != '"' and match(text, stop, end) is None:
             stop += 1
@@ -168,6 +171,18 @@ class _Lexer:
             _SUGGESTIONS.get(first) or "remove it, or put it in a text or a comment",
         )
         self.tokens.append(Token(BROKEN, at, stop))
+        return stop
+
+    def quoted(self, at: int, end: int) -> int:
+        """Read a text in single quotes as one, after reporting it; 0 if it has no end."""
+        stop = self.source.text.find("'", at + 1, end) + 1
+        inside = self.source.text[at + 1 : stop - 1]
+        if not stop or "\n" in inside:
+            return 0
+        shown = inside if len(inside) <= 40 and inside.isprintable() else "…"
+        remedy = f'write `"{shown}"`' if '"' not in inside else _SUGGESTIONS["'"]
+        self.report("foreign-syntax", "a text stands between double quotes", at, stop, remedy or "")
+        self.tokens.append(Token("STRING", at, stop))
         return stop
 
     def report(self, name: str, message: str, start: int, end: int, remedy: str) -> None:

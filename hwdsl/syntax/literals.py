@@ -183,7 +183,8 @@ class Literals:
 
     def inside(self, token: Token) -> tuple[int, int]:
         """Return where a text's inside starts and ends."""
-        closed = token.end - token.start > 1 and self.source_text[token.end - 1] == '"'
+        quote = self.source_text[token.start]
+        closed = token.end - token.start > 1 and self.source_text[token.end - 1] == quote
         return token.start + 1, token.end - 1 if closed else token.end
 
     def string(self, token: Token) -> str:

@@ -1,5 +1,6 @@
 """What the parser expected, in plain words."""
 
+import re
 from collections.abc import Iterable
 from functools import cache
 
@@ -86,12 +87,17 @@ def meant(token: Token, text: str, kinds: set[str], first: str) -> str | None:
         if here is not None:
             return f"did you mean `{here}`?"
     before = text[: token.start].split()[-1:]
-    for word in (*before, first):
+    for word in (*before, *([] if _defines(text, token.start) else [first])):
         if word.isidentifier() and word not in load().keywords:
             known = close(word, load().keywords)
             if known is not None:
                 return f"did you mean `{known}` for `{word}`?"
     return None
+
+
+def _defines(text: str, at: int) -> bool:
+    """Whether the line on which a character stands begins `name =` or `name :`."""
+    return _DEFINITION.match(text, text.rfind("\n", 0, at) + 1) is not None
 
 
 def misspelt(word: str) -> str | None:
@@ -105,6 +111,7 @@ def close(word: str, known: Iterable[str]) -> str | None:
     return closest(word, known, 0.75) if len(word) > 1 else None
 
 
+_DEFINITION = re.compile(r"[ \t]*\w+[ \t]*[=:]")
 _BLOCKS = ("claim", "enum", "evaluator", "figure", "iterate", "kind", "match", "table")
 
 

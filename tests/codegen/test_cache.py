@@ -1,6 +1,7 @@
 """The cache against bad files, other processes, killed builds and full disks."""
 
 import errno
+import json
 import os
 import shutil
 import signal
@@ -279,6 +280,8 @@ def test_a_folder_of_that_name_that_is_none_of_ours_is_refused(tmp_path, monkeyp
     monkeypatch.setenv("HWDSL_CACHE_DIR", str(tmp_path))
     assert (main(["cache"]), main(["doctor"])) == (2, 0)
     assert [text.count("is no cache of hwdsl") for text in capsys.readouterr()] == [1, 1]
+    assert main(["doctor", "--format", "json"]) == 0
+    assert "is no cache of hwdsl" in json.loads(capsys.readouterr().out)["cache_refused"]
     assert (root / "work" / "build-house" / "mine.txt").read_text() == "mine"
     assert root.stat().st_mode & 0o777 == 0o755
     assert os.listdir(tmp_path) == [cache.NAME]

@@ -364,6 +364,12 @@ def test_errors_of_the_user_are_diagnostics(body: str, name: str) -> None:
     assert [n for n, _ in failures(text)] == [name]
 
 
+def test_the_ends_of_a_range_written_as_alternatives_are_told() -> None:
+    text = "evaluator e { param q : real = 3 in [1, 512]\n output y : real = q }"
+    (item,) = elaborated(text)[1].items
+    assert (item.name, "`in 1 .. 512`" in (item.help or "")) == ("outside-range", True)
+
+
 def test_one_error_does_not_hide_another() -> None:
     text = """
     evaluator e {

@@ -161,3 +161,27 @@ def test_a_long_reduction_of_ints_is_an_int(how: str) -> None:
         output y : real = [1.5, 2.5, 3.5][min(max({how}(p - j for j in 0 .. p), 0), 2)]
     }}"""
     assert run(text, p=3.0)["y"] == (1.5 if how == "min" else 3.5)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "(iterate k in 1 .. n { state s : real = 0, next s = [1.0, 2][at] }).s",
+        "(iterate k in 1 .. n { state s : real = 0, let i = at + k - k, next s = [1.0, 2][i] }).s",
+        "sum([1.0, 2][at] for k in 1 .. 20 * n)",
+        "sum(1 for k in 1 .. n if [1.0, 2][at] > 0)",
+        "sum(1 for k in 1 .. 20 * n if [1.0, 2][at] > 0)",
+        "sum(1 for k in 1 .. n for j in 1 .. [1, 2][at])",
+        "lowest(1 for k in 1 .. n for j in 1 .. [10, 20][at]).found",
+    ],
+)
+def test_where_a_loop_has_no_round_no_rule_of_its_body_is_broken(value: str) -> None:
+    """Also if the rule is the same in all rounds, and stated once before the loop."""
+    text = f"""
+    evaluator e {{
+        param n  : int = 2 in 0 .. 3
+        param at : int = 1 in 0 .. 5
+        output y : real = {value if ".found" not in value else f"if {value} then 1 else 0"}
+    }}"""
+    assert list(broken(text, at=4.0)) == ["y.index-out-of-range"]
+    assert broken(text, n=0.0, at=4.0) == {}

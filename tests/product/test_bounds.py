@@ -1,9 +1,11 @@
 """What is known to be endless is refused with its size; what takes long says so, and ends at ^C."""
 
+import math
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from hwdsl.codegen.ir import Builder, Graph, Op
 from hwdsl.codegen.runtime import CompiledKernel
 from hwdsl.codegen.verify import GraphError
 from hwdsl.diagnostics import Diagnostics
+from hwdsl.elaborate.machine import run_deep
 from hwdsl.source import Source
 
 HEAD = "edition 2026\nevaluator e {\n    param x : real = 1 in 0 .. 2\n"
@@ -63,6 +66,22 @@ def test_known_rounds_that_are_too_many_are_refused_before_they_are_run() -> Non
     start = time.process_time()
     assert [name for name, _ in said(body + "output z = r.a * x\n}\n")] == ["too-large"]
     assert time.process_time() - start < 5  # all steps that are allowed take longer
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("evaluator e {{\nparam x : real = 1 in 0 .. 2\n{}output o = x\n}}", "let y{i} = z{i} + x\n"),
+     ("kind k : component {{\n{}}}\nk c {{ }}\nlet o = [{}]\n", "f{i} : real = 1\n|c.g{i}, ")],
+)  # fmt: skip
+def test_very_many_unknown_names_are_not_each_compared_with_all(text: str, line: str) -> None:
+    parts = ["".join(p.format(i=i) for i in range(1_500)) for p in line.split("|")]
+    start = time.process_time()
+    found = driver.findings(Source("case.hw", "edition 2026\n" + text.format(*parts))).found.items
+    assert time.process_time() - start < 3  # each with all takes ten
+    helps = [d.help for d in found if d.name in ("unknown-name", "unknown-field")]
+    assert len(helps) == 1_500
+    assert all("did you mean" in (help or "") for help in helps[20:100])
+    assert helps[-1] is None
 
 
 def chain(length: int) -> Graph:
@@ -157,6 +176,66 @@ def test_an_interrupt_ends_what_takes_long_within_a_second(case: str, tmp_path: 
     assert "Traceback" not in out + err
     assert not sleeping()
     assert not list((tmp_path / "cache").rglob("build-*"))
+
+
+class Finalizer:
+    """What is long about its end, so that the exception that ends a thread often arrives there."""
+
+    def __del__(self) -> None:
+        for _ in range(3_000):
+            pass
+
+
+class Halted:
+    """A module of kernels with one that takes for ever."""
+
+    def __init__(self) -> None:
+        self.halted, self.rounds = False, 0
+
+    def shape(self, index: int) -> tuple[int, int, int]:
+        return 1, 1, 1
+
+    def work(self, index: int) -> float:
+        return math.inf
+
+    def halt(self, on: bool) -> None:
+        self.halted = on
+
+    def point(self, index: int, values: list[float]) -> None:
+        while not self.halted:
+            self.rounds += 1
+            time.sleep(0.02)  # a kernel looks from time to time
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("case", ["elaboration", "kernel"])
+@pytest.mark.filterwarnings("error")
+def test_what_is_interrupted_in_python_is_over_without_a_word(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+    module = Halted()
+
+    def finalizing() -> None:
+        while True:
+            Finalizer()
+            for _ in range(3_000):
+                module.rounds += 1
+
+    kernel = CompiledKernel(module, 0)
+    for _ in range(4):
+        timer = threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            run_deep(finalizing) if case == "elaboration" else kernel.point([1.0])
+        timer.join()
+        rounds = module.rounds
+        time.sleep(0.05)
+        assert module.rounds == rounds > 0
+    assert not module.halted
+    assert said == []
+    assert sys.unraisablehook == said.append
 
 
 def test_work_is_told_of_once_and_the_innermost_first() -> None:

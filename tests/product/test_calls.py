@@ -1,5 +1,6 @@
 """Wrong calls: exit code 2, what is meant, and the usage of the command that was asked for."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,9 @@ def test_help_has_a_purpose_and_an_example(
         ({"rate": "4.8 TBps"}, "did you mean `TB/s`?"),
         ({"batch": [16, 513]}, "decode.batch: 513 is out of range"),
         ({"batch": [16, 1.5]}, "decode.batch: 1.5 is not whole"),
+        ({"rate": "100 GB/s"}, "100 GB/s is out of range; it is a number from 1000 to 10000 GB/s"),
+        ({"rate": "1..2e4 GB/s:2"}, ": 0.001 TB/s is out of range; it is a number from 1 to 10"),
+        ({"batch": "5 %"}, "5 % is out of range; it is a whole number from 100 to 51200 %"),
     ],
 )
 def test_values_are_refused_as_they_were_written(given: dict[str, object], said: str) -> None:
@@ -114,6 +118,11 @@ def test_what_evaluators_need_is_listed_before_they_are_asked(
         "  to be given in each call: n\n"
         "f needs no value that is not known\n"
     )
+    assert main(["check", "--needs", "lacking.hw", "--format", "json"]) == 1
+    e, f = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [v["missing"] for v in e.pop("values")] == ["b.price"]
+    assert e == {"answer": "needs", "evaluator": "e", "params": ["n"], "other_errors": 0}
+    assert (f["evaluator"], f["values"], f["params"]) == ("f", [], [])
     assert main(["check", "--needs", "lacking.hw:f"]) == 0
     assert main(["check", "--needs", "lacking.hw:g"]) == 2
     assert "lacking.hw has no evaluator g; it has e, f" in capsys.readouterr().err

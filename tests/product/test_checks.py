@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hwdsl
-from hwdsl import checks, driver, elaborate
+from hwdsl import artifacts, checks, driver, elaborate
 from hwdsl.codegen import cache
 from hwdsl.render import render_json
 
@@ -204,6 +204,20 @@ def test_an_entry_that_is_none_is_made_again(file: Path, broken: str) -> None:
     name = next((cache.folder() / checks.KIND).iterdir()).name
     cache.store_text(checks.KIND, name, broken)
     assert said(file) == first == said(file)
+
+
+def test_a_bug_that_reads_an_entry_is_one(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said(file)
+
+    def bug(*arguments: object) -> None:
+        raise AttributeError("a bug")
+
+    monkeypatch.setattr(artifacts.FindingsReader, "read", bug)
+    with pytest.raises(AttributeError, match="a bug"):
+        said(file)
+    file.write_text(file.read_text("utf-8") + "\nlet more = 1\n", "utf-8")
+    with pytest.raises(AttributeError, match="a bug"):  # of the parts
+        said(file)
 
 
 @settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))

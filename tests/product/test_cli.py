@@ -398,6 +398,9 @@ def test_new_writes_a_file_that_checks_and_runs(
 def test_explain_cache_doctor(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "unit-mismatch"]) == 0
     assert "## Fixed" in capsys.readouterr().out
+    for dimension, units in [("energy_per_data", "`J/B`, `kJ/B`"), ("power_density", "`W/m^2`")]:
+        assert main(["explain", dimension]) == 0
+        assert f"Its units: {units}" in capsys.readouterr().out
     assert main(["cache"]) == 0
     assert main(["doctor"]) == 0
     assert "numpy" in capsys.readouterr().out

@@ -12,42 +12,10 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from whole import ROWS, WHOLE
 
 from hwdsl.cli.base import commands
 from hwdsl.cli.main import main
-
-WHOLE = """edition 2026
-
-use std.distributions: uniform
-
-calibrated efficiency : real = 0.8 in 0.1 .. 1 from "a guess"
-
-evaluator step {
-    param work : data      = 10 GB   in 1 GB .. 100 GB ~ uniform(8 GB, 12 GB)
-    param rate : bandwidth = 1 TB/s  in 0.1 TB/s .. 10 TB/s
-    ## How long it takes …
-    output time in ms = work / (efficiency * rate)
-}
-
-claim known {
-    source "a book"
-    expect step(work = 8 GB, rate = 1 TB/s).time == 10 ms within 1 %
-}
-
-figure by_rate {
-    of = step
-    x  = rate
-    y  = time
-}
-
-table against {
-    of       = step
-    data     = "rows.csv"
-    measured = took
-    output   = time
-}
-"""
-ROWS = "work [GB],rate [TB/s],took [ms]\n10,1,13\n20,1,25\n20,2,12\n"
 
 PLACES = {
     "check whole.hw": "hwdsl.semantics.check",
@@ -126,8 +94,9 @@ def test_a_machine_that_gives_no_more_is_no_bug(
 
 FAILS = ["run nothing.hw --format json", "run whole.hw:no --format json"]
 LONG = "sweep whole.hw rate=1..2:300"
+FOREIGN = "run whole.hw rate=0.2"  # what is printed of the file is no ASCII
 ANSWERS = [call for call in PLACES if " -o " not in call and not call.startswith("compile")]
-ANSWERS += [*FAILS, LONG, "explain", "check --help"]
+ANSWERS += [*FAILS, LONG, FOREIGN, "explain", "check --help"]
 """Calls that print something."""
 
 
@@ -177,10 +146,22 @@ def test_output_without_the_character(
     inner = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(inner, "ascii"))
     code = main(call.split())
-    said = "standard output is in ascii, which has no '\\u" if call == LONG else ""
+    said = "standard output is in ascii, which has no '\\xf6'" if call == FOREIGN else ""
     assert code in (0, 2)
     assert said in capsys.readouterr().err
-    assert (call == LONG or call in FAILS) == (code == 2)  # what can be written is
+    assert (call == FOREIGN or call in FAILS) == (code == 2)  # what can be written is
+    assert (call == LONG) == (b"\n... 280 more rows: write" in inner.getvalue())
+
+
+def test_an_ellipsis_is_three_dots_where_there_is_none() -> None:
+    Path("wrong.hw").write_text("edition 2026\n\nclass x\n")
+    for words, code in [("check wrong.hw", 1), ("run wrong.hw", 1)]:
+        command = [sys.executable, "-m", "hwdsl", *words.split()]
+        env = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+        done = subprocess.run(command, capture_output=True, check=False, env=env)
+        assert done.returncode == code
+        assert b"..." in done.stdout + done.stderr
+        assert b"u2026" not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("how", [">&-", "<&- >&-", "<&- >&- 2>&-", "> /dev/full", "2> /dev/full"])

@@ -212,7 +212,7 @@ def test_whole_numbers_and_cases_are_swept_by_text(stream: hwdsl.Evaluator) -> N
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("size", "1..2 GB", "lo..hi:n or lo..hi step s"),
+        ("size", "1..2 GB", "as `1..2 GB:5`, or their step"),
         ("size", "2..1 GB step 1 GB", "do not lead"),
         ("size", "1..2 GB step 1 s", "time"),
         ("size", "1..2 s:3", "time"),

@@ -114,6 +114,7 @@ CALLS = {
     "explain": "explain die",
     "check": "check bad.hw",
     "failure": "run bad.hw",
+    "needs": "check --needs model.hw:whole",
 }
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hwdsl import driver
 from hwdsl.codegen.runtime import CallError, Param, Scale, joined, quantity, read
+from hwdsl.codegen.runtime.dialects import elsewhere
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.source import Source
 from hwdsl.specs import specs_of
@@ -47,8 +48,18 @@ def units() -> dict[str, Scale]:
 PLAIN = Scale()
 
 
+INFINITE = re.compile(r"([ \t\n]*[+-]?[ \t]*)inf(?![\w.])(.*)", re.DOTALL)
+
+
 def language(text: str) -> float | None:
-    """The value in base units that the language gives a literal with a sign; None for all else."""
+    """The value in base units that the language gives a literal with a sign; None for all else.
+
+    Infinity, which has a name there, stands where a number may.
+    """
+    infinite = INFINITE.fullmatch(text)
+    if infinite is not None:
+        one = language(f"{infinite[1]}1{infinite[2]}")
+        return None if one is None else -np.inf if "-" in infinite[1] else np.inf
     found = Diagnostics()
     tree = parse_expression(Source("f.hw", text), found)
     inner = tree.operand if isinstance(tree, ast.Unary) and tree.op in ("-", "+") else tree
@@ -90,14 +101,16 @@ NUMBERS = {
     "80 %", "-80 %", "5 %/s", "5 s^-1", "5 B*s^2/ms", "2 KiB", "-5 degC", "0.1 degC", "5 degC^1",
     "3 B^01", "1e3", "1E+3", "3 big", "1e-20 tiny", " 5 GB ", "\t5 GB\n",
     "5\tGB", "0.30000000000000004 ms", "9007199254740993", "5 B^-99", "0e3 big",
+    "inf", "-inf", "+inf", " inf s", "- inf GB/s", "-inf degC", "inf%",
 }  # fmt: skip
 OTHERS = {
     "", " ", "5GB", "5 GB / s", "5 GB /s", "5 1/s", "1/s", "GB", "five", "5 GB s", "5,000", "1__0",
-    "_1", "1_", "1_.5", ".5", "5.", "5.e3", "1e", "1e400", "1e-400", "5e+", "0x10", "inf", "nan",
-    "-inf", "Infinity", "--5", "+-5", "5 degC/s", "5 degC^2", "5 GB^100", "5 GB^-100", "5 GB^1.5",
+    "_1", "1_", "1_.5", ".5", "5.", "5.e3", "1e", "1e400", "1e-400", "5e+", "0x10", "nan",
+    "Infinity", "--5", "+-5", "5 degC/s", "5 degC^2", "5 GB^100", "5 GB^-100", "5 GB^1.5",
     "5 GB^x", "5 QB", "5 gb", "5 GB/", "5 */s", "5 if", "5 in", "5 GB # note", "\u00a05 GB",
     "\u0665 GB", "5\u00a0GB", "5 \u00b5s", "1e200 big", "5 GB%", "5%%", "5 % s", "1..2", "1,2",
     "0e500", "1e+00001", "5 B2", "5 s_", "(5 GB)", "5 GB\n+ 1 GB", "true", "\u22125",
+    "inf 5", "infs", "inf..2",
 }  # fmt: skip
 
 
@@ -192,13 +205,14 @@ def test_a_text_of_many_values(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1..10 GB", "p=1..10 GB: a range is written lo..hi:n or lo..hi step s"),
+        ("1..10 GB", "p=1..10 GB: a range says how many values it has, as `1..10 GB:5`, or"),
         ("1..10 s:3", "`10 s` is clock, but size is wanted, such as `1 GB`"),
         ("1..10 GB:0", "a range has at least one point"),
         ("1..10 GB:99999999", "more than 10,000,000 values of one axis"),
         ("1..10 GB step 0", "the steps do not lead from the one end to the other"),
         ("1..10 GB step -1", "the steps do not lead from the one end to the other"),
         ("1..2..3 GB:3", "`2..3 GB` is not a number with a unit, such as `1 GB`"),
+        ("1..inf:3", "`inf` is no number that values are counted from or to"),
         ("all", "p=all: p is a number in GB; give its values"),
         ("1..10GB:3", "a blank is missing between number and unit: `10 GB`"),
     ],
@@ -208,6 +222,44 @@ def test_of_a_range_that_is_none_the_fault_is_named(
 ) -> None:
     with pytest.raises(CallError, match=re.escape(message)):
         quantity.spread(text, Param("p", "real", units["GB"]), units)
+
+
+ELSEWHERE = [
+    ("int", "1:64:8", "`1..64:8` for 8 values, or `1..64 step 8`"),
+    ("int", "1:64:9", "`1..64 step 9`"),
+    ("int", "1:2:64", "`1..64 step 2`"),
+    ("int", "1-64", "`1..64` for all whole numbers"),
+    ("int", "range(1, 64, 3)", "`1..64 step 3`"),
+    ("int", "1...64", "`1..64` for"),
+    ("int", "[1,2, 3]", "`1,2,3`"),
+    ("int", "{1; 2}", "`1,2`"),
+    ("int", "1 2 3", "`1,2,3`"),
+    ("real", "1-10 GB", "`1..10 GB:5` for 5 values"),
+    ("real", "1:10:4 GB", "`1..10 GB:4` for 4 values, or `1..10 GB step 4 GB`"),
+    ("real", "1..10:4 GB", "`1..10 GB:4` for 4 values"),
+    ("real", "0:0.1:1", "`0..1 step 0.1`"),
+    ("real", "linspace(1, 2 GB, 5)", "`1..2 GB:5`"),
+    ("real", "[1..10 GB:4]", "`1..10 GB:4`"),
+    ("real", "-2 to 1e1 by 3", "`-2..1e1:3` for 3 values"),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "meant"), ELSEWHERE)
+def test_values_as_others_write_them_are_shown_as_they_are_written_here(
+    kind: str, text: str, meant: str, units: dict[str, Scale]
+) -> None:
+    param = Param("p", kind, units["GB"] if kind == "real" else PLAIN)
+    found = elsewhere(text, param)
+    assert found is not None
+    assert meant in found
+    for shown in re.findall("`(.*?)`", found):  # and each of them is
+        assert elsewhere(shown, param) is None
+        quantity.spread(shown, param, units)
+
+
+@pytest.mark.parametrize("text", [t for _, t, _ in RANGES] + sorted(NUMBERS | {"all", "a-b", "1-"}))
+def test_what_is_written_so_here_is_taken_for_nothing_else(text: str) -> None:
+    assert [elsewhere(text, Param("p", kind)) for kind in ("real", "int")] == [None, None]
 
 
 def test_a_step_is_a_difference_and_no_reading(units: dict[str, Scale]) -> None:

@@ -61,6 +61,26 @@ def test_places_on_several_lines_and_files() -> None:
     assert "::: b.hw:1:1" in text
 
 
+def test_of_a_very_long_line_the_part_at_the_first_label_is_shown() -> None:
+    line = "".join(f"<{i:04}>" for i in range(1_000))
+    source, diagnostics = Source("a.hw", f"one\n{line}\n"), Diagnostics()
+    for first, other in ((0, 3), (2_994, 5_994), (5_994, 2_994)):
+        spans = [Span(source, 4 + at, 4 + at + 6) for at in (first, other)]
+        diagnostics.error("x", "wrong", spans[0], "here", others=[(spans[1], "there")])
+    blocks = render_text(diagnostics.items).split("\n\n")
+    start, inside, end = (block.splitlines() for block in blocks)
+    for rows, left, right in ((start, "<0000>", "…"), (inside, "…", "…"), (end, "…", "…")):
+        text = rows[3].partition("| ")[2]
+        assert (text.startswith(left), text.endswith(right)) == (True, True)
+        assert len(text) < 250
+        assert max(map(len, rows)) < 270
+    column = inside[3].index("<0499>")
+    assert inside[4].index("^^^^^^") == column
+    assert end[3].index("<0499>") == column
+    assert end[4].index("------") == column
+    assert any(row.endswith(" there") for row in (*inside, *start))
+
+
 def test_an_empty_place_at_the_end_of_the_text_is_shown() -> None:
     source, diagnostics = Source("a.hw", "let x ="), Diagnostics()
     diagnostics.error("syntax-error", "something is missing", Span(source, 7, 7))

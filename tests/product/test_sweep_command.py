@@ -124,6 +124,28 @@ def interrupt_after(
     monkeypatch.setattr(sweep_, "_columns", interrupting)
 
 
+@pytest.mark.parametrize("line", range(9))
+def test_an_interrupt_at_any_line_leaves_whole_parts(line: int) -> None:
+    """At each of the lines around the first two parts: what is there can be gone on with."""
+    code, left = sweep_._Parts._computed.__code__, [line]
+
+    def trace(frame: Any, event: str, _: object) -> Any:
+        if frame.f_code is code and event == "line":
+            left[0] -= 1
+            if left[0] == -1:
+                os.kill(os.getpid(), signal.SIGINT)
+        return trace if frame.f_code is code else None
+
+    call = ["sweep", "e.hw", *AXES, "-o", "out.csv"]
+    sys.settrace(trace)
+    try:
+        found = main(call)
+    finally:
+        sys.settrace(None)
+    assert (found, Path("out.csv.resume").exists()) == (130, True)
+    assert main([*call, "--resume"]) == 0
+
+
 @settings(
     max_examples=12,
     deadline=None,

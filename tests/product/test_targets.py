@@ -5,35 +5,10 @@ import stat
 from pathlib import Path
 
 import pytest
+from whole import ROWS, WHOLE
 
 from hwdsl.cli.main import main
 
-WHOLE = """edition 2026
-
-use std.distributions: uniform
-
-calibrated efficiency : real = 0.8 in 0.1 .. 1 from "a guess"
-
-evaluator step {
-    param work : data      = 10 GB  in 1 GB .. 100 GB ~ uniform(8 GB, 12 GB)
-    param rate : bandwidth = 1 TB/s in 0.1 TB/s .. 10 TB/s
-    output time in ms = work / (efficiency * rate)
-}
-
-figure by_rate {
-    of = step
-    x  = rate
-    y  = time
-}
-
-table against {
-    of       = step
-    data     = "rows.csv"
-    measured = took
-    output   = time
-}
-"""
-ROWS = "work [GB],rate [TB/s],took [ms]\n10,1,13\n20,1,25\n20,2,12\n"
 FIT = "fit whole.hw rows.csv --measured time=took -o"
 WRITES = {
     "sweep whole.hw rate=1..2:3 -o out.csv": ["out.csv"],

@@ -50,10 +50,21 @@ def test_texts_with_units_a_range_with_one_and_labels_will_do(room: Any) -> None
     assert room(width="300 cm").volume == 3 * 4 + 125
     assert room(width="1 m", height=3, floors=2).volume == 12 + 125
     assert room(width="1 m", side="6").volume == 4 + 216
+    with pytest.raises(ValueError, match=r"side: 3 cm is none of them; it is one of 500, 600 cm"):
+        room(width="1 m", side="3 cm")
     with pytest.raises(ValueError, match=r"room\.side: 6 has no unit"):
         room(width="1 m", side=6)
     with pytest.raises(ValueError, match=r"room\.depth: 3 has no unit"):
         room(width="1 m", depth=3)
+
+
+@pytest.mark.parametrize("value", [np.inf, "inf", "inf m", np.float64(np.inf), ["1 m", "inf"]])
+def test_infinity_is_the_same_in_every_unit(room: Any, value: Any) -> None:
+    assert room.sweep(width=value)["volume"].ravel()[-1] == np.inf
+    with pytest.raises(ValueError, match=r"room\.height: inf is out of range"):
+        room(width="1 m", height="inf")
+    with pytest.raises(ValueError, match=r"room\.width: `inf s` is time, but length"):
+        room(width="inf s")
 
 
 def test_a_spread_needs_one_unit(tmp_path: Path) -> None:

@@ -122,6 +122,7 @@ def test_a_measured_zero_has_no_relative_error(
         ("oslo,2 TB/s,1,3", "row 6 of seen.csv: move.size:"),
         ("oslo,2,99,3", "row 6 of seen.csv: move.rate: 99 TB/s is out of range"),
         ("oslo,2,,3", "row 6 of seen.csv: the cell of rate is empty"),
+        ("oslo,2,1,inf", "row 6 of seen.csv: column taken: `inf ms` is no measured value"),
         ("oslo,2,1,long", "row 6 of seen.csv: column taken: `long ms` is not a number"),
     ],
 )
