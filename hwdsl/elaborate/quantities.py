@@ -65,7 +65,7 @@ def _scaled(unit: Unit, power: int, size: float, units: list[Unit]) -> Unit:
         for u in units
         if u.dim == unit.dim and u.name.endswith(unit.name) and _thousands(u.factor)
     ]
-    fitting = [u for u in family if size >= float(u.factor) ** power * SUITS]
+    fitting = [u for u in family if size / SUITS >= u.factor**power]  # exact: powers are large
     if fitting:
         return max(fitting, key=lambda u: (u.factor, -len(u.name)))
     return min(family, key=lambda u: u.factor, default=unit)
