@@ -328,7 +328,11 @@ def closed_loop(column: str, architecture: str) -> list[Row]:
 
 
 # Names in the study of BERT of accelerators without matrix units for one of its dtypes.
-_OF_ALL = {"T4": "T4_of_all", "V100_SXM_16GB": "V100_of_all", "V100_PCIe": "V100_of_all"}
+_FP32_ON_VECTOR_UNITS = {
+    "T4": "T4_fp32_on_vector_units",
+    "V100_SXM_16GB": "V100_fp32_on_vector_units",
+    "V100_PCIe": "V100_fp32_on_vector_units",
+}
 _BERT_DTYPES = {"FP16": "fp16", "TF32": "tf32", "FP32": "tf32", "INT8": "int8"}
 
 
@@ -345,13 +349,13 @@ def bert_encoders() -> list[Row]:
             raise Undescribed("a framework's own kernels")
         board = r["gpu"].startswith("A100-40GB")
         machine = "A100_SXM_40GB" if board else component(r["gpu"])
-        if r["precision"] == "FP32" and machine not in _OF_ALL:
+        if r["precision"] == "FP32" and machine not in _FP32_ON_VECTOR_UNITS:
             raise Undescribed("FP32 on matrix units for TF32")
         padded = int(r["seq_len"])
         return {
             "case": r["row_id"],
             "group": f"{machine} {r['precision']}",
-            "accelerator": _OF_ALL.get(machine, machine),
+            "accelerator": _FP32_ON_VECTOR_UNITS.get(machine, machine),
             "model": "BERT_Large" if r["d_model"] == "1024" else "BERT_Base",
             "dtype": _BERT_DTYPES[r["precision"][:4]],
             "batch": r["batch"],

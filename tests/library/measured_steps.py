@@ -79,7 +79,10 @@ def bloom(column: str) -> list[Row]:
 
 
 # Name of V100 in the study of BERT, where the vector units compute the GEMMs in FP32.
-FP32_ON_VECTOR_UNITS = {"V100_SXM_16GB": "V100_of_all", "V100_SXM_32GB": "V100_of_all"}
+FP32_ON_VECTOR_UNITS = {
+    "V100_SXM_16GB": "V100_fp32_on_vector_units",
+    "V100_SXM_32GB": "V100_fp32_on_vector_units",
+}
 
 
 def bert(seq_length: str) -> list[Row]:

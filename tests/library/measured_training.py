@@ -418,7 +418,7 @@ SETS = [
         coefficients=("hopper_sustained_energy_per_flop", "hopper_legacy_attention_ratio",
                       "eager_traffic_ratio", "default_dp_interference")),
     Set("training with MaxText on TPUs", "studies/maxtext.hw", "tpu_training", maxtext, "token/s",
-        _RATE, group="model"),
+        "tokens_per_second_per_chip", group="model"),
     Set("training with MaxText on H100", _FSDP, "fsdp_training", maxtext_on_gpus, "token/s",
         _RATE, group="model"),
     Set("training over long sequences, NeMo", STUDY, "dense_training", long_context, "token/s",

@@ -34,8 +34,8 @@ def findings(text: str, folder: Path) -> list[tuple[str, str]]:
 
 def test_a_split_that_leaves_the_gemm_nothing_is_found(tmp_path: Path) -> None:
     found = findings("compute_unit_partition all { collective_units = 304 }\n", tmp_path)
-    assert [name for name, _ in found] == ["compute_unit_partition.product"]
-    assert "all gives 304 of 304 units to the collective: the product has 0" in found[0][1]
+    assert [name for name, _ in found] == ["compute_unit_partition.gemm"]
+    assert "all gives 304 of 304 units to the collective: the GEMM has 0" in found[0][1]
 
 
 def test_a_split_with_one_unit_left_is_not(tmp_path: Path) -> None:
