@@ -41,7 +41,11 @@ def load(kind: str, path: str) -> Any:
 
     None if there is no such entry.
     """
-    maker, _, text = (cache.load_text(kind, entry_name(path)) or "").partition("\n")
+    try:
+        name = entry_name(path)
+    except ValueError:  # no file can have this name
+        return None
+    maker, _, text = (cache.load_text(kind, name) or "").partition("\n")
     return json.loads(text) if maker == installed.compiler() else None
 
 

@@ -12,7 +12,7 @@ from hwdsl.codegen.ir import Ref, nearest
 from hwdsl.codegen.runtime.message import number_text
 from hwdsl.elaborate import records
 from hwdsl.elaborate.machine import Machine
-from hwdsl.elaborate.quantities import SUITS, quantity_text, suited_unit
+from hwdsl.elaborate.quantities import least_size, quantity_text, suited_unit
 from hwdsl.elaborate.selection import text_index
 from hwdsl.elaborate.values import (
     Component,
@@ -88,7 +88,7 @@ def suited(hole: Hole) -> list[tuple[float, Unit]]:
         return []
     bases = {base for base, _ in hole.dim.powers}
     units = [u for u in hole.scope.visible_units.values() if {b for b, _ in u.dim.powers} <= bases]
-    sizes = {float(u.factor) ** n * SUITS for u in units for n in (1, 2, 3)}
+    sizes = {least_size(u, n) for u in units for n in (1, 2, 3)}
     found: list[tuple[float, Unit]] = []
     for size in (0.0, *sorted(sizes)):
         unit = suited_unit(size or 5e-324, hole.dim, hole.scope)

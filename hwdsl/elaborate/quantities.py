@@ -65,7 +65,7 @@ def _scaled(unit: Unit, power: int, size: float, units: list[Unit]) -> Unit:
         for u in units
         if u.dim == unit.dim and u.name.endswith(unit.name) and _thousands(u.factor)
     ]
-    fitting = [u for u in family if size / SUITS >= u.factor**power]  # exact: powers are large
+    fitting = [u for u in family if size >= least_size(u, power)]
     if fitting:
         return max(fitting, key=lambda u: (u.factor, -len(u.name)))
     return min(family, key=lambda u: u.factor, default=unit)
@@ -75,6 +75,14 @@ def _longer(unit: Unit, size: float, units: list[Unit]) -> Unit:
     """The largest unit that the size is a multiple of, be it no thousandfold: days, years."""
     fitting = [u for u in units if u.dim == unit.dim and unit.factor < u.factor <= size]
     return max(fitting, key=lambda u: u.factor, default=unit)
+
+
+def least_size(unit: Unit, power: int) -> float:
+    """The size from which on a number is shown in a power of a unit; infinity if no double has it."""
+    try:
+        return float(unit.factor) ** power * SUITS
+    except OverflowError:
+        return math.inf
 
 
 def prefixed(unit: Unit) -> bool:

@@ -3,6 +3,7 @@
 import re
 from fractions import Fraction
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hwdsl import driver
+from hwdsl.cli.main import main
 from hwdsl.codegen.runtime import CallError, Param, Scale, joined, quantity, read
 from hwdsl.codegen.runtime.dialects import elsewhere
 from hwdsl.diagnostics import Diagnostics
@@ -266,3 +268,15 @@ def test_a_step_is_a_difference_and_no_reading(units: dict[str, Scale]) -> None:
     param = Param("p", "real", units["degC"])
     assert list(quantity.spread("20..30 degC step 5", param, units)) == [20.0, 25.0, 30.0]
     assert list(quantity.spread("20..30 degC step 5 K", param, units)) == [20.0, 25.0, 30.0]
+
+
+def test_a_power_of_a_unit_beyond_doubles_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "powers.hw"
+    path.write_text(
+        "edition 2026\nevaluator e {\n    param x : real = 1 in 0 .. 9\n"
+        "    output y = x * 3 B / (1 B^-60)\n}\n"
+    )
+    assert main(["run", str(path)]) == 0
+    assert "3  B^61" in capsys.readouterr().out
