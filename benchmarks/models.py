@@ -73,10 +73,22 @@ void schedule(const double *boost, const double *offload, int64_t n, double *out
 
 # Example, evaluator, its first output, two params with ranges in base units.
 CASES = (
-    ("actors", "actor_scaling", "steps", ("environment", 1e-3, 1e-2), ("inference", 1e-5, 1e-3)),
-    ("split", "split", "together", ("product", 0.1, 1.0), ("collective", 0.001, 0.1)),
-    ("fixpoint", "loaded_bus", "latency", ("rate", 1e6, 9e7), ("service", 1e-9, 9e-9)),
-    ("schedule", "schedule", "makespan", ("boost", 0.1, 10.0), ("offload", 0.0, 1e-2)),
+    (
+        "actors",
+        "actor_scaling",
+        "step_rate",
+        ("environment", 1e-3, 1e-2),
+        ("inference", 1e-5, 1e-3),
+    ),
+    ("split", "split", "overlapped_time", ("gemm", 0.1, 1.0), ("collective", 0.001, 0.1)),
+    ("fixpoint", "loaded_bus", "latency", ("rate", 1e6, 9e7), ("service_time", 1e-9, 9e-9)),
+    (
+        "schedule",
+        "schedule",
+        "makespan",
+        ("slow_device_speedup", 0.1, 10.0),
+        ("offload_overhead", 0.0, 1e-2),
+    ),
 )
 
 
