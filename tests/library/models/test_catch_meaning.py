@@ -30,8 +30,8 @@ ASSEMBLIES = {
 }
 FLOWS = {
     "perfect": "KGD_free_test",
-    "finds_99": "free_test_0.99",
-    "finds_95": "free_test_0.95",
+    "coverage_99": "free_test_0.99",
+    "coverage_95": "free_test_0.95",
     "untested": "notest",
 }
 LAYER_FIELDS = {
@@ -202,7 +202,7 @@ def test_untested_dies_spoil_the_system() -> None:
 def test_a_later_test_counts() -> None:
     """Dies that were tested again bring better quality than their first test's."""
     both = [
-        model("catch").cut_system(flow="finds_95", dies=4, as_published=flag)
+        model("catch").cut_system(flow="coverage_95", dies=4, as_published=flag)
         for flag in (False, True)
     ]
     assert both[0].assembled > 1.1 * both[1].assembled
