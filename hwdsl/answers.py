@@ -1,9 +1,10 @@
-"""What commands answer with `--format json`: the shapes, and the one place that writes them.
+"""The answers of commands with `--format json`: their classes and the function that writes them.
 
-Input: objects of the classes below. Output: JSON. Their fields are the names in the JSON; a schema
-of each answer is in `hwdsl/schemas/`, made from these classes, and `docs/json.md` lists them.
-A number that is not finite is one of the texts `"Infinity"`, `"-Infinity"` and `"NaN"`, since JSON
-has no such numbers and null would not tell them apart. A field without a value is null.
+Input: objects of the classes below. Output: JSON. The fields of a class are the keys of the JSON
+object; `hwdsl/schemas/` has a schema of each answer, generated from these classes, and
+`docs/json.md` lists them. A number that is not finite is one of the strings `"Infinity"`,
+`"-Infinity"` and `"NaN"`, because JSON has no such numbers and null would not distinguish them. A
+field without a value is null.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Literal
 from attrs import asdict, frozen
 
 Number = float | Literal["Infinity", "-Infinity", "NaN"]
-"""A number of an answer; a float here, one of the texts in JSON where it is not finite."""
+"""A number of an answer: a float here; in JSON one of the strings if it is not finite."""
 
 
 # --- findings ------------------------------------------------------------------------------------
@@ -24,7 +25,8 @@ Number = float | Literal["Infinity", "-Infinity", "NaN"]
 
 @frozen
 class Place:
-    """A stretch of a file, lines and columns from 1 on, the end not in it; `text` is of it."""
+    """A range of a file: lines and columns count from 1, the end is exclusive; `text` is the text
+    in it."""
 
     file: str
     line: int
@@ -36,9 +38,9 @@ class Place:
 
 @frozen
 class Finding:
-    """A diagnostic: `labels` are places, the primary one first.
+    """A diagnostic: `labels` are the places that it refers to, the primary one first.
 
-    `missing` is the path of the value that has to be given, if that is what is wrong.
+    If a required value is missing, `missing` is the path of that value.
     """
 
     name: str
@@ -51,7 +53,7 @@ class Finding:
 
 @frozen
 class Failure:
-    """A command that could not answer: its exit code, what it says, and what is wrong in files."""
+    """A command that failed: its exit code, its message, and the diagnostics of the files."""
 
     code: int
     message: str
@@ -61,8 +63,8 @@ class Failure:
 
 @frozen
 class Needs:
-    """What an evaluator lacks, a line of `hwdsl check --needs`: values that nobody gives, params
-    without a default, and how many errors of other kinds there are."""
+    """A line of `hwdsl check --needs`: the values that an evaluator needs and that are not given,
+    its params without a default, and the number of other errors."""
 
     evaluator: str
     values: Sequence[Finding]
@@ -78,8 +80,9 @@ class Needs:
 class Amount:
     """A value: `value` is in `unit`, `base_value` in base units.
 
-    `dimension` is as `data/time`, `1` of a pure number. Of a choice or an enum, `value` is a label
-    and `base_value` its index; of a bool, true or false and 1 or 0.
+    `dimension` is written as in `data/time`, and is `1` for a pure number. For a choice or an enum,
+    `value` is the label and `base_value` its index; for a bool, `value` is true or false and
+    `base_value` 1 or 0.
     """
 
     name: str
@@ -91,14 +94,14 @@ class Amount:
 
 @frozen
 class Input(Amount):
-    """A param at a point; `given` says whether the call gave it, or it is at its default."""
+    """A param at a point; `given` is true if the call gave its value and false for the default."""
 
     given: bool
 
 
 @frozen
 class Broken:
-    """A rule that a point breaks."""
+    """A rule that a point violates."""
 
     rule: str
     severity: Literal["require", "warn"]
@@ -108,7 +111,7 @@ class Broken:
 
 @frozen
 class Undecided:
-    """A rule that no point decides, as it reads a value that nobody knows."""
+    """A rule that is not decided, because it reads a value that is `unknown`."""
 
     rule: str
     message: str
@@ -119,9 +122,9 @@ class Undecided:
 
 @frozen
 class SumRow:
-    """A row of a sum: the rows one `level` below a row add up to it.
+    """A row of a breakdown: the rows one `level` below a row add up to it.
 
-    `times` is the multiplicity on the way, such as `64 ×`, `share` that of the whole.
+    `times` is the multiplicity, such as `64 ×`; `share` is the share of the whole output.
     """
 
     level: int
@@ -134,7 +137,7 @@ class SumRow:
 
 @frozen
 class Sum:
-    """An output as a sum; its first row is the output itself."""
+    """The breakdown of an output into a sum; its first row is the output itself."""
 
     output: str
     unit: str
@@ -159,7 +162,7 @@ class Run:
 class Part:
     """A term of a step: `factor` times the value of step number `step`, both in base units.
 
-    `text` is how the factor is written, as `64 ×` or `price / lifetime`; empty for one.
+    `text` is the factor as it is written, such as `64 ×` or `price / lifetime`; empty for 1.
     """
 
     step: int
@@ -169,10 +172,10 @@ class Part:
 
 @frozen
 class Step(Amount):
-    """A step of a derivation: what it is computed by, where that stands, what it reads.
+    """A step of a derivation: its formula, the place of the formula, and its inputs.
 
-    The value is the sum of `terms`, if there are any; `inputs` are the numbers of other steps that
-    are read. `role` says of a param whether it was given.
+    If there are `terms`, the value is their sum; `inputs` are the numbers of the steps that the
+    formula reads. For a param, `role` says whether it was given.
     """
 
     formula: str
@@ -185,7 +188,7 @@ class Step(Amount):
 
 @frozen
 class Why:
-    """The answer of `hwdsl why`: the steps by their numbers, the output being step 0."""
+    """The answer of `hwdsl why`: the steps by number; step 0 is the output."""
 
     evaluator: str
     output: str
@@ -198,7 +201,7 @@ class Why:
 
 @frozen
 class Statistic:
-    """A number about draws, in the unit of its output and in base units."""
+    """A statistic of the draws, in the unit of its output and in base units."""
 
     value: Number
     base_value: Number
@@ -206,14 +209,14 @@ class Statistic:
 
 @frozen
 class Quantile(Statistic):
-    """The value that a share of the draws lies below."""
+    """The value below which `share` of the draws lie."""
 
     share: Number
 
 
 @frozen
 class Correlation:
-    """Spearman's rank correlation of an output with a param that was drawn."""
+    """Spearman's rank correlation of an output with a sampled param."""
 
     param: str
     value: Number
@@ -221,7 +224,8 @@ class Correlation:
 
 @frozen
 class Distribution:
-    """How an output is distributed over all draws, feasible or not."""
+    """The distribution of an output over all draws, feasible or not; `deviation` is the standard
+    deviation."""
 
     name: str
     unit: str
@@ -234,7 +238,7 @@ class Distribution:
 
 @frozen
 class Drawn:
-    """A param that was drawn, and the share of draws that were moved to an end of its range."""
+    """A sampled param, and the share of its draws that were clipped to its range."""
 
     name: str
     clipped_share: Number
@@ -258,7 +262,8 @@ class Sample:
 
 @frozen
 class Errors:
-    """Relative errors of predictions: 0.03 is 3 %; `median` and `p90` are of absolute errors."""
+    """Relative errors of predictions: 0.03 is 3 %; `median` and `p90` are those of the
+    magnitudes."""
 
     median: Number
     p90: Number
@@ -267,7 +272,7 @@ class Errors:
 
 @frozen
 class Group:
-    """The errors of some rows; `baseline` those of the simpler output on the same rows."""
+    """The errors of a group of rows; `baseline` has the errors of the baseline on the same rows."""
 
     name: str
     rows: int
@@ -277,7 +282,7 @@ class Group:
 
 @frozen
 class Row:
-    """A row of a table, in the table's `unit` and in base units; errors are relative."""
+    """A row of a table, in the `unit` of the table and in base units; errors are relative."""
 
     label: str
     measured: Number
@@ -292,9 +297,10 @@ class Row:
 
 @frozen
 class Agreement:
-    """Whether all ways to compute the same rows agree to the last bit; if not, it is a bug.
+    """Whether interpreter, sweep and compiled kernel give the same bits on the same rows.
 
-    `repeated` points were swept beside; the others count values that differ.
+    A difference is a bug. `repeated` is the number of points that an additional sweep computes; the
+    numbers that end in `_differs` count values that differ.
     """
 
     compiled: bool
@@ -306,10 +312,10 @@ class Agreement:
 
 @frozen
 class ValidatedTable:
-    """Predictions beside a measured table; `name` is `FILE:TABLE`.
+    """Predictions for a table of measurements; `name` is `FILE:TABLE`.
 
-    `broken` counts the rows that break a rule. `unread` says of columns and params that may have
-    been meant for each other.
+    `broken` counts the rows that violate a rule. `unread` is a notice about columns and params with
+    similar names that may belong together.
     """
 
     name: str
@@ -341,12 +347,12 @@ class Validate:
 
 @frozen
 class Expectation:
-    """A published number beside a computed one, in `unit` and in base units.
+    """A published number and the computed one, in `unit` and in base units.
 
-    `status` is claim, calibration, identity, assumed or unsure. `tolerance` is relative, absolute
-    (in base units) or a factor, as `mode` says; of an ordering it and the published number are
-    null.
-    `holds` says whether it is met, `as_said` whether it comes out as its file says.
+    `status` is claim, calibration, identity, assumed or unsure. `mode` says whether `tolerance` is
+    relative, absolute (in base units) or a factor; for an ordering, the tolerance and the published
+    number are null. `holds` says whether the expectation is met; `as_said`, whether this agrees
+    with the file, which may declare it `missed`.
     """
 
     text: str
@@ -366,7 +372,7 @@ class Expectation:
 
 @frozen
 class Claim:
-    """A claim of a file: sources, assumptions, how sure the sources are, and its expectations."""
+    """A claim of a file: its sources, assumptions, the confidence in them, and its expectations."""
 
     file: str
     name: str
@@ -378,7 +384,7 @@ class Claim:
 
 @frozen
 class Verify:
-    """The answer of `hwdsl verify`; `diagnostics` are what is wrong in files."""
+    """The answer of `hwdsl verify`; `diagnostics` are those of the files."""
 
     claims: Sequence[Claim]
     diagnostics: Sequence[Finding]
@@ -390,7 +396,7 @@ class Verify:
 
 @frozen
 class Named:
-    """Something with a name in a section: its role, type, default or value, and what it is."""
+    """A named entry of a section: its role, type, default or value, and documentation."""
 
     name: str
     role: str
@@ -401,7 +407,7 @@ class Named:
 
 @frozen
 class Section:
-    """Named things under a heading."""
+    """Entries under a title."""
 
     title: str
     rows: Sequence[Named]
@@ -409,11 +415,11 @@ class Section:
 
 @frozen
 class Explain:
-    """The answer of `hwdsl explain`: what there is to say of a name.
+    """The answer of `hwdsl explain` about a name.
 
-    `what` is its sort (`kind`, `unit`, `keyword` and so on), `lead` what it is, `place` where the
-    library declares it, `text` its text in the language, `others` what else has the name. `page` is
-    a page that was written as one, in Markdown, and then all there is.
+    `what` is its sort (`kind`, `unit`, `keyword` and so on), `lead` a description, `place` where
+    the library declares it, `text` its text in the language, `others` the other declarations of the
+    name. `page` is a whole page in Markdown; if there is one, the other texts are empty.
     """
 
     name: str
@@ -444,7 +450,7 @@ class Cache:
 class Doctor:
     """The answer of `hwdsl doctor`; a package that is not installed is null.
 
-    `cache_refused` says why nothing is kept in the cache's place, null if it is.
+    `cache_refused` is the reason why the cache folder is not used; null if it is used.
     """
 
     hwdsl: str
@@ -470,11 +476,11 @@ ANSWERS: Mapping[str, type] = {
     "verify": Verify,
     "why": Why,
 }
-"""The shape of each answer, by the name of its schema; `check` prints one a line."""
+"""The class of each answer, by the name of its schema; `check` prints one object per line."""
 
 
 def as_json(answer: Any, *, indent: int | None = 1) -> str:
-    """An answer as JSON, `answer` first; in one line without `indent`."""
+    """An answer as JSON, its key `answer` first; on one line if `indent` is None."""
     plain = asdict(answer, value_serializer=_plain)
     if "answer" in plain:
         plain = {"answer": plain.pop("answer"), **plain}
@@ -482,7 +488,7 @@ def as_json(answer: Any, *, indent: int | None = 1) -> str:
 
 
 def _plain(_instance: object, _attribute: object, value: Any) -> Any:
-    """A float that is not finite as a text; all else as it is."""
+    """A float that is not finite becomes a string; other values are unchanged."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value

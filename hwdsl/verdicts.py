@@ -21,12 +21,14 @@ def heading(names: Sequence[str]) -> str:
     """Title of the page about the files `names`, with the command that writes it."""
     return (
         "# Claims, published and computed\n\n"
-        "The claims of the files named below, a chapter for each. To write this again:\n\n"
+        "The claims of the files named below, one chapter per file. The command that writes this\n"
+        "page:\n\n"
         f"    hwdsl verify --format markdown {' '.join(names)} > docs/studies.md\n\n"
-        "An identity follows from what was put in, a calibration was fitted, what is assumed\n"
-        "rests on more than its source says, and what is unsure on a source of low confidence;\n"
-        "all others are claims. An ordering has no published number. A difference is relative or\n"
-        "absolute as the tolerance beside it is; of percentages, absolute ones are points.\n"
+        "An identity follows from the inputs by definition. A calibration compares with numbers\n"
+        "to which the model was fitted. An assumed expectation rests on assumptions beyond its\n"
+        "source, and an unsure one on a source of low confidence. All others are claims. An\n"
+        "ordering has no published number. A difference is relative or absolute, like the\n"
+        "tolerance next to it; an absolute difference of percentages is in points.\n"
     )
 
 

@@ -407,7 +407,8 @@ SETS = (
     _kernels("GEMMs in 16 bits above 50 us", "gemm",
              lambda: above(50, gemms("bfloat16") + linear_layers()), _GEMM),
     _kernels("aic_attention, prefill", "prefill_attention_kernel", lambda: attention("prefill"),
-             "attention_efficiency synchronous_mma_attention_efficiency attention_prologue_epilogue"),
+             "attention_efficiency synchronous_mma_attention_efficiency "
+             "attention_prologue_epilogue"),
     _kernels("aic_attention, decode", "decode_attention_kernel", lambda: attention("decode"),
              "min_attention_latency kv_read_efficiency"),
     Set("stas_mamf_matmul, 16 bits", _STUDY, "gemm", lambda: best_gemms("bf16"), "us"),

@@ -20,12 +20,11 @@ FILES = {f"{path.parent.name}.{path.stem}": path for path in sorted(LIBRARY.glob
 # Texts in quotes, and comments with the comments on the lines after them.
 SAID = re.compile(r'"(?:[^"\\]|\\.)*"|(?:#[^\n]*(?:\n[ \t]*(?=#))?)+')
 # Instructions, commands, functions and columns that belong to other programs.
-FOREIGN = frozenset(
-    """
-    add bin_size_64 calc_mtbf_cluster cross_entropy initialize_model_parallel mma.sync num_sms
-    tcgen05.mma wgmma.mma_async hl-smi nvidia-smi rocm-smi topo
-    """.split()
-)
+FOREIGN = frozenset([
+    "add", "bin_size_64", "calc_mtbf_cluster", "cross_entropy", "hl-smi",
+    "initialize_model_parallel", "mma.sync", "num_sms", "nvidia-smi", "rocm-smi", "tcgen05.mma",
+    "topo", "wgmma.mma_async",
+])  # fmt: skip
 # Names that a comment declares itself, in an example of what it describes.
 EXAMPLES = {"std.distributions": {"x"}, "std.math": {"of", "square_root"}}
 
