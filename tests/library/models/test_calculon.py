@@ -155,7 +155,7 @@ CASES_OF = {
     "attention_type": ("attention", ("multihead", "multiquery")),
     "activation_recompute": ("recompute", ("full", "attn_only", "none")),
     "tensor_par_comm_type": ("tensor_exchange", ("ar", "p2p_rs_ag", "rs_ag")),
-    "tensor_par_overlap": ("tensor_par_overlap", ("none", "ring", "pipe")),
+    "tensor_par_overlap": ("tensor_par_overlap_type", ("none", "ring", "pipe")),
 }
 NUMBERS = {
     "hidden": "model.hidden", "feedforward": "model.feedforward", "seq_size": "model.sequence",
@@ -190,7 +190,8 @@ def questions() -> str:
         lines.append(f"param {name}_case : int = 0 in 0 .. {len(cases) - 1}")
         *most, last = cases
         picked = " ".join(f"if {name}_case == {k} then {enum}.{c} else" for k, c in enumerate(most))
-        field = enum if enum != "tensor_exchange" else "tensor_par_comm_type"
+        own = name in ("tensor_par_comm_type", "tensor_par_overlap")  # Calculon's name is ours
+        field = name if own else enum
         fields.append(f"{field} = {picked} {enum}.{last}")
     joined = ",\n        ".join([*fields, f"model = language_model({', '.join(model)})"])
     return "\n    ".join([*lines, f"let run = execution({joined})"])
