@@ -78,7 +78,7 @@ def _longer(unit: Unit, size: float, units: list[Unit]) -> Unit:
 
 
 def least_size(unit: Unit, power: int) -> float:
-    """The size from which on a number is shown in a power of a unit; infinity if no double has it."""
+    """The size from which on a number is shown in a power of a unit; infinity beyond doubles."""
     try:
         return float(unit.factor) ** power * SUITS
     except OverflowError:
