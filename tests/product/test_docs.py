@@ -11,6 +11,7 @@ import pytest
 
 from hwdsl import driver
 from hwdsl.cli.main import main
+from hwdsl.cli.new_ import STARTER
 from hwdsl.diagnostics import Diagnostics
 from hwdsl.render import render_text
 from hwdsl.source import Source
@@ -83,6 +84,8 @@ def test_commands_and_code_run(
         if language == "hw":
             name = text.partition("\nevaluator ")[2].split()[0]  # the page says it is saved so
             (tmp_path / f"{name}.hw").write_text(text)
+        elif language == "csv":
+            (tmp_path / "seen.csv").write_text(text)  # so too
         elif language == "console":
             for line in text.splitlines():
                 command = line.removeprefix("$ ").removeprefix(".venv/bin/")
@@ -99,6 +102,10 @@ def test_commands_and_code_run(
         [sys.executable, "-c", python], cwd=tmp_path, env=os.environ, capture_output=True, text=True
     )
     assert answer.returncode == 0, answer.stderr
+
+
+def test_tutorial_shows_the_file_that_new_writes() -> None:
+    assert ("hw", STARTER) in blocks("docs/tutorial.md")
 
 
 def test_readme_shows_what_the_main_job_prints(
