@@ -27,6 +27,8 @@ SIZE = (7.2, 4.2)
 """Inches."""
 PANEL = (7.2, 5.6)
 """Inches of a validation with its legend."""
+LEGEND_WIDTH = 0.85
+"""Part of a picture's width that a legend above the axes may take; the rest is their labels."""
 LARGEST = 1e150
 """Beyond it, a picture's margins and squares are not finite."""
 FARTHEST = 10.0
@@ -260,7 +262,12 @@ def _finish(axes: Any, *, legend: bool) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     if legend:  # above the axes: inside, bars leave it no room
-        axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+        for columns in (3, 2, 1):  # as many as are not wider than the picture
+            legend = axes.legend(
+                frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns
+            )
+            if legend.get_window_extent().width <= LEGEND_WIDTH * axes.figure.bbox.width:
+                break
 
 
 def _logarithmic(set_scale: Any, axis: Any) -> None:

@@ -67,4 +67,4 @@ def test_what_does_not_fit_is_infeasible(serving: Evaluator) -> None:
     assert serving(gpu="A100", tensor=4).feasible
     answer = serving(gpu="A100", tensor=1, layers=126)
     assert not answer.feasible
-    assert list(answer.violations) == ["one.kv_cache_capacity"]
+    assert list(answer.violations) == ["server.kv_cache_capacity"]
