@@ -263,10 +263,10 @@ def _finish(axes: Any, *, legend: bool) -> None:
         axes.spines[side].set_visible(False)
     if legend:  # above the axes: inside, bars leave it no room
         for columns in (3, 2, 1):  # as many as are not wider than the picture
-            legend = axes.legend(
+            made = axes.legend(
                 frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns
             )
-            if legend.get_window_extent().width <= LEGEND_WIDTH * axes.figure.bbox.width:
+            if made.get_window_extent().width <= LEGEND_WIDTH * axes.figure.bbox.width:
                 break
 
 
