@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from hwdsl.cli.tables import FEASIBLE, check_table, title, writer_for
 
 if TYPE_CHECKING:
     from hwdsl.codegen.runtime import Samples
+    from hwdsl.codegen.runtime.spec import Param
     from hwdsl.evaluator import Evaluator
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -90,7 +92,7 @@ def _count(text: str) -> int:
 def _outputs(samples: Samples) -> str:
     """A line for each output: mean, standard deviation, quantiles, in its unit."""
     heads = [f"{100 * share:g} %" for share in SHARES]
-    rows = [["", "mean", "deviation", *heads]]
+    rows = [["", "mean", "std dev", *heads]]
     for name, unit in samples.units.items():
         cells = [samples.mean(name), samples.deviation(name), *samples.quantile(name, SHARES)]
         rows.append([title(name, unit), *(number(float(f"{cell:.4g}")) for cell in cells)])
@@ -98,16 +100,26 @@ def _outputs(samples: Samples) -> str:
 
 
 def _draws(evaluator: Evaluator, samples: Samples) -> str:
-    """How many draws are feasible, and of each param how many were moved to its range's ends."""
+    """How many draws are feasible, and of each param how many were clipped to its range."""
     share = float(samples.feasible.mean())
     lines = [f"feasible: {_share(share)} of the draws"]
     if share < 1:
-        lines[0] += "; the others count above too"
+        lines[0] += "; the statistics above include the infeasible draws"
     for name, share in samples.clipped.items():
         if share:
-            held = evaluator.param(name).describe()
-            lines.append(f"{name}: {_share(share)} of the draws lay outside and were moved: {held}")
+            where = _outside(evaluator.param(name))
+            lines.append(f"{name}: {_share(share)} of the draws lay {where} and were clipped to it")
     return "\n".join(lines)
+
+
+def _outside(param: Param) -> str:
+    """Where a draw is outside the range of a param: outside an interval, or beyond its one end."""
+    low, high = (f"{param.scale.from_base(end):.12g}" for end in (param.low, param.high))
+    if math.isfinite(param.low) and math.isfinite(param.high):
+        where = f"outside {low} .. {high}"
+    else:
+        where = f"below {low}" if math.isfinite(param.low) else f"above {high}"
+    return f"{where} {param.scale.unit}".rstrip()
 
 
 def _reasons(samples: Samples) -> str:

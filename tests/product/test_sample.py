@@ -137,8 +137,11 @@ def test_the_command_prints_what_python_gives(
                 *drawn.quantile("rate", [0.05, 0.25, 0.5, 0.75, 0.95])]  # fmt: skip
     assert [float(cell) for cell in cells] == pytest.approx(expected, rel=1e-3)
     assert ["feasible:", f"{100 * drawn.feasible.mean():.6g}", "%"] in [x[:3] for x in printed]
-    moved = next(line for line in printed if line[:1] == ["price:"])
-    assert float(moved[1]) == pytest.approx(100 * drawn.clipped["price"], abs=0.01)
+    clipped = next(line for line in printed if line[:1] == ["price:"])
+    assert " ".join(clipped[2:]) == (
+        "% of the draws lay outside 15 .. 100 kUSD and were clipped to it"
+    )
+    assert float(clipped[1]) == pytest.approx(100 * drawn.clipped["price"], abs=0.01)
     (param, share), *_ = drawn.rank_correlation("rate").items()
     assert ["rate", param, f"{share:+.2f}"] in [line[:3] for line in printed]
     assert [x[1] for x in printed if x[:1] == ["bill"] and x[1:2] != ["[USD/h]"]] == ["energy"]
