@@ -22,7 +22,7 @@ HEAD = """# Glossary
 The terms of the field that the library uses, with their usual symbols and units, and where the
 library declares them. `hwdsl explain TTFT` prints an entry with its declarations; capitals, hyphens
 and plurals make no difference. The command `hwdsl explain glossary --format markdown` prints this
-page from `hwdsl/explain/glossary.toml`, where entries are changed.
+page from `library/glossary.toml`, where entries are changed.
 """
 COLUMNS = ("Concept", "Term", "Symbol", "Unit", "Definition", "In the library", "Source")
 
@@ -52,7 +52,7 @@ class Glossary:
 @cache
 def glossary() -> Glossary:
     """The glossary, from `glossary.toml`."""
-    text = (package_folder("hwdsl.explain") / "glossary.toml").read_text(encoding="utf-8")
+    text = (package_folder("hwdsl.library") / "glossary.toml").read_text(encoding="utf-8")
     data = tomllib.loads(text)
     entries = [
         Entry(
