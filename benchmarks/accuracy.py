@@ -21,12 +21,12 @@ import numpy as np
 from common import ROOT, table
 
 import hwdsl
-from hwdsl import fit
 from hwdsl.cli.files import write_text
-from hwdsl.measured import read_table
-from hwdsl.report import validation_page
-from hwdsl.scores import by_group, shares
-from hwdsl.validate import Errors, Request, validate
+from hwdsl.measure import fit
+from hwdsl.measure.measurements import read_table
+from hwdsl.measure.validate import Errors, Request, validate
+from hwdsl.measure.validation_report import by_group, shares
+from hwdsl.show.report import validation_page
 
 ADAPTERS = ROOT / "tests" / "library"
 FOLDS = ["set", "held out", "rows", "declared", "p90", "bias", "fitted", "p90", "bias",

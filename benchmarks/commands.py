@@ -4,8 +4,8 @@ from common import EXAMPLES, process, table, whole_std
 
 LOAD = """
 import sys, time
-import hwdsl, hwdsl.evaluator, hwdsl.elaborate, hwdsl.semantics, hwdsl.codegen.passes
-import hwdsl.codegen.build
+import hwdsl, hwdsl.api.evaluator, hwdsl.elaborate, hwdsl.semantics, hwdsl.codegen.passes
+import hwdsl.codegen.build.toolchain
 start, used = time.perf_counter(), time.process_time()
 module = hwdsl.load(sys.argv[1])
 print((time.perf_counter() - start) * 1e3, (time.process_time() - used) * 1e3)
@@ -22,8 +22,8 @@ print((time.perf_counter() - start) * 1e3, (time.process_time() - used) * 1e3)
 
 KERNEL = """
 import sys, time
-import hwdsl.codegen.build as build
-from hwdsl.codegen.text import load
+import hwdsl.codegen.build.toolchain as build
+from hwdsl.codegen.ir.serialization import load
 graph = load(open(sys.argv[1]).read())
 start, used = time.perf_counter(), time.process_time()
 build.build({"g": graph}, cache_dir=sys.argv[2])
@@ -60,9 +60,9 @@ def loading(folder, repeat):
 
     Bytecode is kept, as it is unless PYTHONDONTWRITEBYTECODE forbids it.
     """
-    from hwdsl import driver
-    from hwdsl.codegen.text import dump
-    from hwdsl.diagnostics import Diagnostics
+    from hwdsl.api import driver
+    from hwdsl.base.diagnostics import Diagnostics
+    from hwdsl.codegen.ir.serialization import dump
 
     cache = {"HWDSL_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": ""}
     path = EXAMPLES / "gpt3.hw"

@@ -25,9 +25,9 @@ from attrs import evolve
 from common import ROOT, table, timed
 
 import hwdsl
-from hwdsl.codegen.build import build, compiler, kernel_flags
+from hwdsl.codegen.build.toolchain import build, compiler, kernel_flags
 from hwdsl.codegen.passes import optimise
-from hwdsl.validate import Request, requests, validate
+from hwdsl.measure.validate import Request, requests, validate
 
 STUDIES = ROOT / "library" / "studies"
 DEVICE = """edition 2026

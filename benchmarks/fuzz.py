@@ -54,7 +54,7 @@ def seeds():
     from law.programs import MAIN, draw
 
     found = []
-    for path in sorted(ROOT.glob("docs/**/*.md")) + sorted(ROOT.glob("hwdsl/pages/*.md")):
+    for path in sorted(ROOT.glob("docs/**/*.md")) + sorted(ROOT.glob("hwdsl/help/pages/*.md")):
         found += re.findall(r"```hw[^\n]*\n(.*?)```", path.read_text("utf-8"), re.S)
     for path in sorted(ROOT.glob("docs/examples/*.hw")) + sorted(ROOT.glob("tests/**/*.hw")):
         found.append(path.read_text("utf-8"))
@@ -137,9 +137,10 @@ def changed(random, parts, among):
 
 def through_check(text, folder):
     """Check and render a text; what its evaluators are, or None if it has errors."""
-    from hwdsl import driver, render
-    from hwdsl.diagnostics import Diagnostics
-    from hwdsl.source import Source
+    from hwdsl.api import driver
+    from hwdsl.base import render
+    from hwdsl.base.diagnostics import Diagnostics
+    from hwdsl.base.source import Source
 
     diagnostics = Diagnostics()
     checked = driver.check(Source(str(folder / "mutant.hw"), text), diagnostics)
@@ -150,8 +151,8 @@ def through_check(text, folder):
 
 def formatted(text):
     """The formatter gives what it formats to itself; only for what parses."""
-    from hwdsl.diagnostics import Diagnostics
-    from hwdsl.source import Source
+    from hwdsl.base.diagnostics import Diagnostics
+    from hwdsl.base.source import Source
     from hwdsl.syntax import format_module, parse
 
     diagnostics = Diagnostics()
@@ -167,11 +168,12 @@ def formatted(text):
 
 def through_elaboration(checked, random):
     """Elaborate, optimise and interpret all evaluators at a few points; how many there are."""
-    from hwdsl import driver, render, specs
-    from hwdsl.codegen.interpret import interpret
+    from hwdsl.api import driver, interface
+    from hwdsl.base import render
+    from hwdsl.base.diagnostics import Diagnostics
+    from hwdsl.codegen.ir.interpreter import interpret
+    from hwdsl.codegen.ir.verifier import verify as verify_graph
     from hwdsl.codegen.passes import optimise
-    from hwdsl.codegen.verify import verify as verify_graph
-    from hwdsl.diagnostics import Diagnostics
 
     diagnostics, done = Diagnostics(), 0
     found = driver.elaborate(checked, diagnostics)
@@ -183,7 +185,7 @@ def through_elaboration(checked, random):
         verify_graph(made.graph)
         graph = optimise(made.graph)
         verify_graph(graph)
-        spec = specs.spec_of(driver.evaluators(checked)[name], made)
+        spec = interface.spec_of(driver.evaluators(checked)[name], made)
         for _ in range(POINTS):
             point = [value(random, p) for p in spec.params]
             results = interpret(graph, point)

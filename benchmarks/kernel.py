@@ -11,11 +11,11 @@ import subprocess
 import numpy as np
 from common import table, timed
 
-from hwdsl.codegen import build as building
-from hwdsl.codegen.build import build
-from hwdsl.codegen.ir import INT, Builder
-from hwdsl.codegen.kernel import InterpreterKernel
-from hwdsl.codegen.numerics.c import C_SOURCE
+from hwdsl.codegen.build import toolchain as building
+from hwdsl.codegen.build.tiered import InterpreterKernel
+from hwdsl.codegen.build.toolchain import build
+from hwdsl.codegen.ir.graph import INT, Builder
+from hwdsl.codegen.numerics.c_backend import C_SOURCE
 from hwdsl.codegen.passes import optimise
 from hwdsl.codegen.runtime import Evaluator, Output, Param, Rule, Spec
 

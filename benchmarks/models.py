@@ -10,8 +10,8 @@ import numpy as np
 from common import EXAMPLES, table, timed
 
 import hwdsl
-from hwdsl import driver
-from hwdsl.codegen.build import build, compiler, kernel_flags
+from hwdsl.api import driver
+from hwdsl.codegen.build.toolchain import build, compiler, kernel_flags
 
 HAND = """
 #include <math.h>

@@ -21,7 +21,7 @@ import numpy as np
 from common import timed
 
 import hwdsl
-from hwdsl.codegen import build as building
+from hwdsl.codegen.build import toolchain as building
 
 MODEL = Path(__file__).parents[1] / "library" / "models" / "chiplet_actuary.hw"
 ONE = """edition 2026

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from hwdsl.evaluator import CallError as CallError
-    from hwdsl.evaluator import DescriptionError as DescriptionError
-    from hwdsl.evaluator import Evaluator as Evaluator
-    from hwdsl.evaluator import Module as Module
-    from hwdsl.evaluator import load as load
+    from hwdsl.api.evaluator import CallError as CallError
+    from hwdsl.api.evaluator import DescriptionError as DescriptionError
+    from hwdsl.api.evaluator import Evaluator as Evaluator
+    from hwdsl.api.evaluator import Module as Module
+    from hwdsl.api.evaluator import load as load
 
 __all__ = ["CallError", "DescriptionError", "Evaluator", "Module", "__version__", "load"]
 
@@ -29,5 +29,5 @@ def __getattr__(name: str) -> object:
     if name in __all__:
         from importlib import import_module
 
-        return getattr(import_module("hwdsl.evaluator"), name)
+        return getattr(import_module("hwdsl.api.evaluator"), name)
     raise AttributeError(f"module 'hwdsl' has no attribute {name!r}")

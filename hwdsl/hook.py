@@ -22,7 +22,7 @@ class HwLoader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Load the file; a wrong one is an ImportError that shows its diagnostics."""
-        from hwdsl.evaluator import DescriptionError, load
+        from hwdsl.api.evaluator import DescriptionError, load
 
         try:
             loaded = load(self._path)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hwdsl.codegen import cache
+from hwdsl.base import store
 
 NOTED = pytest.StashKey[set[str]]()
 
@@ -34,7 +34,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         return (yield)
     noted = item.config.stash.setdefault(NOTED, set())
     with pytest.MonkeyPatch.context() as patch:
-        for owner, name in ((cache, "find"), (subprocess, "Popen")):
+        for owner, name in ((store, "find"), (subprocess, "Popen")):
             whole = getattr(owner, name)
             if isinstance(whole, type):
                 owner, name, whole = whole, "__init__", whole.__init__

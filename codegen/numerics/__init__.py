@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from hwdsl.codegen.numerics import basic, explog, trig
-from hwdsl.codegen.numerics.machine import SCALARS
+from hwdsl.codegen.numerics.backend import SCALARS
 
 __all__ = ["ARITY", "DIRECT", "FORMULAS", "better", "scalar"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hwdsl.codegen.numerics.machine import Machine
+from hwdsl.codegen.numerics.backend import Machine
 
 
 def neg(m: Machine, x: Any) -> Any:

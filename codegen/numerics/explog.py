@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hwdsl.codegen.numerics.double import (
+from hwdsl.codegen.numerics.backend import Machine
+from hwdsl.codegen.numerics.double_double import (
     Pair,
     fast_sum,
     multiply,
@@ -21,7 +22,6 @@ from hwdsl.codegen.numerics.double import (
     two_product,
     two_sum,
 )
-from hwdsl.codegen.numerics.machine import Machine
 
 
 def _hex(*texts: str) -> tuple[float, ...]:

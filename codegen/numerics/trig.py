@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hwdsl.codegen.numerics.double import (
+from hwdsl.codegen.numerics.backend import Machine
+from hwdsl.codegen.numerics.double_double import (
     Pair,
     fast_sum,
     multiply,
@@ -16,7 +17,6 @@ from hwdsl.codegen.numerics.double import (
     split,
     two_sum,
 )
-from hwdsl.codegen.numerics.machine import Machine
 
 
 def _hex(*texts: str) -> tuple[float, ...]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from hwdsl.codegen.ir import Graph
-from hwdsl.codegen.passes.dead import dead
-from hwdsl.codegen.passes.differentiate import differentiate
-from hwdsl.codegen.passes.fold import fold_and_share
-from hwdsl.codegen.passes.narrow import narrow
-from hwdsl.codegen.passes.roll import roll
+from hwdsl.codegen.ir.graph import Graph
+from hwdsl.codegen.passes.constant_folding import fold_constants_and_cse
+from hwdsl.codegen.passes.dead_code import eliminate_dead_code
+from hwdsl.codegen.passes.range_simplify import simplify_by_ranges
+from hwdsl.codegen.passes.reverse_mode import differentiate
 
-__all__ = ["dead", "differentiate", "fold_and_share", "narrow", "optimise", "roll"]
+__all__ = [
+    "differentiate",
+    "eliminate_dead_code",
+    "fold_constants_and_cse",
+    "optimise",
+    "simplify_by_ranges",
+]
 
 
 def optimise(graph: Graph) -> Graph:
-    """All passes in a good order: rolling first, since the rest is quick once it is done, but on a
-    folded graph, since folding makes shapes alike; and what ranges decide after it, since it may
-    be decided in some of the repetitions only."""
-    return fold_and_share(narrow(roll(fold_and_share(graph))))
+    """All passes in a good order: what ranges decide on a folded graph, then folded again."""
+    return fold_constants_and_cse(simplify_by_ranges(fold_constants_and_cse(graph)))

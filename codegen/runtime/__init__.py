@@ -9,9 +9,9 @@ gets values in the units the description declares.
 from .columns import InUnit
 from .errors import CallError
 from .evaluator import Evaluator, tables
+from .execution_plan import Plan, Progress
 from .kernel import Axis, CompiledKernel, Floats, Kernel, Words
 from .message import Hole, Message, messages
-from .plan import Plan, Progress
 from .progress import Bar
 from .quantity import meant_unit, read
 from .result import Result

@@ -16,9 +16,9 @@ from . import html
 from .columns import InUnit, Masked, frame, held, many, to_base
 from .dialects import elsewhere
 from .errors import CallError
+from .execution_plan import Plan, Progress
 from .kernel import Floats, Kernel
 from .message import Says
-from .plan import Plan, Progress
 from .quantity import is_many, scale_of, spread, written
 from .result import Result
 from .sample import Samples, draw

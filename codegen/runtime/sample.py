@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import html
 from .errors import CallError
+from .execution_plan import Plan, pool_of, workers
 from .kernel import Axis, Floats, Kernel
-from .plan import Plan, pool_of, workers
 
 if TYPE_CHECKING:
     from .evaluator import Evaluator

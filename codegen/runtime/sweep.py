@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from . import html
 from .columns import shown
 from .errors import CallError
-from .front import front
 from .kernel import Floats, Words
+from .pareto import front
 from .result import Result
 from .spec import UNDEFINED, described_by, hint, labels_of, names_of, required, unit_of
 
 if TYPE_CHECKING:
-    from .plan import Plan
+    from .execution_plan import Plan
 
 
 class Sweep:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 if TYPE_CHECKING:
-    from hwdsl.diagnostics import Diagnostic, Diagnostics
-    from hwdsl.evaluator import Evaluator, Module
+    from hwdsl.api.evaluator import Evaluator, Module
+    from hwdsl.base.diagnostics import Diagnostic, Diagnostics
 
 FINE, WRONG_DESCRIPTION, WRONG_CALL, BUG, INTERRUPTED = 0, 1, 2, 70, 130
 
@@ -139,7 +139,7 @@ def data_file(name: str) -> Path:
     """A file of data by its name; one that there is not ends the command."""
     path = Path(name)
     if not os.path.exists(path):
-        from hwdsl.diagnostics import did_you_mean
+        from hwdsl.base.diagnostics import did_you_mean
 
         hint = did_you_mean(path.name, [p.name for p in path.parent.glob(f"*{path.suffix}")])
         raise Failure(f"cannot read {path}: No such file or directory" + (f"; {hint}" * bool(hint)))
@@ -151,8 +151,8 @@ def load_module(path: str, *, compiled: bool | None = None) -> Module:
 
     A wrong file prints its diagnostics and ends the command.
     """
-    from hwdsl.codegen.build import BuildError
-    from hwdsl.evaluator import DescriptionError, load
+    from hwdsl.api.evaluator import DescriptionError, load
+    from hwdsl.codegen.build.toolchain import BuildError
 
     try:
         module = load(Path(path), compiled=compiled)
@@ -172,7 +172,7 @@ def load_module(path: str, *, compiled: bool | None = None) -> Module:
 
 def _report_warnings(path: str, found: Diagnostics) -> None:
     """Print what concerns the values of a file, and how much there is to say of its text."""
-    from hwdsl.diagnostics import OF_THE_TEXT, Diagnostics
+    from hwdsl.base.diagnostics import OF_THE_TEXT, Diagnostics
 
     values = [d for d in found.items if d.name not in OF_THE_TEXT]
     report(Diagnostics(values), sys.stderr)
@@ -215,7 +215,7 @@ def chosen_evaluator(module: Module, name: str | None) -> str:
 
 def named(path: object, what: str, name: str, known: Iterable[str]) -> str:
     """A name that there is among those of a file; another one ends the command."""
-    from hwdsl.diagnostics import did_you_mean
+    from hwdsl.base.diagnostics import did_you_mean
 
     names = list(known)
     if name not in names:
@@ -249,8 +249,8 @@ def assignments(words: Sequence[str]) -> dict[str, str]:
 def report(diagnostics: Diagnostics, stream: TextIO) -> None:
     """Print diagnostics for people."""
     if diagnostics.items:
+        from hwdsl.base.render import palette_for, render_text
         from hwdsl.cli.streams import write_painted
-        from hwdsl.render import palette_for, render_text
 
         write_painted(render_text(diagnostics.items, palette_for(stream)), stream)
 
@@ -259,7 +259,7 @@ def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
     """Lay out rows in columns; those whose number is in `right` are set flush right."""
     if not rows:
         return ""
-    from hwdsl.render import printable
+    from hwdsl.base.render import printable
 
     cells = [[printable(cell) for cell in row] for row in rows]  # each of them on one line
     widths = [max(len(r[i]) for r in cells) for i in range(len(cells[0]))]

@@ -2,7 +2,7 @@
 
 import argparse
 
-from hwdsl.answers import Cache
+from hwdsl.base.answers import Cache
 from hwdsl.cli.base import FINE, Failure
 
 
@@ -13,15 +13,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show where the cache is and what it holds, or empty it."""
-    from hwdsl.codegen import cache
+    from hwdsl.base import store
 
     try:
-        cache.refuse_foreign()
-        removed = cache.clear() if options.action == "clear" else 0
-    except cache.CacheError as error:
+        store.refuse_foreign()
+        removed = store.clear() if options.action == "clear" else 0
+    except store.CacheError as error:
         raise Failure(str(error)) from None
     if options.action == "clear":
-        print(f"removed {removed} builds from {cache.folder()}")
+        print(f"removed {removed} builds from {store.folder()}")
     else:
         print(describe(contents()))
     return FINE
@@ -29,10 +29,10 @@ def run(options: argparse.Namespace) -> int:
 
 def contents() -> Cache:
     """Where the cache is and what it holds."""
-    from hwdsl.codegen import cache
+    from hwdsl.base import store
 
-    entries = list(cache.entries())
-    return Cache(str(cache.folder()), len(entries), sum(entry.size for entry in entries))
+    entries = list(store.entries())
+    return Cache(str(store.folder()), len(entries), sum(entry.size for entry in entries))
 
 
 def describe(found: Cache) -> str:

@@ -19,7 +19,7 @@ from hwdsl.cli.base import (
 )
 
 if TYPE_CHECKING:
-    from hwdsl.diagnostics import Diagnostic, Diagnostics
+    from hwdsl.base.diagnostics import Diagnostic, Diagnostics
     from hwdsl.elaborate import Elaboration
 
 
@@ -40,11 +40,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Check the files, print what was found, say by the exit code whether there were errors."""
     import hwdsl
-    from hwdsl import driver
-    from hwdsl.catalog import CATALOG
+    from hwdsl.api import driver
+    from hwdsl.base.diagnostics import Diagnostics
+    from hwdsl.base.render import (
+        palette_for,
+        render_json,
+        render_sarif,
+        render_text,
+        render_undecided,
+    )
     from hwdsl.cli.streams import write_painted
-    from hwdsl.diagnostics import Diagnostics
-    from hwdsl.render import palette_for, render_json, render_sarif, render_text, render_undecided
+    from hwdsl.help.diagnostic_catalog import CATALOG
 
     if options.needs:
         return _needs(options)
@@ -76,9 +82,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _needs(options: argparse.Namespace) -> int:
     """Print what evaluators lack: values that nobody knows, params without a default."""
-    from hwdsl import driver
+    from hwdsl.api import driver
+    from hwdsl.base.diagnostics import Diagnostics
     from hwdsl.cli import jsons
-    from hwdsl.diagnostics import Diagnostics
 
     if options.format == "sarif":
         raise Failure("--needs is printed as text or json")
@@ -108,7 +114,7 @@ def _needs(options: argparse.Namespace) -> int:
 def _needed(of: "Elaboration", found: "Diagnostics") -> "tuple[list[Diagnostic], list[str], int]":
     """The values that an evaluator lacks, its params without a default, the number of other
     errors."""
-    from hwdsl.diagnostics import Severity
+    from hwdsl.base.diagnostics import Severity
 
     missing = [d for d in found.items if d.missing]
     others = sum(d.severity is Severity.ERROR and not d.missing for d in found.items)
@@ -132,7 +138,7 @@ def _lacking(name: str, missing: "list[Diagnostic]", params: "list[str]", others
 
 def _verdict(diagnostics: "Diagnostics") -> str:
     """How many errors and warnings there are."""
-    from hwdsl.diagnostics import Severity
+    from hwdsl.base.diagnostics import Severity
 
     errors = sum(d.severity is Severity.ERROR for d in diagnostics.items)
     warnings = len(diagnostics.items) - errors

@@ -10,8 +10,8 @@ from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, Failure, code_of, file_argum
 from hwdsl.cli.files import check_target, write_text, writing
 
 if TYPE_CHECKING:
-    from hwdsl.codegen.ir import Graph
-    from hwdsl.driver import Program
+    from hwdsl.api.driver import Program
+    from hwdsl.codegen.ir.graph import Graph
 
 
 KEPT = "hwdsl_abi.h"
@@ -34,12 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compile all evaluators of a file; without a compiler that is an error here."""
-    from hwdsl import driver
-    from hwdsl.codegen.build import BuildError, build
-    from hwdsl.codegen.package import generated, is_ours, write_package, write_wheel
-    from hwdsl.diagnostics import Diagnostics
-    from hwdsl.said import said_of
-    from hwdsl.specs import specs_of
+    from hwdsl.api import driver
+    from hwdsl.api.interface import specs_of
+    from hwdsl.api.rule_messages import said_of
+    from hwdsl.base.diagnostics import Diagnostics
+    from hwdsl.codegen.build.ahead_of_time import generated, is_ours, write_package, write_wheel
+    from hwdsl.codegen.build.toolchain import BuildError, build
 
     if options.keep and options.output is None:
         raise Failure("--keep writes beside the module: say where with -o FOLDER")

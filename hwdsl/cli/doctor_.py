@@ -6,7 +6,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from shutil import which
 
-from hwdsl.answers import Doctor
+from hwdsl.base.answers import Doctor
 from hwdsl.cli.base import FINE, format_argument
 from hwdsl.cli.cache_ import contents, describe
 
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _compiler() -> str | None:
-    from hwdsl.codegen.build import BuildError, compiler
+    from hwdsl.codegen.build.toolchain import BuildError, compiler
 
     try:
         command = compiler()
@@ -63,11 +63,11 @@ def _compiler() -> str | None:
 
 def _refused() -> str | None:
     """Why nothing is kept in the cache's place; None if it is ours or free."""
-    from hwdsl.codegen import cache
+    from hwdsl.base import store
 
     try:
-        cache.refuse_foreign()
-    except cache.CacheError as error:
+        store.refuse_foreign()
+    except store.CacheError as error:
         return str(error)
     return None
 

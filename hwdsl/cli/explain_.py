@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hwdsl.cli.base import FINE, Failure, format_argument
 
 if TYPE_CHECKING:
-    from hwdsl.explain import Page
+    from hwdsl.help import Page
 
 SURE = 0.75
 """How much alike a name must be to be suggested: a hint that misleads is worse than none."""
@@ -37,33 +37,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print a page, or the list of names with their summaries."""
-    from hwdsl import explain
-    from hwdsl.catalog import CATALOG
+    from hwdsl import help
     from hwdsl.cli.base import table
+    from hwdsl.help.diagnostic_catalog import CATALOG
 
     name = " ".join(options.name)
     if options.format == "markdown":
         if name != "glossary":
             raise Failure("`--format markdown` is for the glossary: `hwdsl explain glossary`")
-        from hwdsl.explain.glossary import markdown
+        from hwdsl.help.glossary import markdown
 
         print(markdown(), end="")
         return FINE
     if not options.name:
         if options.format == "json":
-            _write(explain.diagnostics())
+            _write(help.diagnostics())
             return FINE
         print(table([list(item) for item in CATALOG.items()]))
         print(f"\nand {OF_THE_LIBRARY}, {OF_THE_LANGUAGE}, or {OF_THE_FIELD}")
         return FINE
-    page = explain.explain(name) or (None if "." in name else explain.near(name))
+    page = help.explain(name) or (None if "." in name else help.near(name))
     if page is None:
         raise Failure(_unknown(name))
     if options.format == "json":
         _write(page)
         return FINE
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-    _show(explain.render(page, width))
+    _show(help.render(page, width))
     return FINE
 
 
@@ -75,13 +75,13 @@ def _write(page: Page) -> None:
 
 def _unknown(name: str) -> str:
     """What to say of a name that nothing has."""
-    from hwdsl import explain
-    from hwdsl.catalog import CATALOG
-    from hwdsl.diagnostics import closest
+    from hwdsl import help
+    from hwdsl.base.diagnostics import closest
+    from hwdsl.help.diagnostic_catalog import CATALOG
 
-    hint = explain.members_help(name)
+    hint = help.members_help(name)
     if hint is None:
-        close = closest(name, [*CATALOG, *explain.names()], SURE)
+        close = closest(name, [*CATALOG, *help.names()], SURE)
         hint = f"did you mean `{close}`?" if close is not None else None
     hint = hint or (
         "a rule of a description of your own says in its message and help what to do"

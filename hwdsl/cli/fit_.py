@@ -24,8 +24,8 @@ from hwdsl.cli.base import (
 
 if TYPE_CHECKING:
     from hwdsl.codegen.runtime import Floats
-    from hwdsl.fit import Fit, Problem, Target
-    from hwdsl.validate import Errors
+    from hwdsl.measure.fit import Fit, Problem, Target
+    from hwdsl.measure.validate import Errors
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,10 +61,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the coefficients with their intervals, what is ill-posed, and errors by group."""
-    from hwdsl import fit
+    from hwdsl.api.evaluator import DescriptionError
     from hwdsl.cli.files import check_target, write_text
-    from hwdsl.evaluator import DescriptionError
-    from hwdsl.measured import read_table
+    from hwdsl.measure import fit
+    from hwdsl.measure.measurements import read_table
 
     targets = _targets(options.measured)
     path, name = split_target(options.target)
@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _targets(words: Sequence[str]) -> list[Target]:
-    from hwdsl.fit import Target
+    from hwdsl.measure.fit import Target
 
     found = []
     for word in words:
@@ -114,8 +114,8 @@ def _text(found: Fit, group: str | None, columns: Sequence[str]) -> str:
 
     `columns` are those that name groups.
     """
-    from hwdsl.fit import CONFIDENCE, shown
-    from hwdsl.validate import unread
+    from hwdsl.measure.fit import CONFIDENCE, shown
+    from hwdsl.measure.validate import unread
 
     problem = found.problem
     outputs = ", ".join(t.output for t in problem.targets)
@@ -146,7 +146,7 @@ def _text(found: Fit, group: str | None, columns: Sequence[str]) -> str:
 
 def _errors(found: Fit, group: str | None) -> str:
     """Errors of the fitted rows before and after, by group if one is asked for."""
-    from hwdsl.validate import Errors, groups
+    from hwdsl.measure.validate import Errors, groups
 
     problem = found.problem
     before = problem.evaluate(problem.start)[0]
@@ -166,7 +166,7 @@ def _held_out(problem: Problem, baselines: Sequence[Problem | None], column: str
     """What each group is predicted as: as declared, by a fit of the others, by the baseline's."""
     import numpy as np
 
-    from hwdsl.fit import hold_out, shown
+    from hwdsl.measure.fit import hold_out, shown
 
     folds = hold_out(problem, column)
     declared = problem.evaluate(problem.start)[0]
@@ -198,7 +198,7 @@ def _side_by_side(
     """The errors of each group and of all, one way of predicting beside another."""
     import numpy as np
 
-    from hwdsl.validate import Errors
+    from hwdsl.measure.validate import Errors
 
     rows = [["", "rows"]]
     for way in errors:

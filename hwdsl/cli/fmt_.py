@@ -17,9 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Format the files; one that does not parse is left as it is."""
-    from hwdsl import driver
+    from hwdsl.api import driver
+    from hwdsl.base.diagnostics import Diagnostics
     from hwdsl.cli.files import write_text
-    from hwdsl.diagnostics import Diagnostics
     from hwdsl.syntax import format_module
 
     code = FINE

@@ -1,4 +1,4 @@
-"""Answers of commands in JSON: what they found, in the shapes of `hwdsl.answers`.
+"""Answers of commands in JSON: what they found, in the shapes of `hwdsl.base.answers`.
 
 Only commands that are asked for JSON import this: the shapes take a while to be made.
 """
@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hwdsl import answers
+from hwdsl.base import answers
 
 if TYPE_CHECKING:
+    from hwdsl.api.evaluator import Evaluator
+    from hwdsl.base.diagnostics import Diagnostic
+    from hwdsl.base.units import Dim
     from hwdsl.cli.base import Failure
     from hwdsl.codegen.runtime import Output, Param, Result, Samples
-    from hwdsl.diagnostics import Diagnostic
     from hwdsl.elaborate import Verdict
-    from hwdsl.evaluator import Evaluator
-    from hwdsl.explain import Page
+    from hwdsl.explain.explanation import Derivation
+    from hwdsl.help import Page
+    from hwdsl.measure.validate import Errors, Validation
     from hwdsl.semantics.symbols import Checked
-    from hwdsl.units import Dim
-    from hwdsl.validate import Errors, Validation
-    from hwdsl.why import Derivation
 
 
 def write(answer: object) -> None:
@@ -30,7 +30,7 @@ def write(answer: object) -> None:
 
 def write_failure(failure: Failure) -> None:
     """Print why a command gives no answer."""
-    from hwdsl.render import finding
+    from hwdsl.base.render import finding
 
     found = [finding(each) for each in failure.findings]
     write(answers.Failure(failure.code, str(failure), found))
@@ -40,7 +40,7 @@ def write_needs(
     name: str, missing: Iterable[Diagnostic], params: Sequence[str], others: int
 ) -> None:
     """Print what an evaluator lacks, in a line."""
-    from hwdsl.render import finding
+    from hwdsl.base.render import finding
 
     needs = answers.Needs(name, [finding(each) for each in missing], params, others)
     print(answers.as_json(needs, indent=None))
@@ -55,7 +55,7 @@ def dimension(dims: Mapping[str, float]) -> str:
 
 def dimension_of(dim: Dim) -> str:
     """The same of the language's own dimensions."""
-    from hwdsl.units import dim_text
+    from hwdsl.base.units import dim_text
 
     return "1" if dim.is_one else dim_text(dim)
 
@@ -243,7 +243,7 @@ def verify(
     claims: Sequence[tuple[str, Checked, str, Sequence[Verdict]]], wrong: Sequence[Diagnostic]
 ) -> answers.Verify:
     """Claims, each with its file's name, and what is wrong in files."""
-    from hwdsl.render import finding
+    from hwdsl.base.render import finding
 
     return answers.Verify([_claim(*each) for each in claims], [finding(each) for each in wrong])
 
@@ -262,8 +262,8 @@ def _claim(file: str, checked: Checked, name: str, verdicts: Sequence[Verdict]) 
 
 
 def _expectation(verdict: Verdict) -> answers.Expectation:
-    from hwdsl.render import place
-    from hwdsl.verdicts import reasons
+    from hwdsl.base.render import place
+    from hwdsl.show.claim_report import reasons
 
     def shown(base: float | None) -> float | None:
         return None if base is None else verdict.unit.from_base(base)

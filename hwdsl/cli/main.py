@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 import hwdsl
+from hwdsl.base.notices import doing, watched
 from hwdsl.cli.base import BUG, FINE, INTERRUPTED, WRONG_CALL, WRONG_DESCRIPTION, Failure, commands
 from hwdsl.cli.signals import POLITE, Stopped, caught, stop
 from hwdsl.cli.streams import ReaderGone, guarded
-from hwdsl.notices import doing, watched
 
 _GROUPS = commands()
 ENDLESS = ("values", "coefficients", "files", "targets")
@@ -132,7 +132,7 @@ def _dispatch(words: list[str]) -> int:
 
 def _unknown(command: str) -> str:
     """The message for a command that there is not."""
-    from hwdsl.diagnostics import did_you_mean
+    from hwdsl.base.diagnostics import did_you_mean
 
     if command.endswith(".hw"):
         return f"say what to do with {command}: `hwdsl check {command}`, for instance"

@@ -15,8 +15,8 @@ from hwdsl.cli.base import Failure, named
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hwdsl.api.evaluator import Evaluator
     from hwdsl.codegen.runtime import Floats, Plan, Sweep
-    from hwdsl.evaluator import Evaluator
 
     Marks = NDArray[np.bool_]
 
@@ -110,7 +110,7 @@ def best(
 
     Points where a goal is not finite are left out. Only the front so far is kept in memory.
     """
-    from hwdsl.codegen.runtime.front import front
+    from hwdsl.codegen.runtime.pareto import front
 
     found, costs = np.empty(0, np.int64), [np.empty(0) for _ in goals]
     for part in parts:

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the tables as Markdown, or write all as a page."""
     from hwdsl.cli.files import check_target, write_text, writing
-    from hwdsl.report import declares_any, is_ours, markdown, pages
+    from hwdsl.show.report import declares_any, is_ours, markdown, pages
 
     module = load_module(options.file)
     if not declares_any(module):

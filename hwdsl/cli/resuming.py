@@ -20,8 +20,8 @@ from hwdsl.cli.base import Failure
 from hwdsl.cli.files import check_target, write_text
 
 if TYPE_CHECKING:
+    from hwdsl.api.evaluator import Evaluator
     from hwdsl.codegen.runtime import Plan
-    from hwdsl.evaluator import Evaluator
 
 _START = '{"sweep": "'
 
@@ -38,7 +38,7 @@ class Record:
 
 def identity(evaluator: Evaluator, plan: Plan, conditions: Sequence[str]) -> str:
     """What tells a sweep from others, in a word."""
-    from hwdsl.codegen.text import dump
+    from hwdsl.codegen.ir.serialization import dump
 
     found = hashlib.sha256(dump(evaluator.graph).encode())
     found.update(evaluator.spec.to_json().encode())

@@ -19,8 +19,8 @@ from hwdsl.cli.base import (
 )
 
 if TYPE_CHECKING:
-    from hwdsl.evaluator import Evaluator, Result
-    from hwdsl.why import Derivation
+    from hwdsl.api.evaluator import Evaluator, Result
+    from hwdsl.explain.explanation import Derivation
 
 SHALLOW, DEEP = 2, 6
 UNASKED_STEPS, UNASKED_OPERATIONS = 3_000, 20_000

@@ -23,9 +23,9 @@ from hwdsl.cli.files import replacing
 from hwdsl.cli.tables import FEASIBLE, check_table, title, writer_for
 
 if TYPE_CHECKING:
+    from hwdsl.api.evaluator import Evaluator
     from hwdsl.codegen.runtime import Samples
     from hwdsl.codegen.runtime.spec import Param
-    from hwdsl.evaluator import Evaluator
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 CHUNK = 1 << 16

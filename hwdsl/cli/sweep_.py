@@ -29,11 +29,11 @@ from hwdsl.cli.signals import POLITE, caught, ending
 from hwdsl.cli.tables import FEASIBLE, VIOLATIONS, check_table, title, writer_for
 
 if TYPE_CHECKING:
+    from hwdsl.api.evaluator import Evaluator
     from hwdsl.cli.picking import Condition, Goal
     from hwdsl.cli.resuming import Record
     from hwdsl.cli.tables import Column
     from hwdsl.codegen.runtime import Plan, Sweep
-    from hwdsl.evaluator import Evaluator
 
 CHUNK = 1 << 16
 FIRST = 20
@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Evaluate the grid chunk by chunk; an interrupted table holds the rows that were done."""
     from hwdsl.cli import picking, resuming
-    from hwdsl.codegen.runtime.plan import workers
+    from hwdsl.codegen.runtime.execution_plan import workers
 
     target = None if options.output is None else Path(options.output)
     _check_options(options, target)

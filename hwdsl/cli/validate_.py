@@ -25,9 +25,9 @@ from hwdsl.cli.base import (
 )
 
 if TYPE_CHECKING:
-    from hwdsl.evaluator import Module
-    from hwdsl.scores import Table
-    from hwdsl.validate import Request, Validation
+    from hwdsl.api.evaluator import Module
+    from hwdsl.measure.validate import Request, Validation
+    from hwdsl.measure.validation_report import Table
 
 FORMATS = (".html", ".svg")
 
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
         jsons.write(jsons.validate(found))
     elif len(found) > 1:
-        from hwdsl.scores import together
+        from hwdsl.measure.validation_report import together
 
         print(_laid_out(together(found)))
     if options.output is not None:
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
 def _check_output(target: Path) -> None:
     """End the command if the file to be drawn is there and no earlier drawing."""
     from hwdsl.cli.files import check_target
-    from hwdsl.report import is_ours
+    from hwdsl.show.report import is_ours
 
     check_target(target, is_ours)
 
@@ -92,7 +92,7 @@ def _validations(options: argparse.Namespace) -> Iterator[tuple[str, Validation]
     """What is asked for, with its name among all of it."""
     from attrs import evolve
 
-    from hwdsl.validate import validate
+    from hwdsl.measure.validate import validate
 
     if options.data is not None and len(options.targets) > 1:
         raise Failure("--data goes with one FILE[:EVALUATOR]")
@@ -106,9 +106,9 @@ def _validations(options: argparse.Namespace) -> Iterator[tuple[str, Validation]
 
 def _files(targets: Sequence[str]) -> list[str]:
     """The targets, a folder standing for its files that ask to be validated."""
-    from hwdsl import driver
-    from hwdsl.diagnostics import Diagnostics
-    from hwdsl.validate import asks
+    from hwdsl.api import driver
+    from hwdsl.base.diagnostics import Diagnostics
+    from hwdsl.measure.validate import asks
 
     found = []
     for target in targets:
@@ -125,7 +125,7 @@ def _files(targets: Sequence[str]) -> list[str]:
 
 def _requests(module: Module, name: str | None, options: argparse.Namespace) -> list[Request]:
     """What the command line asks for, or the file's tables."""
-    from hwdsl.validate import Request, requests
+    from hwdsl.measure.validate import Request, requests
 
     if options.data is None:
         declared = requests(module)
@@ -149,7 +149,7 @@ def _requests(module: Module, name: str | None, options: argparse.Namespace) -> 
 
 
 def _text(validation: Validation, *, rows: bool) -> str:
-    from hwdsl.scores import by_group, by_row
+    from hwdsl.measure.validation_report import by_group, by_row
 
     request = validation.request
     parts = [
@@ -184,8 +184,8 @@ def _agreement(validation: Validation) -> str:
 
 def _draw(target: Path, found: Sequence[tuple[str, Validation]], *, rows: bool) -> None:
     from hwdsl.cli.files import write_text
-    from hwdsl.figures import validated
-    from hwdsl.report import validation_page
+    from hwdsl.show.plots import validated
+    from hwdsl.show.report import validation_page
 
     try:
         if target.suffix == ".svg":

@@ -19,7 +19,7 @@ from hwdsl.cli.base import (
 )
 
 if TYPE_CHECKING:
-    from hwdsl.diagnostics import Diagnostic
+    from hwdsl.base.diagnostics import Diagnostic
     from hwdsl.elaborate import Verdict
     from hwdsl.semantics.symbols import Checked
 
@@ -39,9 +39,9 @@ def run(options: argparse.Namespace) -> int:
     That is one that is missed, whatever its status, unless the file says `missed` and why; and one
     that holds where the file says so. Claims, which say something of the world, are counted apart.
     """
-    from hwdsl import driver
-    from hwdsl.diagnostics import Diagnostics
-    from hwdsl.verdicts import heading, markdown
+    from hwdsl.api import driver
+    from hwdsl.base.diagnostics import Diagnostics
+    from hwdsl.show.claim_report import heading, markdown
 
     code = FINE
     seen: list[Verdict] = []
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
 def _print(title: str, checked: Checked, claim: str, verdicts: list[Verdict]) -> None:
     """Print a claim: its sources, and its verdicts as a table."""
     from hwdsl.semantics.symbols import ClaimInfo
-    from hwdsl.verdicts import origin
+    from hwdsl.show.claim_report import origin
 
     info = checked.main.values[claim]
     assert isinstance(info, ClaimInfo)
@@ -111,7 +111,7 @@ def _tally(seen: list[Verdict], word: str) -> str:
 
 def _row(verdict: Verdict) -> list[str]:
     """A line of the table, as `_HEADER` names it."""
-    from hwdsl.verdicts import difference, outcome, published, reasons, shown, tolerance
+    from hwdsl.show.claim_report import difference, outcome, published, reasons, shown, tolerance
 
     return [
         f"  {outcome(verdict)}",

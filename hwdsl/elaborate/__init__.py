@@ -7,15 +7,14 @@ from functools import partial
 
 from attrs import evolve
 
-from hwdsl.diagnostics import Diagnostic, Diagnostics
+from hwdsl.base.diagnostics import Diagnostic, Diagnostics
 from hwdsl.elaborate.claims import Verdict, confidence, verify_claim
 from hwdsl.elaborate.displays import Picture, picture_of
+from hwdsl.elaborate.elaboration_info import Elaboration, OutputInfo, ParamInfo, RuleInfo
 from hwdsl.elaborate.evaluator import Callee, draws, elaborate_evaluator
 from hwdsl.elaborate.expressions import new_machine, symbol_value
 from hwdsl.elaborate.findings import settle, told_once
-from hwdsl.elaborate.infos import Elaboration, OutputInfo, ParamInfo, RuleInfo
-from hwdsl.elaborate.machine import Machine, Origin, run_deep
-from hwdsl.elaborate.model import ModelComponent, ModelField, model_of
+from hwdsl.elaborate.partial_evaluator import Machine, run_deep
 from hwdsl.elaborate.records import component, find, member
 from hwdsl.elaborate.rules import Waivers, Walk
 from hwdsl.elaborate.trace import Trace
@@ -41,9 +40,6 @@ ROUNDS = 20
 __all__ = [
     "Callees",
     "Elaboration",
-    "ModelComponent",
-    "ModelField",
-    "Origin",
     "OutputInfo",
     "ParamInfo",
     "Picture",
@@ -53,7 +49,6 @@ __all__ = [
     "confidence",
     "displays",
     "elaborate",
-    "elaborate_constants",
     "elaborate_traced",
     "picture",
     "pictures",
@@ -201,22 +196,6 @@ def _read(m: Machine, symbol: ComponentInfo, name: str) -> None:
     of = component(m, symbol)
     if not isinstance(of, Record) or find(m, of, name) is not None:
         member(m, of, name, of.span)
-
-
-def elaborate_constants(
-    checked: Checked, symbol: ComponentInfo, diagnostics: Diagnostics
-) -> ModelComponent | None:
-    """A top-level component with everything known, as a tree to walk."""
-    m = new_machine(checked)
-
-    def work() -> ModelComponent | None:
-        try:
-            return model_of(m, component(m, symbol), symbol.name)
-        except Failure as failure:
-            diagnostics.add(failure.diagnostic)
-            return None
-
-    return run_deep(work)
 
 
 def verify(

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 
-from hwdsl.codegen.ir import BOOL, INT, Ref
-from hwdsl.elaborate import reducers
-from hwdsl.elaborate.machine import Machine, as_ref
-from hwdsl.elaborate.selection import items_of, pick_value
+from hwdsl.base.source import Span
+from hwdsl.codegen.ir.graph import BOOL, INT, Ref
+from hwdsl.elaborate import comprehensions
+from hwdsl.elaborate.partial_evaluator import Machine, as_ref
+from hwdsl.elaborate.select_lowering import items_of, pick_value
 from hwdsl.elaborate.values import Env, Failure, ListValue, RangeValue, Value
 from hwdsl.semantics.types import Int
-from hwdsl.source import Span
 from hwdsl.syntax import ast
 
 MAX_UNKNOWN_KEYS = 64
@@ -38,7 +38,7 @@ def call(m: Machine, name: str, expr: ast.Call, env: Env) -> Value:
     if name in _UNARY:
         return m.op(expr, name, m.number(arguments[0], env))
     if name in ("mean", "geomean"):
-        return reducers.mean(m, name, arguments[0], env)
+        return comprehensions.mean(m, name, arguments[0], env)
     if name in _REDUCERS or name in ("min", "max"):
         return _reduce(m, name, expr, arguments, env)
     return _FUNCTIONS[name](m, expr, [m.evaluate(a, env) for a in arguments], env)
@@ -71,14 +71,14 @@ def _reduce(m: Machine, name: str, expr: ast.Call, arguments: list[ast.Expr], en
     first = arguments[0]
     if len(arguments) == 1:
         if isinstance(first, ast.Comprehension):
-            return reducers.reduce(m, name, first, env)
-        values = reducers.list_refs(m, m.evaluate(first, env), first.span)
+            return comprehensions.reduce(m, name, first, env)
+        values = comprehensions.list_refs(m, m.evaluate(first, env), first.span)
     else:
         values = [m.number(a, env) for a in arguments]
-    refs = [reducers.as_element(m, name, v) for v in values]
+    refs = [comprehensions.as_element(m, name, v) for v in values]
     if name == "sum":
-        return reducers.total(m, refs, expr.span)
-    return reducers.combine(m, name, refs, expr.span)
+        return comprehensions.total(m, refs, expr.span)
+    return comprehensions.combine(m, name, refs, expr.span)
 
 
 # --- scalar functions --------------------------------------------------------------------------
@@ -108,7 +108,7 @@ def _points(m: Machine, expr: ast.Call, args: list[Value]) -> tuple[list[float],
     xs_node, ys_node = expr.arguments[1].value, expr.arguments[2].value
     xs = [
         m.need_known(ref, "where a table has its points", xs_node.span)
-        for ref in reducers.list_refs(m, args[1], xs_node.span)
+        for ref in comprehensions.list_refs(m, args[1], xs_node.span)
     ]
     ys = list(items_of(m, args[2], ys_node.span))
     if len(xs) != len(ys) or not xs:
@@ -238,7 +238,7 @@ def _ordered(m: Machine, items: list[Value], keys: list[Ref], node: ast.Expr) ->
 
 def _sort_by(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
     items = list(items_of(m, args[0], expr.span))
-    keys = reducers.list_refs(m, args[1], expr.span)
+    keys = comprehensions.list_refs(m, args[1], expr.span)
     if len(keys) != len(items):
         raise Failure(
             "unequal-lengths",
@@ -249,11 +249,11 @@ def _sort_by(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
 
 
 def _rank(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
-    return ListValue(tuple(_ranks(m, reducers.list_refs(m, args[0], expr.span), expr)))
+    return ListValue(tuple(_ranks(m, comprehensions.list_refs(m, args[0], expr.span), expr)))
 
 
 def _quantile(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
-    values = reducers.list_refs(m, args[0], expr.span)
+    values = comprehensions.list_refs(m, args[0], expr.span)
     if not values:
         raise Failure("empty-list", "`quantile` of an empty list has no value", expr.span)
     ordered = _ordered(m, list(values), values, expr)

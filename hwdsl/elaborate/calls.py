@@ -14,13 +14,14 @@ from functools import partial
 
 from attrs import define, evolve, field
 
-from hwdsl.codegen.ir import Ref
-from hwdsl.codegen.passes.replay import Replay
-from hwdsl.diagnostics import Severity
+from hwdsl.base.diagnostics import Severity
+from hwdsl.base.source import Span
+from hwdsl.codegen.ir.graph import Ref
+from hwdsl.codegen.passes.inlining import Replay
 from hwdsl.elaborate import messages, params
 from hwdsl.elaborate.evaluator import Callee, open_evaluator
 from hwdsl.elaborate.expressions import symbol_value
-from hwdsl.elaborate.machine import MAX_OPS, Machine, as_ref
+from hwdsl.elaborate.partial_evaluator import MAX_OPS, Machine, as_ref
 from hwdsl.elaborate.values import (
     Cell,
     Effect,
@@ -35,7 +36,6 @@ from hwdsl.elaborate.values import (
     Value,
 )
 from hwdsl.semantics.symbols import EvaluatorInfo, ValueInfo
-from hwdsl.source import Span
 from hwdsl.syntax import ast
 
 FEASIBLE, ASKED = "feasible", "asked"

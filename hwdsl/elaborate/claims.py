@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from hwdsl.codegen.ir import Ref
-from hwdsl.diagnostics import Diagnostics, Severity
+from hwdsl.base.diagnostics import Diagnostics, Severity
+from hwdsl.base.source import Span
+from hwdsl.base.units import ONE, Unit
+from hwdsl.codegen.ir.graph import Ref
 from hwdsl.elaborate.calls import ASKED
-from hwdsl.elaborate.machine import Machine
 from hwdsl.elaborate.messages import known_only, literal_unit, render
+from hwdsl.elaborate.partial_evaluator import Machine
 from hwdsl.elaborate.quantities import PURE, coherent_unit
 from hwdsl.elaborate.records import with_lets
 from hwdsl.elaborate.values import EnumValue, Env, Failure, Value
 from hwdsl.semantics.symbols import ClaimInfo
 from hwdsl.semantics.types import Real
-from hwdsl.source import Span
 from hwdsl.syntax import ast
-from hwdsl.units import ONE, Unit
 
 
 @frozen

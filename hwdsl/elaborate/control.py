@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from hwdsl.codegen.ir import INT, Ref, Region
+from hwdsl.codegen.ir.graph import INT, Ref, Region
+from hwdsl.elaborate.comprehensions import candidates
 from hwdsl.elaborate.loops import iterate
-from hwdsl.elaborate.machine import Machine
-from hwdsl.elaborate.reducers import candidates
-from hwdsl.elaborate.selection import merge
+from hwdsl.elaborate.partial_evaluator import Machine
+from hwdsl.elaborate.select_lowering import merge
 from hwdsl.elaborate.values import (
     EnumValue,
     Env,

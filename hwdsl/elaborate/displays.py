@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
+from hwdsl.base.source import Span
 from hwdsl.elaborate import params
+from hwdsl.elaborate.elaboration_info import Elaboration, ParamInfo
 from hwdsl.elaborate.evaluator import open_evaluator
-from hwdsl.elaborate.infos import Elaboration, ParamInfo
-from hwdsl.elaborate.machine import Machine
-from hwdsl.elaborate.selection import items_of
+from hwdsl.elaborate.partial_evaluator import Machine
+from hwdsl.elaborate.select_lowering import items_of
 from hwdsl.elaborate.values import Env, Failure, ListValue, RangeValue, Value
 from hwdsl.semantics.displays import OUTPUTS, PARAMS, names_in, own_settings, settings_of
 from hwdsl.semantics.symbols import EvaluatorInfo
-from hwdsl.source import Span
 from hwdsl.syntax import ast
 
 STEPS = {"figure": 50, "table": 5}

@@ -7,18 +7,18 @@ from functools import partial
 
 from attrs import define, field
 
-from hwdsl.codegen.ir import REAL, Graph, Ref, rounds
-from hwdsl.codegen.reach import params_read
-from hwdsl.diagnostics import Diagnostics
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.units import Unit
+from hwdsl.codegen.ir.graph import REAL, Graph, Ref, rounds
+from hwdsl.codegen.passes.dependence import params_read
 from hwdsl.elaborate import messages, params
+from hwdsl.elaborate.elaboration_info import Elaboration, OutputInfo, ParamInfo, RuleInfo
 from hwdsl.elaborate.findings import settle, told_once, undecided
-from hwdsl.elaborate.infos import Elaboration, OutputInfo, ParamInfo, RuleInfo
-from hwdsl.elaborate.machine import Machine, run_deep
-from hwdsl.elaborate.model import ModelComponent, model_of
+from hwdsl.elaborate.loop_lowering import check_rounds
+from hwdsl.elaborate.partial_evaluator import Machine, run_deep
 from hwdsl.elaborate.quantities import PURE, coherent_unit
-from hwdsl.elaborate.rolling import check_rounds
 from hwdsl.elaborate.rules import Waivers, Walk, state_rule, waived
-from hwdsl.elaborate.selection import items_of
+from hwdsl.elaborate.select_lowering import items_of
 from hwdsl.elaborate.values import (
     Cell,
     Effect,
@@ -27,15 +27,12 @@ from hwdsl.elaborate.values import (
     Failure,
     Frame,
     ListValue,
-    Merged,
-    Record,
     UnknownValue,
     Value,
 )
 from hwdsl.semantics.symbols import EvaluatorInfo
 from hwdsl.semantics.types import BoolType, EnumType, Int, ListType, Real, Type
 from hwdsl.syntax import ast
-from hwdsl.units import Unit
 
 
 @define(eq=False)
@@ -210,7 +207,6 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
             outputs.append(described)
             refs.extend(numbers)
     rules = decide(m, effects, diagnostics)
-    model = _models(m, instance)
     frees.extend(params.calibrated_info(m, *c) for c in m.free_params)
     graph = m.builder.finish(refs, [(r.name, ref) for r, ref in rules])
     try:
@@ -227,8 +223,6 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
         tuple(sorted(frees, key=lambda p: order[p.name])),
         tuple(outputs),
         tuple(r for r, _ in rules),
-        {i: o for i, o in m.origins.items() if i < len(graph.ops)},
-        model,
         m.builder.finish,
         undecided=notes,
     )
@@ -263,16 +257,6 @@ def draws(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostics) -> Graph | 
         except Failure as failure:
             diagnostics.add(failure.diagnostic)
     return m.builder.finish(refs, []) if refs else None
-
-
-def _models(m: Machine, instance: Instance) -> tuple[ModelComponent, ...]:
-    found: list[ModelComponent] = []
-    for node in instance.info.decl.members:
-        cell = instance.names.get(node.name.name) if isinstance(node, ast.Let) else None
-        value = cell.value if isinstance(cell, Cell) else None
-        if isinstance(value, Record | Merged) and isinstance(node, ast.Let):
-            found.append(model_of(m, value, node.name.name))
-    return tuple(found)
 
 
 def _output(

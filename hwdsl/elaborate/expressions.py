@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from hwdsl.codegen.ir import INT, Ref
+from hwdsl.codegen.ir.graph import INT, Ref
 from hwdsl.elaborate import builtins, control, records
 from hwdsl.elaborate.functions import call_evaluator, call_function
-from hwdsl.elaborate.machine import Handler, Machine, as_component
-from hwdsl.elaborate.selection import clamp_index, equal, items_of, known_index, pick_value
+from hwdsl.elaborate.partial_evaluator import Handler, Machine, as_component
+from hwdsl.elaborate.select_lowering import clamp_index, equal, items_of, known_index, pick_value
 from hwdsl.elaborate.trace import Trace
 from hwdsl.elaborate.values import (
     Cell,
@@ -27,7 +27,7 @@ from hwdsl.elaborate.values import (
     TextValue,
     Value,
 )
-from hwdsl.semantics.exact import reading
+from hwdsl.semantics.literal_values import reading
 from hwdsl.semantics.symbols import (
     Builtin,
     Case,

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 
 from attrs import evolve
 
-from hwdsl.diagnostics import Diagnostic, Diagnostics, Label, Severity
+from hwdsl.base.diagnostics import Diagnostic, Diagnostics, Label, Severity
+from hwdsl.base.source import Span
 from hwdsl.elaborate import messages, records
-from hwdsl.elaborate.machine import Machine
+from hwdsl.elaborate.partial_evaluator import Machine
 from hwdsl.elaborate.values import UNKNOWN, Effect, Layer, Record
 from hwdsl.semantics.symbols import MemberOf
-from hwdsl.source import Span
 from hwdsl.syntax import ast
 from hwdsl.syntax.tree import children
 

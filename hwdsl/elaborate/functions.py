@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hwdsl.codegen.ir import Ref
-from hwdsl.elaborate.machine import Machine
+from hwdsl.base.source import Span
+from hwdsl.codegen.ir.graph import Ref
+from hwdsl.elaborate.partial_evaluator import Machine
 from hwdsl.elaborate.records import with_lets
 from hwdsl.elaborate.values import (
     Cell,
@@ -17,7 +18,6 @@ from hwdsl.elaborate.values import (
     Value,
 )
 from hwdsl.semantics.symbols import EvaluatorInfo
-from hwdsl.source import Span
 from hwdsl.syntax import ast
 
 _LONGEST_KEY = 256

@@ -8,11 +8,11 @@ from functools import partial
 
 from attrs import frozen
 
-from hwdsl.codegen.ir import BOOL, INT, REAL, Ref
-from hwdsl.elaborate.machine import Machine
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Ref
+from hwdsl.elaborate.loop_lowering import Rolled, close, flatten, inner_effects, rebuild
+from hwdsl.elaborate.partial_evaluator import Machine
 from hwdsl.elaborate.records import with_lets
-from hwdsl.elaborate.rolling import Rolled, close, flatten, inner_effects, rebuild
-from hwdsl.elaborate.selection import (
+from hwdsl.elaborate.select_lowering import (
     check_index,
     check_size,
     ends_of,

@@ -8,12 +8,13 @@ from functools import partial
 
 from attrs import frozen
 
-from hwdsl.codegen.ir import Ref, nearest
+from hwdsl.base.units import ONE, Dim, Unit
+from hwdsl.codegen.ir.graph import Ref, nearest
 from hwdsl.codegen.runtime.message import number_text
 from hwdsl.elaborate import records
-from hwdsl.elaborate.machine import Machine
+from hwdsl.elaborate.partial_evaluator import Machine
 from hwdsl.elaborate.quantities import least_size, quantity_text, suited_unit
-from hwdsl.elaborate.selection import text_index
+from hwdsl.elaborate.select_lowering import text_index
 from hwdsl.elaborate.values import (
     Component,
     EnumValue,
@@ -31,7 +32,6 @@ from hwdsl.elaborate.values import (
 from hwdsl.semantics.symbols import EnclosingRecord, MemberOf, ModuleScope
 from hwdsl.semantics.types import BoolType, ListType, Real, Type
 from hwdsl.syntax import ast
-from hwdsl.units import ONE, Dim, Unit
 
 UNKNOWN = "…"
 """Stands in a message for what depends on a param, or could not be evaluated."""
@@ -129,7 +129,7 @@ def at_point(m: Machine, point: Sequence[float]) -> Callable[[Sequence[Ref]], li
         names = [f"{i}" for i in range(len(refs))]
         graph = m.builder.finish(list(zip(names, refs, strict=True)))
         # Only a message that is printed needs numbers, and NumPy with them.
-        from hwdsl.codegen.interpret import interpret
+        from hwdsl.codegen.ir.interpreter import interpret
 
         results = interpret(graph, [float(x) for x in point])
         return [float(results.outputs[n]) for n in names]

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from hwdsl.codegen.ir import BOOL, INT, REAL, Ref
-from hwdsl.elaborate.infos import ParamInfo
-from hwdsl.elaborate.machine import Machine, as_ref
+from hwdsl.base.source import Span
+from hwdsl.base.units import ONE, Dim, Unit
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Ref
+from hwdsl.elaborate.elaboration_info import ParamInfo
 from hwdsl.elaborate.messages import literal_unit
+from hwdsl.elaborate.partial_evaluator import Machine, as_ref
 from hwdsl.elaborate.quantities import PURE, coherent_unit, in_unit, quantity_text
-from hwdsl.elaborate.selection import equal, items_of, pick_value
+from hwdsl.elaborate.select_lowering import equal, items_of, pick_value
 from hwdsl.elaborate.values import (
     EnumValue,
     Env,
@@ -22,9 +24,7 @@ from hwdsl.elaborate.values import (
     Value,
 )
 from hwdsl.semantics.types import BoolType, EnumType, Int, Real, Type
-from hwdsl.source import Span
 from hwdsl.syntax import ast
-from hwdsl.units import ONE, Dim, Unit
 
 
 @frozen(eq=False)

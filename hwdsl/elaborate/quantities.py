@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from hwdsl.base.units import ONE, Dim, Unit
 from hwdsl.codegen.runtime.message import number_text
 from hwdsl.semantics.composed import coherent, factor_text, quotients
 from hwdsl.semantics.symbols import ModuleScope
-from hwdsl.units import ONE, Dim, Unit
 
 SUITS = 0.9999
 """How many of a unit there must be, at least, to show a number in it."""

@@ -8,11 +8,12 @@ from functools import partial
 
 from attrs import evolve
 
-from hwdsl.codegen.ir import BOOL, INT, REAL, Ref
+from hwdsl.base.diagnostics import with_article
+from hwdsl.base.source import Span
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Ref
 from hwdsl.codegen.runtime.message import number_text
-from hwdsl.diagnostics import with_article
-from hwdsl.elaborate.machine import Machine, as_component, as_ref
-from hwdsl.elaborate.selection import merge, merge_components
+from hwdsl.elaborate.partial_evaluator import Machine, as_component, as_ref
+from hwdsl.elaborate.select_lowering import merge, merge_components
 from hwdsl.elaborate.values import (
     UNKNOWN,
     Block,
@@ -34,7 +35,6 @@ from hwdsl.elaborate.values import (
 )
 from hwdsl.semantics.symbols import ComponentInfo, Global, KindInfo, MemberInfo
 from hwdsl.semantics.types import BoolType, Int, Real
-from hwdsl.source import Span
 from hwdsl.syntax import ast
 
 _NUMBERS = ((Real, REAL), (Int, INT), (BoolType, BOOL))

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from attrs import define, evolve, field
 
-from hwdsl.codegen.ir import Ref
-from hwdsl.diagnostics import Severity
+from hwdsl.base.diagnostics import Severity
+from hwdsl.codegen.ir.graph import Ref
 from hwdsl.elaborate import records
-from hwdsl.elaborate.machine import Machine
+from hwdsl.elaborate.partial_evaluator import Machine
 from hwdsl.elaborate.values import (
     Component,
     Effect,

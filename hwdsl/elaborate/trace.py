@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from attrs import define, field, frozen
 
-from hwdsl.codegen.ir import Builder, Ref, Region
+from hwdsl.codegen.ir.graph import Builder, Ref, Region
 from hwdsl.elaborate.values import Cell, Component, Env, Merged, Record, Selector, Value
 from hwdsl.syntax import ast
 

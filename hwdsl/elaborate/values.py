@@ -10,10 +10,10 @@ from enum import Enum
 
 from attrs import define, field, frozen
 
-from hwdsl.codegen.ir import Ref
-from hwdsl.diagnostics import Diagnostic, Label, Severity
+from hwdsl.base.diagnostics import Diagnostic, Label, Severity
+from hwdsl.base.source import Span
+from hwdsl.codegen.ir.graph import Ref
 from hwdsl.semantics.symbols import EnumInfo, KindInfo, ModuleScope
-from hwdsl.source import Span
 from hwdsl.syntax import ast
 
 UNKNOWN = "unknown, as this says"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from hwdsl.diagnostics import fields_help, with_article
+from hwdsl.base.diagnostics import fields_help, with_article
+from hwdsl.base.source import Span
 from hwdsl.semantics.expressions import HANDLERS, condition, infer, output_unit, require
-from hwdsl.semantics.relations import POISON, describe, is_poison, kind_of
 from hwdsl.semantics.scopes import duplicate
 from hwdsl.semantics.signatures import (
     block_shape,
@@ -18,9 +18,9 @@ from hwdsl.semantics.signatures import (
     reserved,
 )
 from hwdsl.semantics.state import RESERVED, Env, Late, State
+from hwdsl.semantics.type_relations import POISON, describe, is_poison, kind_of
 from hwdsl.semantics.typeexprs import resolve_type
 from hwdsl.semantics.types import Int, RecordType, RefType, Type
-from hwdsl.source import Span
 from hwdsl.syntax import ast
 
 

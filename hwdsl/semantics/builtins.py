@@ -11,8 +11,9 @@ from fractions import Fraction
 from attrs import frozen
 
 from hwdsl.semantics.expressions import comprehension, infer, number
-from hwdsl.semantics.mismatches import short
-from hwdsl.semantics.relations import (
+from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.type_errors import short
+from hwdsl.semantics.type_relations import (
     BOOL,
     INT,
     POISON,
@@ -22,7 +23,6 @@ from hwdsl.semantics.relations import (
     is_poison,
     join,
 )
-from hwdsl.semantics.state import Env, State
 from hwdsl.semantics.types import Int, ListType, Real, ResultType, Type
 from hwdsl.syntax import ast
 

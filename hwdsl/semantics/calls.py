@@ -7,19 +7,11 @@ from itertools import chain
 
 from attrs import frozen
 
+from hwdsl.base.source import Span
+from hwdsl.base.units import Dim
 from hwdsl.semantics.builtins import BUILTINS, call_builtin
 from hwdsl.semantics.expressions import infer, require
-from hwdsl.semantics.mismatches import mismatch, short
-from hwdsl.semantics.names import levels, member_exists, qualified
-from hwdsl.semantics.relations import (
-    BOOL,
-    POISON,
-    describe,
-    dimension,
-    fits,
-    is_poison,
-    kind_of,
-)
+from hwdsl.semantics.name_resolution import levels, member_exists, qualified
 from hwdsl.semantics.scopes import find_value
 from hwdsl.semantics.signatures import member_names
 from hwdsl.semantics.state import Env, State
@@ -37,10 +29,18 @@ from hwdsl.semantics.symbols import (
     Shape,
     Symbol,
 )
+from hwdsl.semantics.type_errors import mismatch, short
+from hwdsl.semantics.type_relations import (
+    BOOL,
+    POISON,
+    describe,
+    dimension,
+    fits,
+    is_poison,
+    kind_of,
+)
 from hwdsl.semantics.types import ListType, Real, RecordType, ResultType, Type
-from hwdsl.source import Span
 from hwdsl.syntax import ast
-from hwdsl.units import Dim
 
 
 def call_type(state: State, env: Env, node: ast.Call, expected: Type | None) -> Type:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.semantics import marks
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.semantics import check_stamps
 from hwdsl.semantics.calls import call_type
+from hwdsl.semantics.cycle_check import check_recursion
 from hwdsl.semantics.declare import declare_module, link_kinds
 from hwdsl.semantics.definitions import check_bodies, check_bodies_later, put_off_bodies
 from hwdsl.semantics.expressions import HANDLERS
 from hwdsl.semantics.loops import iterate_type
-from hwdsl.semantics.matching import match_type
+from hwdsl.semantics.match_exhaustiveness import match_type
 from hwdsl.semantics.modules import Modules
-from hwdsl.semantics.recursion import check_recursion
 from hwdsl.semantics.scopes import open_scope
 from hwdsl.semantics.signatures import sign_module
 from hwdsl.semantics.state import CheckedProgram, State
@@ -64,8 +64,8 @@ def _check(modules: Modules, diagnostics: Diagnostics) -> Checked:
         link_kinds(state, scope)
         sign_module(state, scope)
         put_off_bodies(state, scope)
-    named = marks.names(modules)
-    clean = marks.clean_before(modules, named)
+    named = check_stamps.names(modules)
+    clean = check_stamps.clean_before(modules, named)
     for name, scope in scopes.items():
         (check_bodies_later if name in clean else check_bodies)(state, scope)
     state.settle([scopes[name] for name in clean])
@@ -74,6 +74,6 @@ def _check(modules: Modules, diagnostics: Diagnostics) -> Checked:
         if name not in clean and not diagnostics.failed:  # an error may hide what reads a name
             check_unused(state, modules.loaded[name], scope)
     check_waivers(state)
-    marks.mark_clean(modules, named, clean, diagnostics)
+    check_stamps.mark_clean(modules, named, clean, diagnostics)
     state.checked.main = scopes[modules.main]
     return state.checked

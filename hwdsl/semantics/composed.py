@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from hwdsl.units import ONE, Dim, Unit
+from hwdsl.base.units import ONE, Dim, Unit
 
 
 def quotients(dim: Dim, units: Sequence[Unit]) -> Iterator[tuple[Unit, Dim]]:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from hwdsl.semantics.exact import exact
+from hwdsl.base.units import ONE, PREFIXES, Dim, Unit
+from hwdsl.semantics.literal_values import exact
 from hwdsl.semantics.modules import Loaded, RawTable
-from hwdsl.semantics.relations import POISON, TEXT, dimension
 from hwdsl.semantics.scopes import declare, own_type, own_unit, own_value
 from hwdsl.semantics.state import Env, State
 from hwdsl.semantics.symbols import (
@@ -23,10 +23,10 @@ from hwdsl.semantics.symbols import (
     TableInfo,
     ValueInfo,
 )
+from hwdsl.semantics.type_relations import POISON, TEXT, dimension
 from hwdsl.semantics.typeexprs import find_kind, resolve_type, resolve_unit, unit_value
 from hwdsl.semantics.types import Real, Type
 from hwdsl.syntax import ast
-from hwdsl.units import ONE, PREFIXES, Dim, Unit
 
 
 def declare_module(state: State, scope: ModuleScope, loaded: Loaded) -> None:

@@ -10,8 +10,7 @@ from hwdsl.semantics.blocks import bind_lets, check_block, check_rule, force_lat
 from hwdsl.semantics.displays import check_display
 from hwdsl.semantics.evaluators import check_bounds, check_claim, check_evaluator
 from hwdsl.semantics.expressions import require
-from hwdsl.semantics.missing import check_missing
-from hwdsl.semantics.relations import POISON, dimension
+from hwdsl.semantics.required_fields import check_missing
 from hwdsl.semantics.scopes import duplicate
 from hwdsl.semantics.signatures import function_env, override_conflicts, part_type
 from hwdsl.semantics.state import Env, State
@@ -26,6 +25,7 @@ from hwdsl.semantics.symbols import (
     Symbol,
     ValueInfo,
 )
+from hwdsl.semantics.type_relations import POISON, dimension
 from hwdsl.semantics.typeexprs import resolve_type
 from hwdsl.semantics.types import Int, RecordType
 from hwdsl.syntax import ast

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hwdsl.semantics.expressions import infer, require
-from hwdsl.semantics.mismatches import mismatch
-from hwdsl.semantics.relations import INT, fits
 from hwdsl.semantics.state import Env, State
 from hwdsl.semantics.symbols import EvaluatorInfo, Global, ModuleScope
+from hwdsl.semantics.type_errors import mismatch
+from hwdsl.semantics.type_relations import INT, fits
 from hwdsl.semantics.types import ListType, Type
 from hwdsl.syntax import ast
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from hwdsl.base.source import Span
 from hwdsl.semantics.blocks import bind_late, bind_lets, check_rule, force_late, let_type
 from hwdsl.semantics.expressions import (
     condition,
@@ -12,8 +13,11 @@ from hwdsl.semantics.expressions import (
     output_unit,
     require,
 )
-from hwdsl.semantics.mismatches import mismatch
-from hwdsl.semantics.relations import (
+from hwdsl.semantics.scopes import duplicate
+from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.symbols import ClaimInfo, EvaluatorInfo
+from hwdsl.semantics.type_errors import mismatch
+from hwdsl.semantics.type_relations import (
     POISON,
     REAL,
     describe,
@@ -22,12 +26,8 @@ from hwdsl.semantics.relations import (
     is_poison,
     kind_of,
 )
-from hwdsl.semantics.scopes import duplicate
-from hwdsl.semantics.state import Env, State
-from hwdsl.semantics.symbols import ClaimInfo, EvaluatorInfo
 from hwdsl.semantics.typeexprs import resolve_type
 from hwdsl.semantics.types import BoolType, EnumType, Int, ListType, Real, Type
-from hwdsl.source import Span
 from hwdsl.syntax import ast
 
 _Member = ast.Let | ast.Param | ast.Choice | ast.Output

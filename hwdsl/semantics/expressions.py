@@ -6,9 +6,13 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from hwdsl.semantics.exact import exact, reading
-from hwdsl.semantics.mismatches import cannot, mismatch, quoted_help, short, shown_help, zero_help
-from hwdsl.semantics.relations import (
+from hwdsl.base.source import Span
+from hwdsl.base.units import Unit
+from hwdsl.semantics.literal_values import exact, reading
+from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.symbols import ComponentInfo, Global, KindInfo
+from hwdsl.semantics.type_errors import cannot, mismatch, quoted_help, short, shown_help, zero_help
+from hwdsl.semantics.type_relations import (
     BOOL,
     INT,
     POISON,
@@ -23,8 +27,6 @@ from hwdsl.semantics.relations import (
     over,
     times,
 )
-from hwdsl.semantics.state import Env, State
-from hwdsl.semantics.symbols import ComponentInfo, Global, KindInfo
 from hwdsl.semantics.typeexprs import literal_fits, resolve_unit
 from hwdsl.semantics.types import (
     BoolType,
@@ -36,9 +38,7 @@ from hwdsl.semantics.types import (
     TextType,
     Type,
 )
-from hwdsl.source import Span
 from hwdsl.syntax import ast
-from hwdsl.units import Unit
 
 MOST_INT = 2**53
 """Ints are kept in float64, which holds all of them below."""
@@ -281,7 +281,7 @@ def _compare(state: State, env: Env, node: ast.Compare, expected: Type | None) -
 
 def _operand_types(state: State, env: Env, node: ast.Compare) -> list[Type]:
     """Bare names are read last, those that mean nothing else after all: they may be enum cases."""
-    from hwdsl.semantics.names import may_be_case
+    from hwdsl.semantics.name_resolution import may_be_case
 
     types: dict[int, Type] = {}
     enum: Type | None = None

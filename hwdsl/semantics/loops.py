@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from hwdsl.base.source import Span
 from hwdsl.semantics.blocks import bind_lets, force_late
 from hwdsl.semantics.expressions import condition, infer, iterated, require
-from hwdsl.semantics.relations import BOOL, INT, fits
 from hwdsl.semantics.scopes import duplicate
 from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.type_relations import BOOL, INT, fits
 from hwdsl.semantics.typeexprs import resolve_type
 from hwdsl.semantics.types import Int, ListType, ResultType, Type
-from hwdsl.source import Span
 from hwdsl.syntax import ast
 
 

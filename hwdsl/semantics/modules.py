@@ -9,9 +9,9 @@ from pathlib import Path
 
 from attrs import define, field, frozen
 
-from hwdsl.diagnostics import Diagnostics, did_you_mean
-from hwdsl.installed import package_folder
-from hwdsl.source import (
+from hwdsl.base.diagnostics import Diagnostics, did_you_mean
+from hwdsl.base.fingerprint import package_folder
+from hwdsl.base.source import (
     LARGEST_FILE,
     LARGEST_TABLE,
     Source,

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping, MutableMapping
 from itertools import chain
 from typing import TypeVar
 
-from hwdsl.diagnostics import closest
-from hwdsl.semantics.importable import elsewhere_help
+from hwdsl.base.diagnostics import closest
+from hwdsl.base.source import Span
+from hwdsl.base.units import Unit
+from hwdsl.semantics.import_suggestions import elsewhere_help
 from hwdsl.semantics.modules import PRELUDE, Loaded
-from hwdsl.semantics.relations import REAL
 from hwdsl.semantics.state import PERCENT, RESERVED, Extra, State
 from hwdsl.semantics.symbols import ModuleScope, Symbol, TypeSymbol
+from hwdsl.semantics.type_relations import REAL
 from hwdsl.semantics.types import BoolType, Int, TextType
-from hwdsl.source import Span
 from hwdsl.syntax import ast
-from hwdsl.units import Unit
 
 T = TypeVar("T")
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from attrs import evolve
 
-from hwdsl.diagnostics import with_article
-from hwdsl.semantics.relations import BOOL, POISON, TEXT, describe, fits, kind_of
+from hwdsl.base.diagnostics import with_article
+from hwdsl.base.source import Span
+from hwdsl.base.units import Dim
 from hwdsl.semantics.scopes import duplicate, find_value
 from hwdsl.semantics.state import IMPLICIT, RESERVED, Env, State
 from hwdsl.semantics.symbols import (
@@ -21,11 +22,10 @@ from hwdsl.semantics.symbols import (
     Shape,
     Symbol,
 )
+from hwdsl.semantics.type_relations import BOOL, POISON, TEXT, describe, fits, kind_of
 from hwdsl.semantics.typeexprs import find_kind, resolve_type
 from hwdsl.semantics.types import Int, ListType, Real, RecordType, Type
-from hwdsl.source import Span
 from hwdsl.syntax import ast
-from hwdsl.units import Dim
 
 
 def sign_module(state: State, scope: ModuleScope) -> None:

@@ -7,9 +7,10 @@ from fractions import Fraction
 
 from attrs import define, field, frozen
 
-from hwdsl.diagnostics import Diagnostics, did_you_mean
-from hwdsl.semantics.importable import import_help
-from hwdsl.semantics.relations import POISON
+from hwdsl.base.diagnostics import Diagnostics, did_you_mean
+from hwdsl.base.source import Span
+from hwdsl.base.units import Dim, Unit
+from hwdsl.semantics.import_suggestions import import_help
 from hwdsl.semantics.symbols import (
     Checked,
     ComponentInfo,
@@ -23,11 +24,10 @@ from hwdsl.semantics.symbols import (
     TableInfo,
     ValueInfo,
 )
+from hwdsl.semantics.type_relations import POISON
 from hwdsl.semantics.types import RecordType, Type
-from hwdsl.source import Span
 from hwdsl.syntax import ast
 from hwdsl.syntax.habits import elsewhere
-from hwdsl.units import Dim, Unit
 
 PERCENT = Unit("%", Dim(), Fraction(1, 100))
 IMPLICIT = ("name", "count", "parts", "feasible")

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from attrs import define, field, frozen
 
+from hwdsl.base.units import Dim, Unit
 from hwdsl.semantics.types import Type
 from hwdsl.syntax import ast
-from hwdsl.units import Dim, Unit
 
 
 class _Named:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hwdsl.diagnostics import did_you_mean
-from hwdsl.semantics.exact import exact
-from hwdsl.semantics.importable import import_help
-from hwdsl.semantics.relations import POISON, REAL, dimension, is_poison, unit_text
+from hwdsl.base.diagnostics import did_you_mean
+from hwdsl.base.source import Span
+from hwdsl.base.units import ONE, Dim, Unit
+from hwdsl.semantics.import_suggestions import import_help
+from hwdsl.semantics.literal_values import exact
 from hwdsl.semantics.scopes import find_type, find_unit
 from hwdsl.semantics.state import Env, State
 from hwdsl.semantics.symbols import EnumInfo, KindInfo, ModuleScope, TypeSymbol
+from hwdsl.semantics.type_relations import POISON, REAL, dimension, is_poison, unit_text
 from hwdsl.semantics.types import EnumType, ListType, Real, RecordType, RefType, Type
-from hwdsl.source import Span
 from hwdsl.syntax import ast
-from hwdsl.units import ONE, Dim, Unit
 
 _SHORT, _BITS = 100, 600
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from hwdsl.units import ONE, Dim
+from hwdsl.base.units import ONE, Dim
 
 if TYPE_CHECKING:
     from hwdsl.semantics.symbols import EnumInfo, KindInfo, Shape

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from attrs import define, field
 
 from hwdsl.semantics.modules import Loaded
-from hwdsl.semantics.names import is_parts
-from hwdsl.semantics.relations import kind_of
+from hwdsl.semantics.name_resolution import is_parts
 from hwdsl.semantics.state import State
 from hwdsl.semantics.symbols import (
     Builtin,
@@ -22,6 +21,7 @@ from hwdsl.semantics.symbols import (
     MemberOf,
     ModuleScope,
 )
+from hwdsl.semantics.type_relations import kind_of
 from hwdsl.semantics.types import ListType, Type
 from hwdsl.syntax import ast
 from hwdsl.syntax.tree import children

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from hwdsl.diagnostics import OF_THE_TEXT, Diagnostic, did_you_mean
+from hwdsl.base.diagnostics import OF_THE_TEXT, Diagnostic, did_you_mean
 from hwdsl.semantics.state import State
 from hwdsl.syntax import ast
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from hwdsl.source import Source
+from hwdsl.base.source import Source
 from hwdsl.syntax.ast_expr import (
     Argument,
     Arm,

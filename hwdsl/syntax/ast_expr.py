@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import fields, frozen
 
-from hwdsl.source import Span
+from hwdsl.base.source import Span
 
 if TYPE_CHECKING:
     from hwdsl.syntax.ast import Let, Member, Next, State, Until

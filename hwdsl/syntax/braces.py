@@ -3,8 +3,8 @@
 Without this the members of the block would be errors each. It does nothing where braces match.
 """
 
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import Source, Span
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source, Span
 from hwdsl.syntax.tokens import Token
 
 _MOST = 10  # each is looked for from the start of the file

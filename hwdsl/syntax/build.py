@@ -5,8 +5,8 @@ from typing import Any
 
 from attrs import evolve
 
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import Source
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source
 from hwdsl.syntax import ast
 from hwdsl.syntax.habits import operator
 from hwdsl.syntax.literals import Literals

@@ -4,7 +4,7 @@ from typing import Any
 
 import attrs
 
-from hwdsl.source import Span
+from hwdsl.base.source import Span
 from hwdsl.syntax import ast
 
 

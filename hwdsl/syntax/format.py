@@ -5,7 +5,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from hwdsl.source import Source
+from hwdsl.base.source import Source
 from hwdsl.syntax import ast
 from hwdsl.syntax.block_spans import block_spans
 from hwdsl.syntax.layout import Row, align, lay_out

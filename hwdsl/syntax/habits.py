@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import Source, Span
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source, Span
 from hwdsl.syntax.tables import load
 from hwdsl.syntax.tokens import BROKEN, END, Token
 

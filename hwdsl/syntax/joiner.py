@@ -7,8 +7,8 @@ missing `)` cannot swallow the file.
 
 from attrs import field, frozen
 
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import Source, Span
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source, Span
 from hwdsl.syntax.tokens import BROKEN, END, MAX_ERRORS, Token
 
 _OPERATORS = frozenset(

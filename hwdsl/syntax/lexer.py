@@ -5,8 +5,8 @@ from functools import cache
 
 from attrs import field, frozen
 
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import Source, Span
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source, Span
 from hwdsl.syntax import ast
 from hwdsl.syntax.habits import OPERATORS, is_comment, report_operator
 from hwdsl.syntax.mended import mended

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Callable
 
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import Source, Span
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source, Span
 from hwdsl.syntax import ast
 from hwdsl.syntax.habits import grouped_help
 from hwdsl.syntax.text import pieces, unescape

@@ -6,8 +6,8 @@ of the statement is read, and what reads it has no errors of its own.
 
 import re
 
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import Source, Span
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source, Span
 from hwdsl.syntax.habits import (
     CLOSE,
     OPEN,

@@ -10,8 +10,8 @@ from typing import Any
 
 from attrs import frozen
 
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import Source, Span
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source, Span
 from hwdsl.syntax.habits import Slip, beside, slip, start_word, statement, without_let
 from hwdsl.syntax.joiner import Joined
 from hwdsl.syntax.tables import Rule, Tables, load

@@ -4,8 +4,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import LARGEST_FILE, Source, Span, read_bytes
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import LARGEST_FILE, Source, Span, read_bytes
 from hwdsl.syntax import ast
 from hwdsl.syntax.braces import with_missing
 from hwdsl.syntax.build import EDITIONS, Builder

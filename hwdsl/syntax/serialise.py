@@ -19,7 +19,7 @@ from typing import Any
 
 import attrs
 
-from hwdsl.source import Source, Span
+from hwdsl.base.source import Source, Span
 from hwdsl.syntax import ast
 from hwdsl.syntax.parser import MAX_HEIGHT
 

@@ -8,10 +8,10 @@ import hashlib
 from contextlib import suppress
 from functools import cache, partial
 
-from hwdsl.codegen import cache as store
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.installed import package_folder
-from hwdsl.source import Source
+from hwdsl.base import store
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.fingerprint import package_folder
+from hwdsl.base.source import Source
 from hwdsl.syntax import ast
 from hwdsl.syntax.read import parse
 from hwdsl.syntax.serialise import DataError, from_lines, to_lines

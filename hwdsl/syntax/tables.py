@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from attrs import frozen
 
-from hwdsl.installed import package_folder
+from hwdsl.base.fingerprint import package_folder
 
 STARTS = ("start", "interp", "lone", "lone_unit")
 

@@ -6,8 +6,8 @@ from functools import cache
 
 from attrs import frozen
 
-from hwdsl.diagnostics import closest
-from hwdsl.source import Source
+from hwdsl.base.diagnostics import closest
+from hwdsl.base.source import Source
 from hwdsl.syntax.tables import load
 from hwdsl.syntax.tokens import END, Token
 

@@ -14,7 +14,7 @@ import struct
 import numpy as np
 from hypothesis import strategies as st
 
-from hwdsl.codegen.ir import BINARY, BOOL, INT, NARY, REAL, UNARY, Builder
+from hwdsl.codegen.ir.graph import BINARY, BOOL, INT, NARY, REAL, UNARY, Builder
 
 SPECIAL = (
     0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, math.inf, -math.inf, math.nan, 5e-324, -5e-324,

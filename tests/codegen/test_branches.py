@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from test_emit import STRICT, assert_same
 
-from hwdsl.codegen.branches import Branch, condition, schedule
-from hwdsl.codegen.build import build, kernel_flags
-from hwdsl.codegen.emit import INLINE, emit
-from hwdsl.codegen.ir import BOOL, INT, Builder
-from hwdsl.codegen.shape import graph_shape
+from hwdsl.codegen.build.toolchain import build, kernel_flags
+from hwdsl.codegen.emit.code_sinking import Branch, condition, schedule
+from hwdsl.codegen.emit.kernels import INLINE, emit
+from hwdsl.codegen.emit.uniformity import graph_shape
+from hwdsl.codegen.ir.graph import BOOL, INT, Builder
 
 
 def dear(b, x, seed, length=12):

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from hwdsl.codegen import cache
-from hwdsl.codegen.build import BuildError, build
-from hwdsl.codegen.ir import Builder
-from hwdsl.codegen.package import write_package
+from hwdsl.base import store
+from hwdsl.codegen.build.ahead_of_time import write_package
+from hwdsl.codegen.build.stubs import stub
+from hwdsl.codegen.build.toolchain import BuildError, build
+from hwdsl.codegen.ir.graph import Builder
 from hwdsl.codegen.runtime import Output, Param, Rule, Scale, Spec
-from hwdsl.codegen.stubs import stub
 
 BANDWIDTH = {"data": 1.0, "time": -1.0}
 SPEC = Spec(
@@ -67,7 +67,7 @@ def test_the_compilers_own_error_is_shown(tmp_path):
         build({"r": roofline()}, cache_dir=tmp_path, flags=["--no-such-flag"])
     assert "no-such-flag" in str(caught.value)
     assert "-ffp-contract=off" in str(caught.value)
-    assert not list((cache.folder(tmp_path) / "work").iterdir())
+    assert not list((store.folder(tmp_path) / "work").iterdir())
 
 
 def test_a_spec_comes_back_from_json():

@@ -12,10 +12,10 @@ import time
 import numpy as np
 import pytest
 
-from hwdsl.codegen import build as building
-from hwdsl.codegen import cache
-from hwdsl.codegen.build import BuildError, build, file_name
-from hwdsl.codegen.ir import Builder
+from hwdsl.base import store
+from hwdsl.codegen.build import toolchain as building
+from hwdsl.codegen.build.toolchain import BuildError, build, file_name
+from hwdsl.codegen.ir.graph import Builder
 
 
 def square(constant=2.0):
@@ -41,7 +41,7 @@ def own(full, tmp_path):
 
 
 def kernel_entry(path):
-    return next(e for e in cache.entries(path) if not e.key.startswith("part-"))
+    return next(e for e in store.entries(path) if not e.key.startswith("part-"))
 
 
 def check(path, constant=2.0):
@@ -52,8 +52,8 @@ def check(path, constant=2.0):
 
 def forbidden(path):
     """Whether the cache refuses to give the kernel when compiling is forbidden."""
-    key = cache.key(building.ingredients({"square": square()}))
-    return cache.find(key, path) is None
+    key = store.key(building.ingredients({"square": square()}))
+    return store.find(key, path) is None
 
 
 def test_a_sound_entry_is_loaded_without_compiling(own, monkeypatch):
@@ -63,11 +63,11 @@ def test_a_sound_entry_is_loaded_without_compiling(own, monkeypatch):
 
 
 def test_folders_are_the_owners_alone(own):
-    root = cache.folder(own)
+    root = store.folder(own)
     for path in (root, root / "kernels", kernel_entry(own).path):
         assert path.stat().st_mode & 0o077 == 0
-    cache.workspace(own / "new")
-    fresh = cache.folder(own / "new")
+    store.workspace(own / "new")
+    fresh = store.folder(own / "new")
     assert fresh.stat().st_mode & 0o777 == 0o700
 
 
@@ -83,22 +83,22 @@ def test_a_corrupt_module_is_rebuilt(own):
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 0}', '{"format": 1, "files": {}}'])
 def test_a_bad_manifest_is_not_trusted(own, text):
-    (kernel_entry(own).path / cache.MANIFEST).write_text(text)
+    (kernel_entry(own).path / store.MANIFEST).write_text(text)
     assert forbidden(own)
     check(own)
 
 
 def test_a_manifest_that_points_elsewhere_is_not_trusted(own):
     path = kernel_entry(own).path
-    text = (path / cache.MANIFEST).read_text().replace(file_name(), "../../x.so")
-    (path / cache.MANIFEST).write_text(text)
+    text = (path / store.MANIFEST).read_text().replace(file_name(), "../../x.so")
+    (path / store.MANIFEST).write_text(text)
     assert forbidden(own)
 
 
 @pytest.mark.parametrize("what", ["module", "manifest", "entry", "root"])
 def test_what_others_can_write_is_not_trusted(own, what):
     path = kernel_entry(own).path
-    target = {"module": path / file_name(), "manifest": path / cache.MANIFEST, "entry": path,
+    target = {"module": path / file_name(), "manifest": path / store.MANIFEST, "entry": path,
               "root": path.parent}[what]  # fmt: skip
     target.chmod(0o777)
     assert forbidden(own)
@@ -121,12 +121,12 @@ def test_a_full_disk_names_the_folder(tmp_path, monkeypatch):
     def full_disk(*_args, **_kwargs):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(cache.Path, "write_bytes", full_disk)
+    monkeypatch.setattr(store.Path, "write_bytes", full_disk)
     with pytest.raises(BuildError, match="No space left") as caught:
         build({"square": square(7.0)}, cache_dir=tmp_path)
     assert str(tmp_path) in str(caught.value)
     assert "HWDSL_CACHE_DIR" in str(caught.value)
-    assert list(cache.entries(tmp_path)) == []
+    assert list(store.entries(tmp_path)) == []
 
 
 def test_a_cache_that_is_a_file_is_an_error_that_names_it(tmp_path):
@@ -138,7 +138,7 @@ def test_a_cache_that_is_a_file_is_an_error_that_names_it(tmp_path):
 BUILD = """
 import sys
 from test_cache import square
-from hwdsl.codegen.build import build
+from hwdsl.codegen.build.toolchain import build
 print(build({"square": square(11.0)}, cache_dir=sys.argv[1])["square"].point([3.0]))
 """
 
@@ -155,38 +155,38 @@ def test_eight_processes_at_once_all_succeed(own):
     running = [start(own) for _ in range(8)]
     texts = [process.communicate()[0] for process in running]
     assert texts == ["([20.0], [0])\n"] * 8
-    assert len(list(cache.entries(own))) == 3
-    assert list((cache.folder(own) / "work").iterdir()) == []
+    assert len(list(store.entries(own))) == 3
+    assert list((store.folder(own) / "work").iterdir()) == []
 
 
 def test_a_killed_build_leaves_nothing_trusted(own):
     process = start(own)
     until = time.monotonic() + 20
-    before = set((cache.folder(own) / "work").iterdir())
-    while not set((cache.folder(own) / "work").iterdir()) - before and time.monotonic() < until:
+    before = set((store.folder(own) / "work").iterdir())
+    while not set((store.folder(own) / "work").iterdir()) - before and time.monotonic() < until:
         time.sleep(0.002)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    assert len(list(cache.entries(own))) == 2
+    assert len(list(store.entries(own))) == 2
     check(own, 11.0)
-    for left in (cache.folder(own) / "work").iterdir():
+    for left in (store.folder(own) / "work").iterdir():
         os.utime(left, (0, 0))
-    cache.sweep_leftovers(own)
-    assert list((cache.folder(own) / "work").iterdir()) == []
+    store.sweep_leftovers(own)
+    assert list((store.folder(own) / "work").iterdir()) == []
 
 
 def test_each_input_changes_the_key(monkeypatch):
     graphs = {"square": square()}
 
     def key():
-        return cache.key(building.ingredients(graphs))
+        return store.key(building.ingredients(graphs))
 
-    keys = [key(), cache.key(building.ingredients({"square": square(3.0)})),
-            cache.key(building.ingredients({"a": square(), "b": square()})),
-            cache.key(building.ingredients(graphs, ["-g"]))]  # fmt: skip
+    keys = [key(), store.key(building.ingredients({"square": square(3.0)})),
+            store.key(building.ingredients({"a": square(), "b": square()})),
+            store.key(building.ingredients(graphs, ["-g"]))]  # fmt: skip
     for part in building.ingredients(graphs):
         changed = {**building.ingredients(graphs), part: "other"}
-        keys.append(cache.key(changed))
+        keys.append(store.key(changed))
     monkeypatch.setenv("CC", "gcc -m64")
     keys.append(key())
     assert len(set(keys)) == len(keys)
@@ -200,24 +200,24 @@ def test_the_key_has_all_it_should():
 
 
 def test_parts_of_a_key_do_not_run_together():
-    assert cache.key({"a": "bc", "d": ""}) != cache.key({"a": "b", "cd": ""})
-    assert cache.key({"a": "1", "b": "2"}) == cache.key({"b": "2", "a": "1"})
+    assert store.key({"a": "bc", "d": ""}) != store.key({"a": "b", "cd": ""})
+    assert store.key({"a": "1", "b": "2"}) == store.key({"b": "2", "a": "1"})
 
 
 def test_entries_size_and_clear(own):
-    assert cache.size(own) == sum(e.size for e in cache.entries(own)) > 10_000
-    assert cache.clear(own) == 2
-    assert list(cache.entries(own)) == []
+    assert store.size(own) == sum(e.size for e in store.entries(own)) > 10_000
+    assert store.clear(own) == 2
+    assert list(store.entries(own)) == []
     check(own)
 
 
 def test_the_folder_comes_from_the_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("HWDSL_CACHE_DIR", str(tmp_path / "here"))
-    assert cache.folder() == tmp_path / "here" / cache.NAME
-    assert cache.folder(tmp_path) == tmp_path / cache.NAME
+    assert store.folder() == tmp_path / "here" / store.NAME
+    assert store.folder(tmp_path) == tmp_path / store.NAME
     monkeypatch.delenv("HWDSL_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
-    assert sys.platform != "linux" or cache.folder() == tmp_path / "caches" / cache.NAME
+    assert sys.platform != "linux" or store.folder() == tmp_path / "caches" / store.NAME
 
 
 def test_a_relative_folder_is_that_of_its_first_use(own, monkeypatch):
@@ -244,7 +244,7 @@ def tree(folder):
     return {
         path.relative_to(folder): (path.lstat().st_mode, path.lstat().st_mtime_ns,
                                    path.is_file() and path.read_bytes())
-        for path in sorted(folder.rglob("*")) if cache.NAME not in path.parts
+        for path in sorted(folder.rglob("*")) if store.NAME not in path.parts
     }  # fmt: skip
 
 
@@ -257,24 +257,24 @@ def test_a_folder_in_use_keeps_what_it_holds(tmp_path):
         os.utime(path, (0, 0))
     tmp_path.chmod(0o755)
     before = tree(tmp_path)
-    cache.publish("1" * 64, [tmp_path / "work" / "mine.txt"], {}, tmp_path)
-    cache.sweep_leftovers(tmp_path)
-    assert cache.clear(tmp_path) == 1
+    store.publish("1" * 64, [tmp_path / "work" / "mine.txt"], {}, tmp_path)
+    store.sweep_leftovers(tmp_path)
+    assert store.clear(tmp_path) == 1
     assert tree(tmp_path) == before
     assert tmp_path.stat().st_mode & 0o777 == 0o755
 
 
 def test_a_folder_of_that_name_that_is_none_of_ours_is_refused(tmp_path, monkeypatch, capsys):
-    root = cache.folder(tmp_path)
+    root = store.folder(tmp_path)
     (root / "work" / "build-house").mkdir(parents=True)
     (root / "work" / "build-house" / "mine.txt").write_text("mine")
     os.utime(root / "work" / "build-house", (0, 0))
     root.chmod(0o755)
     with pytest.raises(BuildError, match=f"{root} is there and is no cache of hwdsl.*remove it"):
         build({"square": square()}, cache_dir=tmp_path)
-    cache.sweep_leftovers(tmp_path)
-    with pytest.raises(cache.CacheError, match=f"no {cache.TAG} in it"):
-        cache.clear(tmp_path)
+    store.sweep_leftovers(tmp_path)
+    with pytest.raises(store.CacheError, match=f"no {store.TAG} in it"):
+        store.clear(tmp_path)
     from hwdsl.cli.main import main
 
     monkeypatch.setenv("HWDSL_CACHE_DIR", str(tmp_path))
@@ -284,25 +284,25 @@ def test_a_folder_of_that_name_that_is_none_of_ours_is_refused(tmp_path, monkeyp
     assert "is no cache of hwdsl" in json.loads(capsys.readouterr().out)["cache_refused"]
     assert (root / "work" / "build-house" / "mine.txt").read_text() == "mine"
     assert root.stat().st_mode & 0o777 == 0o755
-    assert os.listdir(tmp_path) == [cache.NAME]
+    assert os.listdir(tmp_path) == [store.NAME]
 
 
 def test_an_empty_folder_of_that_name_becomes_the_cache(tmp_path):
-    cache.folder(tmp_path).mkdir(mode=0o755)
-    cache.store_text("parsed", "0" * 64, "text", tmp_path)
-    assert cache.load_text("parsed", "0" * 64, tmp_path) == "text"
+    store.folder(tmp_path).mkdir(mode=0o755)
+    store.store_text("parsed", "0" * 64, "text", tmp_path)
+    assert store.load_text("parsed", "0" * 64, tmp_path) == "text"
 
 
 def test_the_tag_is_that_of_the_convention(own):
-    text = (cache.folder(own) / cache.TAG).read_bytes()
+    text = (store.folder(own) / store.TAG).read_bytes()
     assert text.startswith(b"Signature: 8a477f597d28d172789f06886806bc55\n")
-    (cache.folder(own) / cache.TAG).write_bytes(text[:40])
+    (store.folder(own) / store.TAG).write_bytes(text[:40])
     assert forbidden(own)
 
 
 def test_only_our_names_are_removed(own):
-    root = cache.folder(own)
-    cache.store_text("loaded", "1" * 64 + ".json", "text", own)
+    root = store.folder(own)
+    store.store_text("loaded", "1" * 64 + ".json", "text", own)
     kept = [root / "kernels" / "mine", root / "loaded" / "mine.json", root / "work" / "mine"]
     for path in kept:
         path.parent.mkdir(exist_ok=True)
@@ -310,10 +310,10 @@ def test_only_our_names_are_removed(own):
         os.utime(path, (0, 0))
     (root / "work" / "build-old").mkdir()
     os.utime(root / "work" / "build-old", (0, 0))
-    cache.sweep_leftovers(own)
+    store.sweep_leftovers(own)
     assert not (root / "work" / "build-old").exists()
-    cache.clear(own)
-    assert {path for path in root.rglob("*") if path.is_file()} == {*kept, root / cache.TAG}
+    store.clear(own)
+    assert {path for path in root.rglob("*") if path.is_file()} == {*kept, root / store.TAG}
 
 
 @pytest.mark.parametrize("spoil", [
@@ -322,14 +322,14 @@ def test_only_our_names_are_removed(own):
 ])  # fmt: skip
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
 def test_a_cache_where_strangers_can_swap_is_not_read(own, spoil):
-    cache.store_text("parsed", "0" * 64, "text", own)
-    spoil(cache.folder(own))
+    store.store_text("parsed", "0" * 64, "text", own)
+    spoil(store.folder(own))
     assert forbidden(own)
-    assert cache.load_text("parsed", "0" * 64, own) is None
+    assert store.load_text("parsed", "0" * 64, own) is None
     own.chmod(0o1777)  # as that for temporary files
     os.chown(own, 0, 0)
-    os.chown(cache.folder(own), 0, 0)
-    cache.folder(own).chmod(0o700)
+    os.chown(store.folder(own), 0, 0)
+    store.folder(own).chmod(0o700)
     assert not forbidden(own)
 
 
@@ -352,5 +352,5 @@ def test_places_that_cannot_be_are_named(name, tmp_path, monkeypatch):
     monkeypatch.setenv("HWDSL_CACHE_DIR", str(tmp_path / name))
     with pytest.raises(BuildError, match=r"cannot write to the cache folder .*HWDSL_CACHE_DIR"):
         build({"square": square()})
-    assert cache.load_text("parsed", "0" * 64) is None
-    assert cache.clear() == 0
+    assert store.load_text("parsed", "0" * 64) is None
+    assert store.clear() == 0

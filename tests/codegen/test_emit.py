@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from strategies import columns_for, equal, graphs
 
-from hwdsl.codegen import region as emitting
-from hwdsl.codegen.build import build
-from hwdsl.codegen.emit import TILE, emit
-from hwdsl.codegen.ir import BOOL, INT, Builder
-from hwdsl.codegen.kernel import InterpreterKernel
+from hwdsl.codegen.build.tiered import InterpreterKernel
+from hwdsl.codegen.build.toolchain import build
+from hwdsl.codegen.emit import regions as emitting
+from hwdsl.codegen.emit.kernels import TILE, emit
+from hwdsl.codegen.ir.graph import BOOL, INT, Builder
 
 STRICT = ("-Wall", "-Wextra", "-Werror")
 WHOLE, PIECE = 150, 40
@@ -249,7 +249,7 @@ PROGRAM = """
 import sys; sys.path.insert(0, {folder!r})
 import hashlib
 from test_emit import CHOSEN
-from hwdsl.codegen.emit import emit
+from hwdsl.codegen.emit.kernels import emit
 text = emit({{n: CHOSEN[n]() for n in ("ragged", "scalar", "rules")}})
 print(hashlib.sha256(repr(list(text.items())).encode()).hexdigest())
 """

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from test_cache import square
 
-from hwdsl.codegen import cache
-from hwdsl.codegen.build import build
+from hwdsl.base import store
+from hwdsl.codegen.build.toolchain import build
 
 # Builds with files limited to argv[2] bytes, or as far as the disk goes; says what came of it.
 BUILD = """
@@ -56,7 +56,7 @@ def half(tmp_path_factory):
     """A cache with the module half only, so that later writes are reached."""
     path = tmp_path_factory.mktemp("half")
     build({"square": square()}, cache_dir=path)
-    for entry in cache.entries(path):
+    for entry in store.entries(path):
         if not entry.key.startswith("part-"):
             shutil.rmtree(entry.path)
     return path
@@ -77,7 +77,7 @@ def test_every_limit_on_files_gives_a_clear_error_or_a_sound_kernel(half, tmp_pa
             if text.startswith("refused"):
                 assert "Traceback" not in text
                 assert str(path) in text or "the C compiler failed" in text
-                assert all(e.key.startswith("part-") for e in cache.entries(path))
+                assert all(e.key.startswith("part-") for e in store.entries(path))
             assert not list(path.glob("work/*"))
             assert build({"square": square(13.0)}, cache_dir=path)["square"].point([3.0])[0] == [
                 22.0

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from strategies import columns_for, equal, graphs
 
 from hwdsl.codegen import numerics
-from hwdsl.codegen.interpret import Point, interpret
-from hwdsl.codegen.ir import BOOL, INT, REAL, Builder
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Builder
+from hwdsl.codegen.ir.interpreter import Point, interpret
 
 
 def inside(i, count):

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from strategies import SPECIAL, bits, doubles, equal
 
 from hwdsl.codegen import numerics
-from hwdsl.codegen.ir import BINARY, NARY, UNARY
-from hwdsl.codegen.numerics.arrays import ARRAY
-from hwdsl.codegen.numerics.c import C_FLAGS, C_SOURCE
+from hwdsl.codegen.ir.graph import BINARY, NARY, UNARY
+from hwdsl.codegen.numerics.c_backend import C_FLAGS, C_SOURCE
+from hwdsl.codegen.numerics.numpy_backend import ARRAY
 
 ELEMENTWISE = sorted(UNARY | BINARY | {"select"})
 RANDOM = np.random.default_rng(7)

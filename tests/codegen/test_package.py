@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from test_build import SPEC, roofline
 
-from hwdsl.codegen.build import features
-from hwdsl.codegen.ir import Builder
-from hwdsl.codegen.package import is_ours, write_package, write_wheel
+from hwdsl.codegen.build.ahead_of_time import is_ours, write_package, write_wheel
+from hwdsl.codegen.build.toolchain import features
+from hwdsl.codegen.ir.graph import Builder
 from hwdsl.codegen.runtime import Output, Param, Spec
 
 

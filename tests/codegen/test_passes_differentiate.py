@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from strategies import columns_for, equal, graphs
 
-from hwdsl.codegen.interpret import interpret
-from hwdsl.codegen.ir import BOOL, INT, NARY, REAL, UNARY, Builder
+from hwdsl.codegen.ir.graph import BOOL, INT, NARY, REAL, UNARY, Builder
+from hwdsl.codegen.ir.interpreter import interpret
+from hwdsl.codegen.ir.verifier import verify
 from hwdsl.codegen.passes import differentiate, optimise
-from hwdsl.codegen.verify import verify
 
 quick = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from strategies import columns_for, doubles, equal, graphs
 
 from hwdsl.codegen import numerics
-from hwdsl.codegen.interpret import interpret
-from hwdsl.codegen.ir import BOOL, INT, REAL, Builder
-from hwdsl.codegen.passes import dead, fold_and_share, optimise, roll
-from hwdsl.codegen.passes.rebuild import Rebuilder
-from hwdsl.codegen.verify import verify
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Builder
+from hwdsl.codegen.ir.interpreter import interpret
+from hwdsl.codegen.ir.verifier import verify
+from hwdsl.codegen.passes import eliminate_dead_code, fold_constants_and_cse, optimise
+from hwdsl.codegen.passes.rewriter import Rebuilder
 
 quick = settings(
     deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow]
@@ -36,7 +36,7 @@ def codes(ops):
             yield from codes(op.body.ops)
 
 
-@pytest.mark.parametrize("run", [fold_and_share, dead, roll])
+@pytest.mark.parametrize("run", [fold_constants_and_cse, eliminate_dead_code])
 @quick
 @given(graphs(), st.data())
 def test_values_stay(run, graph, data):
@@ -45,7 +45,7 @@ def test_values_stay(run, graph, data):
     same_results(graph, made, data.draw(columns_for(graph)))
 
 
-@pytest.mark.parametrize("run", [fold_and_share, dead, roll, optimise])
+@pytest.mark.parametrize("run", [fold_constants_and_cse, eliminate_dead_code, optimise])
 @quick
 @given(graphs())
 def test_the_second_time_changes_nothing(run, graph):
@@ -62,7 +62,7 @@ def test_dead_drops_operations_states_captures_and_tables():
     used = b.op("mul", loop.states[0], x)
     unused = b.op("add", loop.states[1], b.op("mul", y, loop.states[0]))
     made = loop.close(b.const(0, INT), b.const(3, INT), 4, [x, y], [used, unused])
-    graph = dead(b.finish([("out", made[0])]))
+    graph = eliminate_dead_code(b.finish([("out", made[0])]))
     body = next(op.body for op in graph.ops if op.code == "loop")
     assert body is not None
     assert body.carries == 1
@@ -78,7 +78,7 @@ def test_a_state_that_never_changes_becomes_its_start():
     loop = b.open_loop([REAL, REAL], [x])
     grown = b.op("add", loop.states[0], loop.states[1])
     made = loop.close(b.const(0, INT), b.const(3, INT), 4, [x, x], [grown, loop.states[1]])
-    graph = fold_and_share(b.finish([("a", made[0]), ("b", made[1])]))
+    graph = fold_constants_and_cse(b.finish([("a", made[0]), ("b", made[1])]))
     assert [op.body.carries for op in graph.ops if op.body] == [1]
     assert interpret(graph, [2.0]).outputs == {"a": 10.0, "b": 2.0}
 
@@ -87,7 +87,7 @@ def test_a_gather_among_constants_becomes_a_table():
     b = Builder()
     n = b.param("n", INT)
     made = b.op("gather", n, *(b.const(v) for v in (3, 1, 4, 1.5, 9)))
-    graph = fold_and_share(b.finish([("out", made)]))
+    graph = fold_constants_and_cse(b.finish([("out", made)]))
     assert list(codes(graph.ops)) == ["param", "table"]
     assert interpret(graph, [4.0]).outputs["out"] == 9.0
 
@@ -114,7 +114,7 @@ def test_other_divisions_stay(divisor):
 def test_one_to_any_power_is_one():
     b = Builder()
     graph = b.finish([("a", b.op("pow", b.const(1), b.param("x")))])
-    assert list(codes(dead(graph).ops)) == ["const"]
+    assert list(codes(eliminate_dead_code(graph).ops)) == ["const"]
     assert numerics.scalar("pow", [1.0, math.nan]) == 1.0
 
 

@@ -11,9 +11,9 @@ from strategies import columns_for, equal, graphs
 from test_emit import STRICT, assert_same, axes_of
 from test_passes_differentiate import smooth_graphs
 
-from hwdsl.codegen import branches
-from hwdsl.codegen.build import build
-from hwdsl.codegen.kernel import InterpreterKernel
+from hwdsl.codegen.build.tiered import InterpreterKernel
+from hwdsl.codegen.build.toolchain import build
+from hwdsl.codegen.emit import code_sinking
 from hwdsl.codegen.passes import differentiate, optimise
 
 BATCHES, BATCH = 4, 500
@@ -66,7 +66,7 @@ def test_programs_give_the_interpreters_bits(number, tmp_path, monkeypatch):
     if number % 2:
         cases = [(optimise(graph), columns) for graph, columns in cases]
     if number % 4 > 1:
-        monkeypatch.setattr(branches, "WORTH", 1)
+        monkeypatch.setattr(code_sinking, "WORTH", 1)
     flags = (*STRICT, *(() if number == 1 else ("-O0",)))  # a third of the time of -O3
     kernels = build({f"{i}": g for i, (g, _) in enumerate(cases)}, cache_dir=tmp_path, flags=flags)
     for i, (graph, columns) in enumerate(cases):

@@ -9,12 +9,17 @@ from hypothesis import strategies as st
 from strategies import SPECIAL, columns_for, equal, graphs
 from test_passes_keep_values import codes, same_results
 
-from hwdsl.codegen import numerics, ranges
-from hwdsl.codegen.interpret import interpret
-from hwdsl.codegen.ir import BINARY, BOOL, BOOLEAN, INT, NARY, UNARY, Builder, Op, Ref
-from hwdsl.codegen.passes import fold_and_share, narrow, optimise
-from hwdsl.codegen.ranges import Range, Ranges, range_of, ranges_of
-from hwdsl.codegen.verify import verify
+from hwdsl.codegen import numerics
+from hwdsl.codegen.ir.graph import BINARY, BOOL, BOOLEAN, INT, NARY, UNARY, Builder, Op, Ref
+from hwdsl.codegen.ir.interpreter import interpret
+from hwdsl.codegen.ir.verifier import verify
+from hwdsl.codegen.passes import (
+    fold_constants_and_cse,
+    interval_analysis,
+    optimise,
+    simplify_by_ranges,
+)
+from hwdsl.codegen.passes.interval_analysis import Range, Ranges, range_of, ranges_of
 
 LAW = settings(deadline=None, max_examples=400, suppress_health_check=[HealthCheck.too_slow])
 
@@ -131,7 +136,7 @@ def test_a_loop_is_narrowed_inside():
     last = b.op("min", b.const(9.0, INT), b.op("ceil", x))
     made = loop.close(b.const(0, INT), last, 9, [x], [b.op("add", loop.states[0], added)])
     graph = b.finish([("y", made[0])])
-    narrowed = fold_and_share(narrow(graph))
+    narrowed = fold_constants_and_cse(simplify_by_ranges(graph))
     assert {"select", "exp", "lt", "min"}.isdisjoint(codes(narrowed.ops))
     same_results(graph, narrowed, [np.linspace(1, 2, 7)])
 
@@ -139,7 +144,7 @@ def test_a_loop_is_narrowed_inside():
 @LAW
 @given(graphs(), st.data())
 def test_values_stay_within_the_ranges(graph, data):
-    made = narrow(graph)
+    made = simplify_by_ranges(graph)
     verify(made)
     same_results(graph, made, data.draw(columns_for(graph)))
 
@@ -161,7 +166,7 @@ def test_the_analysis_under_construction_is_that_of_the_graph(graph, random):
 def test_each_operation_is_analysed_once(monkeypatch):
     """A chain in which 2^200 ways lead from its end to its start."""
     asked = []
-    monkeypatch.setattr(ranges, "range_of", lambda *a: asked.append(a) or range_of(*a))
+    monkeypatch.setattr(interval_analysis, "range_of", lambda *a: asked.append(a) or range_of(*a))
     b, x = bounded(0.0, 1.0)
     found = Ranges()
     for k in range(200):

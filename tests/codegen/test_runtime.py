@@ -8,14 +8,15 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from hwdsl.codegen.build import build
-from hwdsl.codegen.ir import BOOL, INT, Builder
-from hwdsl.codegen.kernel import InterpreterKernel
-from hwdsl.codegen.runtime import Evaluator, Output, Param, Rule, Scale, Spec, plan
+from hwdsl.codegen.build.stubs import stub
+from hwdsl.codegen.build.tiered import InterpreterKernel
+from hwdsl.codegen.build.toolchain import build
+from hwdsl.codegen.ir.graph import BOOL, INT, Builder
+from hwdsl.codegen.runtime import Evaluator, Output, Param, Rule, Scale, Spec
+from hwdsl.codegen.runtime import execution_plan as plan
 from hwdsl.codegen.runtime import spec as spec_module
 from hwdsl.codegen.runtime import sweep as sweep_module
-from hwdsl.codegen.runtime.front import front
-from hwdsl.codegen.stubs import stub
+from hwdsl.codegen.runtime.pareto import front
 
 RATE = {"data": 1.0, "time": -1.0}
 UNITS = {

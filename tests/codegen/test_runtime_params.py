@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from test_runtime import SPEC
 
-from hwdsl.codegen.ir import INT, Builder
-from hwdsl.codegen.kernel import InterpreterKernel
+from hwdsl.codegen.build.stubs import stub
+from hwdsl.codegen.build.tiered import InterpreterKernel
+from hwdsl.codegen.ir.graph import INT, Builder
 from hwdsl.codegen.runtime import Evaluator, Output, Param, Scale, Spec
-from hwdsl.codegen.stubs import stub
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import graphs
 
-from hwdsl.codegen.ir import Builder, Graph
-from hwdsl.codegen.text import canonical, dump, load
-from hwdsl.codegen.verify import GraphError
+from hwdsl.codegen.ir.graph import Builder, Graph
+from hwdsl.codegen.ir.serialization import canonical, dump, load
+from hwdsl.codegen.ir.verifier import GraphError
 
 
 @settings(deadline=None, max_examples=200)
@@ -68,7 +68,8 @@ def test_canonical_sees_bodies_and_tables():
 
 def test_canonical_is_the_same_in_another_run(tmp_path):
     code = (
-        "from hwdsl.codegen.ir import Builder; from hwdsl.codegen.text import canonical;"
+        "from hwdsl.codegen.ir.graph import Builder;"
+        "from hwdsl.codegen.ir.serialization import canonical;"
         "b = Builder(); x = b.param('x');"
         "g = b.finish([('y', b.op('sum', x, b.op('exp', x), b.const(0.1)))]);"
         "print(canonical(g).hex())"

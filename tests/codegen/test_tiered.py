@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hwdsl.codegen.interpret import interpret
-from hwdsl.codegen.ir import INT, REAL, Builder, Graph
-from hwdsl.codegen.kernel import InterpreterKernel, Kernel, TieredKernel, operations
+from hwdsl.codegen.build.tiered import InterpreterKernel, Kernel, TieredKernel, operations
+from hwdsl.codegen.ir.graph import INT, REAL, Builder, Graph
+from hwdsl.codegen.ir.interpreter import interpret
 
 ROUNDS = 1000
 

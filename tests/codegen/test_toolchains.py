@@ -17,9 +17,9 @@ import pytest
 from strategies import equal
 from test_random import collect, grid, programs
 
-from hwdsl.codegen.build import MARCH, build, features, kernel_flags
-from hwdsl.codegen.emit import emit
-from hwdsl.codegen.kernel import InterpreterKernel
+from hwdsl.codegen.build.tiered import InterpreterKernel
+from hwdsl.codegen.build.toolchain import MARCH, build, features, kernel_flags
+from hwdsl.codegen.emit.kernels import emit
 from hwdsl.codegen.passes import optimise
 
 COUNT = int(os.environ.get("HWDSL_GRAPHS", "30"))

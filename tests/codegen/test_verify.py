@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from strategies import graphs
 
-from hwdsl.codegen.ir import BOOL, INT, REAL, Builder, Op, Param
-from hwdsl.codegen.verify import GraphError, verify
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Builder, Op, Param
+from hwdsl.codegen.ir.verifier import GraphError, verify
 
 
 @settings(deadline=None, max_examples=150)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from hwdsl.codegen.interpret import interpret
-from hwdsl.codegen.ir import Graph
-from hwdsl.codegen.verify import verify as verify_graph
-from hwdsl.diagnostics import Diagnostics
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source
+from hwdsl.codegen.ir.graph import Graph
+from hwdsl.codegen.ir.interpreter import interpret
+from hwdsl.codegen.ir.verifier import verify as verify_graph
 from hwdsl.elaborate import Elaboration, check_rules, elaborate
 from hwdsl.semantics import check, load
 from hwdsl.semantics.symbols import Checked, EvaluatorInfo
-from hwdsl.source import Source
 
 
 def checked(text: str) -> Checked:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hwdsl.diagnostics import Diagnostics
+from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.elaborate import verify
 from hwdsl.elaborate.claims import Verdict
 from hwdsl.semantics.symbols import Checked, ClaimInfo

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from hwdsl.codegen.interpret import interpret
+from hwdsl.codegen.ir.interpreter import interpret
 
 from .helper import broken, elaborated, failures, point, run
 
@@ -433,7 +433,7 @@ def test_what_takes_too_many_steps_is_refused() -> None:
     text = f"fn f0(x: int) -> int = x\n{calls}\nevaluator e {{ output y : int = f25(1) }}"
     start = time.process_time()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hwdsl.elaborate.machine.MAX_STEPS", 20_000)
+        patch.setattr("hwdsl.elaborate.partial_evaluator.MAX_STEPS", 20_000)
         assert [n for n, _ in failures(text)] == ["too-large"]
     assert time.process_time() - start < 10
 

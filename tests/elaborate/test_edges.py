@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from hwdsl.codegen.interpret import interpret
+from hwdsl.codegen.ir.interpreter import interpret
 
 from .helper import broken, elaborated, failures, found, point, run
 

@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from hwdsl.codegen.interpret import interpret
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.elaborate import check_rules, elaborate, elaborate_constants, verify
-from hwdsl.semantics.symbols import ClaimInfo, ComponentInfo, EvaluatorInfo
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.codegen.ir.interpreter import interpret
+from hwdsl.elaborate import check_rules, elaborate, verify
+from hwdsl.semantics.symbols import ClaimInfo, EvaluatorInfo
 
 from .helper import broken, checked, elaborated, point, run
 
@@ -425,28 +425,6 @@ def test_alternatives_with_different_parts() -> None:
     )
     assert run(text) == {"total": 32e9}
     assert run(text, b=1.0) == {"total": 80e9}
-
-
-def test_the_model_is_a_tree() -> None:
-    program = checked(MACHINES)
-    info = program.main.values["three"]
-    assert isinstance(info, ComponentInfo)
-    tree = elaborate_constants(program, info, Diagnostics())
-    assert tree is not None
-    assert [(c.name, c.kind, c.count) for c in tree.walk()] == [
-        ("three", "chip", 1),
-        ("hbm", "memory", 2),
-        ("spare", "memory", 3),
-    ]
-    assert tree.parts[0].fields["capacity"].value == 8e9
-
-
-def test_origins_name_place_and_path() -> None:
-    text = "evaluator e { param x : real = 1 in 0 .. 2\nlet a = x * 3\noutput y : real = a + 1 }"
-    e, _ = elaborated(text)
-    found = {o.path: o.span.text for o in e.origins.values()}
-    assert found["a"] == "x * 3"
-    assert found["y"] == "a + 1"
 
 
 def test_the_graph_is_the_same_each_time() -> None:

@@ -21,15 +21,15 @@ from attrs import frozen
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hwdsl.codegen.interpret import interpret
-from hwdsl.codegen.ir import Graph
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source
+from hwdsl.codegen.ir.graph import Graph
+from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.codegen.passes import optimise
-from hwdsl.diagnostics import Diagnostics
 from hwdsl.elaborate import Elaboration, elaborate
-from hwdsl.elaborate.infos import ParamInfo
+from hwdsl.elaborate.elaboration_info import ParamInfo
 from hwdsl.semantics import check, load
 from hwdsl.semantics.symbols import EvaluatorInfo
-from hwdsl.source import Source
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(

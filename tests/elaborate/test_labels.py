@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from hwdsl import driver
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import Source
+from hwdsl.api import driver
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source
 
 KINDS = """edition 2026
 kind block { size : area = 4 mm^2 }

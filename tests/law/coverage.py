@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 
 from attrs import evolve
 
-from hwdsl.diagnostics import Diagnostics
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source
 from hwdsl.semantics.builtins import BUILTINS
-from hwdsl.source import Source
 from hwdsl.syntax import ast, parse, parse_expression, parse_unit, parser, tables
 
 from .shrink import nodes

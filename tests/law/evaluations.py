@@ -45,19 +45,20 @@ from typing import Any
 from zlib import crc32
 
 import hwdsl
-from hwdsl import driver, specs
-from hwdsl.codegen import package, runtime
-from hwdsl.codegen.build import build
-from hwdsl.codegen.interpret import interpret
-from hwdsl.codegen.ir import Graph
+from hwdsl.api import driver, interface
+from hwdsl.api.evaluator import DescriptionError, Evaluator
+from hwdsl.base.diagnostics import Diagnostics, Severity
+from hwdsl.base.source import Source
+from hwdsl.codegen import runtime
+from hwdsl.codegen.build import ahead_of_time
+from hwdsl.codegen.build.toolchain import build
+from hwdsl.codegen.ir.graph import Graph
+from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.codegen.passes import optimise
-from hwdsl.diagnostics import Diagnostics, Severity
 from hwdsl.elaborate import Elaboration, elaborate, verify
 from hwdsl.elaborate.quantities import coherent_unit
-from hwdsl.evaluator import DescriptionError, Evaluator
 from hwdsl.semantics.symbols import ClaimInfo, EvaluatorInfo
 from hwdsl.semantics.types import EnumType, ListType
-from hwdsl.source import Source
 from hwdsl.syntax import ast
 
 from . import points
@@ -165,7 +166,7 @@ class Judge:
             given = [points.point(evaluator.spec, random) for _ in range(self.count)]
             if self.at is not None:
                 given = [{**g, **{n: v for n, v in self.at.items() if n in g}} for g in given]
-            spec = specs.specs_of(program)[key]
+            spec = interface.specs_of(program)[key]
             alone = Diagnostics()
             elaborate(evaluator.checked, evaluator.info, alone)
             known = frozenset(d.name for d in alone.items if d.severity is Severity.WARNING)
@@ -472,7 +473,7 @@ class Judge:
             return
         whole = {k: g for k, g in graphs.items() if k in sent}
         folder = self.folder / "module"
-        package.write_package(folder, "law_module", whole, sent, samplers)
+        ahead_of_time.write_package(folder, "law_module", whole, sent, samplers)
         module = imported(folder / "law_module.py")
         left = {k: g for k, g in graphs.items() if k not in sent}
         built = build({**whole, **{f"{k}~": g for k, g in samplers.items()}})

@@ -42,7 +42,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "`known` of a choice is decided for all alternatives, and for one where it is fixed",
         (
             Edit(
-                "hwdsl/elaborate/machine.py",
+                "hwdsl/elaborate/partial_evaluator.py",
                 "return self.where_known(effects)[1]\n",
                 "return self.truth(self.where_known(effects)[1].known == 1.0)\n",
             ),
@@ -62,13 +62,13 @@ evaluator e {
         "the best of nothing but NaN is infinite in a loop, and NaN where it is written out",
         (
             Edit(
-                "hwdsl/elaborate/reducers.py",
+                "hwdsl/elaborate/comprehensions.py",
                 '"lowest": math.nan,  # it loses to every number, infinite ones too\n'
                 '    "highest": math.nan,',
                 '"lowest": math.inf,\n    "highest": -math.inf,',
             ),
             Edit(
-                "hwdsl/elaborate/reducers.py",
+                "hwdsl/elaborate/comprehensions.py",
                 'taken = m.op(expr, "or", better, first)',
                 "taken = better",
             ),
@@ -85,7 +85,7 @@ evaluator e {
         "a sum over a filter starts from its first term where the filter is known",
         (
             Edit(
-                "hwdsl/elaborate/reducers.py",
+                "hwdsl/elaborate/comprehensions.py",
                 'left = [_zero(m, INT if _is_int(m, how, expr) else REAL)] if how == "sum" else '
                 "list[Ref]()",
                 "left = list[Ref]()",
@@ -103,12 +103,12 @@ evaluator e {
         "an index that is NaN breaks no rule, and is a crash where it is known",
         (
             Edit(
-                "hwdsl/elaborate/selection.py",
+                "hwdsl/elaborate/select_lowering.py",
                 'at = m.need_known(index, "an index", span)\n',
                 'at = int(m.need_known(index, "an index", span))\n',
             ),
             Edit(
-                "hwdsl/elaborate/machine.py",
+                "hwdsl/elaborate/partial_evaluator.py",
                 "return not found.nan and low <= found.low and found.high <= high",
                 "return low <= found.low and found.high <= high",
             ),
@@ -144,7 +144,7 @@ evaluator e {
         "a module that comes from the cache cannot say why after a change of directory",
         (
             Edit(
-                "hwdsl/evaluator.py",
+                "hwdsl/api/evaluator.py",
                 "Source(os.path.abspath(main.name), main.text)",
                 "Source(main.name, main.text)",
             ),

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 import attrs
 
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import Source
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source
 from hwdsl.syntax import ast, parse
 
 from .programs import MAIN

@@ -15,7 +15,7 @@ from random import Random
 
 import pytest
 
-from hwdsl.codegen import build as building
+from hwdsl.codegen.build import toolchain as building
 from hwdsl.codegen.runtime import Param
 from hwdsl.semantics.builtins import BUILTINS
 

@@ -20,8 +20,8 @@ from attrs import frozen
 from machines import Undescribed, component
 from numpy.typing import NDArray
 
+from hwdsl.api.evaluator import Evaluator
 from hwdsl.codegen.runtime.spec import Param
-from hwdsl.evaluator import Evaluator
 
 Row = dict[str, str]
 # The only key of a row that is left out; its value is the reason.

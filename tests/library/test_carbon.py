@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import hwdsl
-from hwdsl.evaluator import DescriptionError, Result
+from hwdsl.api.evaluator import DescriptionError, Result
 
 HEAD = """edition 2026
 #! Carbon of a node.

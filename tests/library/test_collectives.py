@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hwdsl
-from hwdsl.evaluator import Evaluator, Module
+from hwdsl.api.evaluator import Evaluator, Module
 
 STUDY = Path(__file__).parents[2] / "library" / "studies" / "collectives.hw"
 OPERATIONS = ["all_reduce", "chain_all_reduce", "one_shot_all_reduce", "best_all_reduce",

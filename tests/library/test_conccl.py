@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import hwdsl
-from hwdsl.diagnostics import Diagnostics
+from hwdsl.api.evaluator import Module
+from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.elaborate import check_rules
-from hwdsl.evaluator import Module
 from hwdsl.semantics import check, load
 
 STUDY = Path(__file__).parents[2] / "library" / "studies" / "conccl.hw"

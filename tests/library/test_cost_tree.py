@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 import hwdsl
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import Source
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source
+from hwdsl.explain.explanation import Row
 from hwdsl.syntax import ast, parse
-from hwdsl.why import Row
 
 LIBRARY = Path(__file__).parents[2] / "library"
 STUDY = LIBRARY / "studies" / "h100_cluster.hw"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hwdsl
-from hwdsl.evaluator import Module
+from hwdsl.api.evaluator import Module
 
 STUDY = Path(__file__).parents[2] / "library" / "studies" / "kernels.hw"
 HEAD = """edition 2026

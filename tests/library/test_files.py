@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.render import render_text
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.render import render_text
+from hwdsl.base.source import Source
 from hwdsl.semantics import check, load
-from hwdsl.source import Source
 from hwdsl.syntax import ast, format_module, parse
 
 ROOT = Path(__file__).parents[2]

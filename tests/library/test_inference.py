@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import hwdsl
-from hwdsl.evaluator import Evaluator, Module
-from hwdsl.validate import requests, validate
+from hwdsl.api.evaluator import Evaluator, Module
+from hwdsl.measure.validate import requests, validate
 
 STUDIES = Path(__file__).parents[2] / "library" / "studies"
 

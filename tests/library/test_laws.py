@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import hwdsl
+from hwdsl.api.evaluator import Evaluator, Module
 from hwdsl.codegen.runtime import Floats, Plan
-from hwdsl.evaluator import Evaluator, Module
-from hwdsl.fit import freed
+from hwdsl.measure.fit import freed
 
 POINTS = 400
 CLOSE = 1 + 1e-9

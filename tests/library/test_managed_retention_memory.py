@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 import hwdsl
-from hwdsl.diagnostics import Diagnostics
+from hwdsl.api.evaluator import Module
+from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.elaborate import check_rules
-from hwdsl.evaluator import Module
+from hwdsl.measure.validate import requests, validate
 from hwdsl.semantics import check, load
-from hwdsl.validate import requests, validate
 
 STUDY = Path(__file__).parents[2] / "library" / "studies" / "managed_retention_memory.hw"
 

@@ -7,10 +7,10 @@ from statistics import median
 
 import pytest
 
-from hwdsl.codegen.interpret import interpret
-from hwdsl.diagnostics import Diagnostics
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.render import render_text
+from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.elaborate import Elaboration, check_rules, confidence, elaborate, verify
-from hwdsl.render import render_text
 from hwdsl.semantics import check, load
 from hwdsl.semantics.symbols import Checked, ClaimInfo, EvaluatorInfo
 

@@ -10,7 +10,7 @@ import pytest
 from machines import MACHINES, Undescribed, component
 
 import hwdsl
-from hwdsl.evaluator import Evaluator, Module
+from hwdsl.api.evaluator import Evaluator, Module
 
 LIBRARY = Path(__file__).parents[2] / "library"
 MODULES = [import_module(p.stem) for p in sorted(Path(__file__).parent.glob("measured*.py"))]

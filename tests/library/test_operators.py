@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import hwdsl
-from hwdsl.diagnostics import Diagnostics
+from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.elaborate import verify
 from hwdsl.semantics import check, load
 from hwdsl.semantics.symbols import ClaimInfo

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import hwdsl
+from hwdsl.api.evaluator import Evaluator, Module
+from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.cli.main import main
-from hwdsl.diagnostics import Diagnostics
 from hwdsl.elaborate import check_rules
-from hwdsl.evaluator import Evaluator, Module
 from hwdsl.semantics import check, load
 
 TEXT = """edition 2026

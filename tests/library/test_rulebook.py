@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from hwdsl import rulebook
 from hwdsl.cli.main import main
+from hwdsl.help import rule_docs
 
-NAMES = sorted({rule.name for rule in rulebook.rules() if rule.file.startswith("std/")})
+NAMES = sorted({rule.name for rule in rule_docs.rules() if rule.file.startswith("std/")})
 
 
 def test_rules_are_found() -> None:
@@ -17,7 +17,7 @@ def test_rules_are_found() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_shows_the_rule(name: str) -> None:
-    page = rulebook.page(name)
+    page = rule_docs.page(name)
     assert page is not None
     kind, rule = name.split(".")
     assert f"asked of each `{kind}`" in page

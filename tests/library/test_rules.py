@@ -10,10 +10,10 @@ from pathlib import Path
 import attrs
 import pytest
 
-from hwdsl import rulebook
-from hwdsl.diagnostics import Diagnostic, Diagnostics
+from hwdsl.base.diagnostics import Diagnostic, Diagnostics
+from hwdsl.base.render import render_text
 from hwdsl.elaborate import check_rules
-from hwdsl.render import render_text
+from hwdsl.help import rule_docs
 from hwdsl.semantics import check, load
 
 ROOT = Path(__file__).parents[2]
@@ -54,7 +54,7 @@ def cases(book: str) -> list[Case]:
 
 CASES = {book: cases(book) for book in BOOKS}
 ALL = [case for found in CASES.values() for case in found]
-RULES = list(rulebook.rules())
+RULES = list(rule_docs.rules())
 
 
 def findings(text: str, folder: Path) -> tuple[Diagnostic, ...]:
@@ -71,7 +71,7 @@ def findings(text: str, folder: Path) -> tuple[Diagnostic, ...]:
 
 @pytest.mark.parametrize("case", ALL, ids=str)
 def test_a_broken_composition_gives_its_rule_first(case: Case, tmp_path: Path) -> None:
-    text = case.head + case.text.replace(rulebook.HOLE, case.broken)
+    text = case.head + case.text.replace(rule_docs.HOLE, case.broken)
     found = findings(text, tmp_path)
     assert found, "nothing was found"
     assert found[0].name == case.rule, render_text(found)
@@ -80,7 +80,7 @@ def test_a_broken_composition_gives_its_rule_first(case: Case, tmp_path: Path) -
 
 @pytest.mark.parametrize("case", ALL, ids=str)
 def test_a_sound_composition_gives_nothing(case: Case, tmp_path: Path) -> None:
-    found = findings(case.head + case.text.replace(rulebook.HOLE, case.sound), tmp_path)
+    found = findings(case.head + case.text.replace(rule_docs.HOLE, case.sound), tmp_path)
     assert not found, render_text(found)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hwdsl
-from hwdsl.evaluator import Evaluator
+from hwdsl.api.evaluator import Evaluator
 
 STUDY = Path(__file__).parents[2] / "library" / "studies" / "llm_serving.hw"
 

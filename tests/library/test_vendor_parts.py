@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import hwdsl
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import Source
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source
 from hwdsl.syntax import ast, parse
 
 VENDOR = Path(__file__).parents[2] / "library" / "vendor"

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import hwdsl
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import Source
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source
 from hwdsl.syntax import ast, parse
 
 ROOT = Path(__file__).parents[2]

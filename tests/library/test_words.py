@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hwdsl.explain.words import words
+from hwdsl.help.words import words
 from hwdsl.semantics.builtins import BUILTINS
 from hwdsl.semantics.modules import PRELUDE
 

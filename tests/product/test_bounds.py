@@ -11,15 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from hwdsl import driver, installed, notices
-from hwdsl.codegen import build as building
-from hwdsl.codegen import cache, text
-from hwdsl.codegen.ir import Builder, Graph, Op
+from hwdsl.api import driver
+from hwdsl.base import fingerprint, notices, store
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source
+from hwdsl.codegen.build import toolchain as building
+from hwdsl.codegen.ir import serialization as text
+from hwdsl.codegen.ir.graph import Builder, Graph, Op
+from hwdsl.codegen.ir.verifier import GraphError
 from hwdsl.codegen.runtime import CompiledKernel
-from hwdsl.codegen.verify import GraphError
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.elaborate.machine import run_deep
-from hwdsl.source import Source
+from hwdsl.elaborate.partial_evaluator import run_deep
 
 HEAD = "edition 2026\nevaluator e {\n    param x : real = 1 in 0 .. 2\n"
 LONG = """    let r = iterate i in 1 .. 30_000 {
@@ -140,7 +141,7 @@ def test_the_c_compiler_has_a_time_limit(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert "took more than 0 s and was stopped" in notice
     assert kernels["e"].point([1.0])
     assert not sleeping()
-    assert not list(cache.folder().rglob("build-*"))
+    assert not list(store.folder().rglob("build-*"))
 
 
 @pytest.mark.parametrize("case", ["kernel", "interpreter", "sweep", "elaboration", "compiler"])
@@ -263,17 +264,17 @@ def test_an_entry_with_a_wrong_graph_is_made_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     import hwdsl
-    from hwdsl import artifacts, kept
+    from hwdsl.api import artifact, evaluator_artifact
 
     monkeypatch.setenv("HWDSL_CACHE_DIR", str(tmp_path / "cache"))
     path = tmp_path / "case.hw"
     path.write_text(wide(6), "utf-8")
     right = hwdsl.load(path, compiled=False).e().o
-    name = artifacts.entry_name(str(path))
-    entry = cache.load_text(kept.KIND, name)
+    name = artifact.entry_name(str(path))
+    entry = store.load_text(evaluator_artifact.KIND, name)
     assert entry is not None
     assert entry.count("( 0 1 )") == 1
-    cache.store_text(kept.KIND, name, entry.replace("( 0 1 )", "( 0 99 )"))
+    store.store_text(evaluator_artifact.KIND, name, entry.replace("( 0 1 )", "( 0 99 )"))
     assert hwdsl.load(path, compiled=None).e().o == right
-    assert "( 0 99 )" not in (cache.load_text(kept.KIND, name) or "")
-    assert installed.compiler()
+    assert "( 0 99 )" not in (store.load_text(evaluator_artifact.KIND, name) or "")
+    assert fingerprint.compiler()

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from hwdsl.cli.main import main
-from hwdsl.codegen.emit import emit
-from hwdsl.codegen.text import load
+from hwdsl.codegen.emit.kernels import emit
+from hwdsl.codegen.ir.serialization import load
 
 GOOD = """edition 2026
 
@@ -301,7 +301,7 @@ def test_files_that_cannot_be_read(
 def test_a_bug_is_reported_as_one(
     good: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hwdsl import driver
+    from hwdsl.api import driver
 
     def broken(*_: object) -> None:
         raise AssertionError("this cannot be")

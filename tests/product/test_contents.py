@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from hwdsl import driver, rulebook
+from hwdsl.api import driver
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source
 from hwdsl.cli.main import main
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.explain import Page, explain, names, near, render
-from hwdsl.explain.library import FOLDERS, definitions, modules
-from hwdsl.explain.words import words
+from hwdsl.help import Page, explain, names, near, render, rule_docs
+from hwdsl.help.library_index import FOLDERS, definitions, modules
+from hwdsl.help.words import words
 from hwdsl.semantics.builtins import BUILTINS
-from hwdsl.source import Source
 from hwdsl.syntax import ast, parse
 from hwdsl.syntax.tables import load
 
@@ -189,7 +189,7 @@ def test_a_typo_is_told(name: str, help: str, capsys: pytest.CaptureFixture[str]
 
 def test_the_example_of_a_rule_imports_what_it_needs(tmp_path: Path) -> None:
     """Without any of its lines that import, it is not the example that it was."""
-    example = rulebook.example("die.reticle")
+    example = rule_docs.example("die.reticle")
     assert example is not None
     lines = example.sound.splitlines()
     imports = [line for line in lines if line.startswith("use ")]

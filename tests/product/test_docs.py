@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from hwdsl import driver
+from hwdsl.api import driver
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.render import render_text
+from hwdsl.base.source import Source
 from hwdsl.cli.main import main
 from hwdsl.cli.new_ import STARTER
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.render import render_text
-from hwdsl.source import Source
 from hwdsl.syntax import format_module
 
 ROOT = Path(__file__).parents[2]

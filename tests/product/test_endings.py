@@ -20,26 +20,26 @@ from hwdsl.cli.main import main
 PLACES = {
     "check whole.hw": "hwdsl.semantics.check",
     "fmt whole.hw": "hwdsl.syntax.format_module",
-    "compile whole.hw -o made": "hwdsl.specs.specs_of",
-    "compile whole.hw": "hwdsl.codegen.build.ingredients",
+    "compile whole.hw -o made": "hwdsl.api.interface.specs_of",
+    "compile whole.hw": "hwdsl.codegen.build.toolchain.ingredients",
     "run whole.hw": "hwdsl.codegen.runtime.evaluator.Result",
-    "run whole.hw --tree time": "hwdsl.derive.derive",
-    "sweep whole.hw rate=1..2:3": "hwdsl.codegen.runtime.plan._evaluate",
-    "sweep whole.hw rate=1..2:3 -o out.csv": "hwdsl.codegen.runtime.plan._evaluate",
+    "run whole.hw --tree time": "hwdsl.explain.derivation.derive",
+    "sweep whole.hw rate=1..2:3": "hwdsl.codegen.runtime.execution_plan._evaluate",
+    "sweep whole.hw rate=1..2:3 -o out.csv": "hwdsl.codegen.runtime.execution_plan._evaluate",
     "sample whole.hw -n 10": "hwdsl.codegen.runtime.sample._Run",
     "sample whole.hw -n 10 -o out.csv": "hwdsl.cli.sample_._write",
-    "validate whole.hw": "hwdsl.validate._in_unit",
-    "validate whole.hw -o out.svg": "hwdsl.figures.validated",
-    "fit whole.hw rows.csv --measured time=took": "hwdsl.fit._precision",
-    "fit whole.hw rows.csv --measured time=took -o found.hw": "hwdsl.fit.fragment",
-    "report whole.hw": "hwdsl.report._section",
-    "report whole.hw -o out": "hwdsl.report.pages",
-    "why whole.hw time": "hwdsl.derive.derive",
+    "validate whole.hw": "hwdsl.measure.validate._in_unit",
+    "validate whole.hw -o out.svg": "hwdsl.show.plots.validated",
+    "fit whole.hw rows.csv --measured time=took": "hwdsl.measure.fit._precision",
+    "fit whole.hw rows.csv --measured time=took -o found.hw": "hwdsl.measure.fit.fragment",
+    "report whole.hw": "hwdsl.show.report._section",
+    "report whole.hw -o out": "hwdsl.show.report.pages",
+    "why whole.hw time": "hwdsl.explain.derivation.derive",
     "verify whole.hw": "hwdsl.elaborate.verify",
-    "explain unit-mismatch": "hwdsl.catalog.page",
+    "explain unit-mismatch": "hwdsl.help.diagnostic_catalog.page",
     "new fresh.hw": "hwdsl.cli.files.write_text",
-    "cache": "hwdsl.codegen.cache.entries",
-    "doctor": "hwdsl.codegen.build.compiler",
+    "cache": "hwdsl.base.store.entries",
+    "doctor": "hwdsl.codegen.build.toolchain.compiler",
 }
 """A call and a function far below it."""
 
@@ -127,7 +127,7 @@ def test_output_that_nobody_can_have(
     call: str, stream: Callable[[], IO[str]], code: int, said: str,
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("hwdsl.driver.tell", lambda notice: None)
+    monkeypatch.setattr("hwdsl.api.driver.tell", lambda notice: None)
     with stream() as opened:
         monkeypatch.setattr(sys, "stdout", opened)
         found, err = main(call.split()), capsys.readouterr().err

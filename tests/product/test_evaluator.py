@@ -11,7 +11,7 @@ import pytest
 
 import hwdsl
 from hwdsl.cli.main import main
-from hwdsl.measured import read_table
+from hwdsl.measure.measurements import read_table
 
 TEXT = """edition 2026
 #! A stream through a link.

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import hwdsl
-from hwdsl import fit
 from hwdsl.cli.main import main
 from hwdsl.codegen.runtime import Floats
-from hwdsl.measured import Measured, read_table
+from hwdsl.measure import fit
+from hwdsl.measure.measurements import Measured, read_table
 
 pytest.importorskip("scipy")
 

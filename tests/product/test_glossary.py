@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from hwdsl.cli.main import main
-from hwdsl.explain import Page, explain, render
-from hwdsl.explain.glossary import Entry, entries_of, glossary, heading
-from hwdsl.explain.library import FOLDERS, definitions
+from hwdsl.help import Page, explain, render
+from hwdsl.help.glossary import Entry, entries_of, glossary, heading
+from hwdsl.help.library_index import FOLDERS, definitions
 
 ENTRIES = glossary().entries
 ABBREVIATIONS = [

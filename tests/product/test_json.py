@@ -21,10 +21,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hwdsl
-from hwdsl.answers import ANSWERS, Statistic, as_json
+from hwdsl.base.answers import ANSWERS, Statistic, as_json
+from hwdsl.base.units import Dim, Unit
 from hwdsl.cli.main import main
 from hwdsl.codegen.runtime import Scale
-from hwdsl.units import Dim, Unit
 
 ROOT = Path(__file__).parents[2]
 WRITE = os.environ.get("HWDSL_WRITE_SCHEMAS") == "1"
@@ -90,7 +90,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def schema(name: str) -> Any:
-    return json.loads((files("hwdsl.schemas") / f"{name}.json").read_text("utf-8"))
+    return json.loads((files("hwdsl.cli.schemas") / f"{name}.json").read_text("utf-8"))
 
 
 def checked(name: str, text: str) -> Any:
@@ -251,7 +251,7 @@ def shapes() -> list[type]:
             found[shape.__name__] = shape
             used = msgspec.json.schema(shape)["$defs"]
             for name in used:
-                add(getattr(hwdsl.answers, name))
+                add(getattr(hwdsl.base.answers, name))
 
     for shape in ANSWERS.values():
         add(shape)
@@ -264,7 +264,7 @@ def listing() -> Iterator[str]:
         yield f"### {shape.__name__}"
         yield "\n".join(textwrap.wrap(" ".join((shape.__doc__ or "").split()), 100))
         if schema_of:
-            yield f"Schema: `hwdsl/schemas/{schema_of}.json`."
+            yield f"Schema: `hwdsl/cli/schemas/{schema_of}.json`."
         rows = [f"| `{f.name}` | {_type(str(f.type))} |" for f in fields(shape)]
         yield "\n".join(["| field | holds |", "| --- | --- |", *rows])
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import hwdsl
-from hwdsl import driver, installed, kept
-from hwdsl.codegen import cache
-from hwdsl.codegen.build import ABORT_ON_MISS, BuildError
-from hwdsl.evaluator import Evaluator
+from hwdsl.api import driver, evaluator_artifact
+from hwdsl.api.evaluator import Evaluator
+from hwdsl.base import fingerprint, store
+from hwdsl.codegen.build.toolchain import ABORT_ON_MISS, BuildError
 
 MAIN = """edition 2026
 #! A machine beside a table.
@@ -122,7 +122,7 @@ def test_a_missing_kernel_is_still_told(
     hwdsl.load(file)
     monkeypatch.setenv(ABORT_ON_MISS, "1")
     assert hwdsl.load(file).run.compiled
-    shutil.rmtree(cache.folder() / "kernels")
+    shutil.rmtree(store.folder() / "kernels")
     with pytest.raises(BuildError, match=ABORT_ON_MISS):
         hwdsl.load(file)
 
@@ -162,7 +162,7 @@ def test_compiler_and_library_count(
     file: Path, cold: list[Path], monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     load(file)
-    monkeypatch.setattr(installed, what, lambda: "another")
+    monkeypatch.setattr(fingerprint, what, lambda: "another")
     load(file)
     assert len(cold) == 2
 
@@ -212,7 +212,7 @@ def test_errors_come_again(tmp_path: Path) -> None:
 
 def entry(tmp_path: Path) -> Path:
     """The only entry there is."""
-    (found,) = (cache.folder() / kept.KIND).iterdir()
+    (found,) = (store.folder() / evaluator_artifact.KIND).iterdir()
     return found
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from hwdsl import driver
-from hwdsl.catalog import CATALOG, page
-from hwdsl.diagnostics import Diagnostics
+from hwdsl.api import driver
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.help.diagnostic_catalog import CATALOG, page
 
 PACKAGE = Path(driver.__file__).parent
 COMPILER = ("syntax", "semantics", "elaborate", "driver.py")

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hwdsl import driver
+from hwdsl.api import driver
+from hwdsl.api.interface import specs_of
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source
 from hwdsl.cli.main import main
 from hwdsl.codegen.runtime import CallError, Param, Scale, joined, quantity, read
 from hwdsl.codegen.runtime.dialects import elsewhere
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import Source
-from hwdsl.specs import specs_of
 from hwdsl.syntax import ast, parse_expression
 
 DECLARED = """\

@@ -5,9 +5,16 @@ import json
 import subprocess
 import sys
 
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.render import Palette, palette_for, printable, render_json, render_sarif, render_text
-from hwdsl.source import Source, Span
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.render import (
+    Palette,
+    palette_for,
+    printable,
+    render_json,
+    render_sarif,
+    render_text,
+)
+from hwdsl.base.source import Source, Span
 
 TEXT = "edition 2026\nlet x = hbm.rate + hbm.size\nlet y = 1\n"
 
@@ -130,8 +137,9 @@ def test_sarif_is_sorted_and_complete() -> None:
 
 def test_sarif_does_not_depend_on_the_hash_seed() -> None:
     code = (
-        "import sys; from hwdsl.diagnostics import Diagnostics; from hwdsl.source import *\n"
-        "from hwdsl.render import render_sarif\n"
+        "import sys\nfrom hwdsl.base.diagnostics import Diagnostics\n"
+        "from hwdsl.base.source import *\n"
+        "from hwdsl.base.render import render_sarif\n"
         "d, s = Diagnostics(), Source('a.hw', 'abc')\n"
         "for n in 'zeta', 'alpha', 'mid': d.error(n, n, Span(s, 0, 1))\n"
         "sys.stdout.write(render_sarif(d.items, {}, '1'))"

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import hwdsl
-from hwdsl import figures
 from hwdsl.cli.main import main
-from hwdsl.displays import Display, displays, plain
-from hwdsl.report import markdown, pages
-from hwdsl.validate import Validation, requests, validate
+from hwdsl.measure.validate import Validation, requests, validate
+from hwdsl.show import plots
+from hwdsl.show.figure_data import Display, displays, plain
+from hwdsl.show.report import markdown, pages
 
 HEAD = """edition 2026
 #! What limits <decoding>.
@@ -120,9 +120,9 @@ figure shown {
 
 
 def test_what_is_drawn_is_what_was_swept(shown: dict[str, Display]) -> None:
-    _, module = figures._matplotlib()
+    _, module = plots._matplotlib()
     axes = module.Figure().add_subplot()
-    figures.draw(shown["lines"], axes)
+    plots.draw(shown["lines"], axes)
     solid = [line for line in axes.get_lines() if line.get_linestyle() != ":"]
     dotted = [line for line in axes.get_lines() if line.get_linestyle() == ":"]
     assert [line.get_label() for line in solid][:2] == ["batch = 1", "batch = 8"]
@@ -136,11 +136,11 @@ def test_what_is_drawn_is_what_was_swept(shown: dict[str, Display]) -> None:
     assert axes.get_xlabel() == "Rate of the memory [TB/s]"
     assert axes.get_ylabel() == "Throughput [token/s]"
     axes = module.Figure().add_subplot()
-    figures.draw(shown["bars"], axes)
+    plots.draw(shown["bars"], axes)
     heights = [bar.get_height() for bar in axes.patches]
     assert heights == shown["bars"].sweep.step_time.tolist()
     axes = module.Figure().add_subplot()
-    figures.draw(shown["wide"], axes)
+    plots.draw(shown["wide"], axes)
     assert axes.get_xscale() == "log"
 
 
@@ -334,16 +334,16 @@ def test_without_matplotlib_the_remedy_is_named(
     def missing() -> None:
         raise ModuleNotFoundError("figures need matplotlib: pip install 'hwdsl[report]'")
 
-    monkeypatch.setattr(figures, "_matplotlib", missing)
+    monkeypatch.setattr(plots, "_matplotlib", missing)
     assert main(["report", str(tmp_path / "decode.hw"), "-o", str(tmp_path / "o")]) == 2
     assert "pip install 'hwdsl[report]'" in capsys.readouterr().err
 
 
 def drawn_on(validation: Validation) -> list[dict[str, Any]]:
     """What is drawn of a validation, by label: predictions, ratios."""
-    _, matplotlib = figures._matplotlib()
+    _, matplotlib = plots._matplotlib()
     figure = matplotlib.Figure()
-    figures.draw_validated(validation, figure)
+    plots.draw_validated(validation, figure)
     return [{line.get_label(): line for line in axes.get_lines()} for axes in figure.axes]
 
 

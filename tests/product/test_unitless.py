@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import hwdsl
+from hwdsl.api.interface import spec_of
 from hwdsl.codegen import runtime
-from hwdsl.specs import spec_of
 
 UNITLESS = """edition 2026
 

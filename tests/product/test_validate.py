@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import hwdsl
-from hwdsl import figures
 from hwdsl.cli.main import main
-from hwdsl.validate import requests, validate
+from hwdsl.measure.validate import requests, validate
+from hwdsl.show import plots
 
 TEXT = """edition 2026
 evaluator move {
@@ -150,9 +150,9 @@ def drawn(axes: Any) -> dict[str, Any]:
 def test_a_picture_has_every_point_its_ratio_and_the_bands(where: Path) -> None:
     module = hwdsl.load("move.hw", compiled=False)
     (found,) = [validate(module, request) for request in requests(module)]
-    _, matplotlib = figures._matplotlib()
+    _, matplotlib = plots._matplotlib()
     figure = matplotlib.Figure()
-    figures.draw_validated(found, figure)
+    plots.draw_validated(found, figure)
     above, below = figure.axes
     assert above.get_xscale() == above.get_yscale() == below.get_yscale() == "log"
     points, ratios = drawn(above), drawn(below)
@@ -174,7 +174,7 @@ def test_many_groups_keep_colours_that_can_be_told_apart(where: Path) -> None:
     Path("seen.csv").write_text(SEEN + "\n".join(rows) + "\n")
     module = hwdsl.load("move.hw", compiled=False)
     (found,) = [validate(module, request) for request in requests(module)]
-    groups = figures._coloured(found)
+    groups = plots._coloured(found)
     assert [name for name, _, _ in groups][-1] == "4 others"
     assert sum(at.sum() for _, at, _ in groups) == 40
 
@@ -202,7 +202,7 @@ def test_without_matplotlib_the_remedy_is_named(
     def missing() -> None:
         raise ModuleNotFoundError("figures need matplotlib: pip install 'hwdsl[report]'")
 
-    monkeypatch.setattr(figures, "_matplotlib", missing)
+    monkeypatch.setattr(plots, "_matplotlib", missing)
     assert main(["validate", "move.hw", "-o", "errors.svg"]) == 2
     assert "pip install 'hwdsl[report]'" in capsys.readouterr().err
     assert not Path("errors.svg").exists()

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import hwdsl
+from hwdsl.base.source import Source, Span
 from hwdsl.cli.main import main
-from hwdsl.derive import place
-from hwdsl.source import Source, Span
-from hwdsl.why import Derivation
+from hwdsl.explain.derivation import place
+from hwdsl.explain.explanation import Derivation
 
 TEXT = """edition 2026
 
@@ -334,7 +334,7 @@ def test_a_very_large_derivation_stops_somewhere(
     questions: hwdsl.Evaluator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = {o.name: questions.why(o.name) for o in questions.spec.outputs}
-    monkeypatch.setattr("hwdsl.derive.MOST_STEPS", 0)
+    monkeypatch.setattr("hwdsl.explain.derivation.MOST_STEPS", 0)
     for name, found in whole.items():
         cut = questions.why(name)
         assert cut.value == pytest.approx(found.value, nan_ok=True)

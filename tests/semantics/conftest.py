@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hwdsl.diagnostics import Diagnostics
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source
 from hwdsl.semantics import check, load
 from hwdsl.semantics.symbols import Checked
-from hwdsl.source import Source
 
 Verify = Callable[..., tuple[Checked, Diagnostics]]
 MARKS = ("# error: ", "# warning: ")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hwdsl.diagnostics import Diagnostic, Diagnostics
+from hwdsl.base.diagnostics import Diagnostic, Diagnostics
+from hwdsl.base.source import Source
 from hwdsl.semantics import check, load
-from hwdsl.source import Source
 
 
 def findings(text: str) -> list[Diagnostic]:

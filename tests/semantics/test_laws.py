@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hwdsl.diagnostics import Diagnostics
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source
+from hwdsl.base.units import ONE, Dim
 from hwdsl.semantics import check, load
-from hwdsl.semantics.exact import exact
+from hwdsl.semantics.literal_values import exact
 from hwdsl.semantics.modules import library_root
-from hwdsl.source import Source
-from hwdsl.units import ONE, Dim
 
 powers = st.fractions(min_value=-3, max_value=3, max_denominator=4)
 dims = st.dictionaries(st.sampled_from(["time", "data", "length", "'D"]), powers).map(Dim.of)

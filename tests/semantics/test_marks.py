@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from hwdsl import driver
-from hwdsl.codegen import cache
-from hwdsl.codegen.text import dump
-from hwdsl.diagnostics import Diagnostics
+from hwdsl.api import driver
+from hwdsl.base import store
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.codegen.ir.serialization import dump
 from hwdsl.semantics import definitions
-from hwdsl.semantics.marks import KIND
+from hwdsl.semantics.check_stamps import KIND
 
 BASE = """edition 2026
 kind wheel {
@@ -145,7 +145,7 @@ def test_the_main_file_is_always_checked(library: Path) -> None:
 @pytest.mark.parametrize("damage", ["empty", "other", "wrong hash", "open to others"])
 def test_an_unsound_mark_is_not_trusted(tmp_path: Path, bodies: list[str], damage: str) -> None:
     found(tmp_path)
-    marks = list((cache.folder() / KIND).iterdir())
+    marks = list((store.folder() / KIND).iterdir())
     assert len(marks) == 3
     for mark in marks:
         text = {"empty": "", "other": "clean"}.get(damage, mark.name)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from hwdsl.diagnostics import Diagnostics
+from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.semantics import check, load
 from hwdsl.semantics.symbols import TableInfo
 

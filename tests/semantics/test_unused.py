@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hwdsl.diagnostics import Diagnostics
+from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.semantics.checker import check
 from hwdsl.semantics.modules import load
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lark.exceptions import GrammarError
 
-from hwdsl.installed import package_folder
+from hwdsl.base.fingerprint import package_folder
 from hwdsl.syntax import tables
 
 
@@ -43,8 +43,8 @@ def test_conflict_is_refused() -> None:
 
 def test_parsing_needs_no_lark() -> None:
     code = (
-        "import sys; from hwdsl.syntax import parse; from hwdsl.source import Source;"
-        "from hwdsl.diagnostics import Diagnostics;"
+        "import sys; from hwdsl.syntax import parse; from hwdsl.base.source import Source;"
+        "from hwdsl.base.diagnostics import Diagnostics;"
         "parse(Source('a', 'let a = 1'), Diagnostics()); sys.exit('lark' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

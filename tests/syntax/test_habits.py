@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hwdsl.diagnostics import Diagnostic, Diagnostics
+from hwdsl.base.diagnostics import Diagnostic, Diagnostics
+from hwdsl.base.source import Source
 from hwdsl.semantics.checker import check
 from hwdsl.semantics.modules import load
-from hwdsl.source import Source
 from hwdsl.syntax import ast, parse
 
 HEAD = """edition 2026

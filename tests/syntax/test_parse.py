@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import Source
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source
 from hwdsl.syntax import ast, parse, parse_expression, parse_unit, read_source
 
 EXAMPLES = sorted((Path(__file__).parent / "examples").glob("*.hw"))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import Source, Span
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source, Span
 from hwdsl.syntax import ast, format_module, parse
 from hwdsl.syntax.compare import shape
 from hwdsl.syntax.serialise import from_lines, to_lines

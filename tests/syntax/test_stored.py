@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from hwdsl.diagnostics import Diagnostics
-from hwdsl.source import Source
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source
 from hwdsl.syntax import stored
 from hwdsl.syntax.compare import shape
 from hwdsl.syntax.read import parse

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import hwdsl
-from hwdsl.evaluator import Result, Sweep
+from hwdsl.api.evaluator import Result, Sweep
 
 REL = 1e-9  # what is asked for is 1e-6
 FOLDER = Path(os.environ.get("HWDSL_REFERENCE_DATA", "")) / "calculon"

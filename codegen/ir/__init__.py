@@ -1,0 +1,1 @@
+"""The graph: its operations, its text form, its verifier and its interpreter."""

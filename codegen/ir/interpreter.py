@@ -1,0 +1,300 @@
+"""The interpreter: what a graph means. Kernels must give the same bits.
+
+`interpret` runs a graph over many points with NumPy, in blocks; a `Point` is one point in Python
+floats, of which the value of any operation can be asked. Both stand on `hwdsl.codegen.numerics`.
+
+An index of a `gather` or `table` that lies outside (where a rule is broken, or the lane is masked)
+reads the nearest entry; NaN reads the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from attrs import define, field, frozen
+from numpy.typing import NDArray
+
+from hwdsl.codegen.ir.graph import NARY, Body, Graph, Op, fold
+from hwdsl.codegen.ir.loop_folding import run_loop
+from hwdsl.codegen.numerics import better
+from hwdsl.codegen.numerics.numpy_backend import ARRAY
+
+__all__ = ["BLOCK", "Point", "Results", "interpret"]
+
+BLOCK = 4096
+"""Points per block: few enough that a block's values stay in the cache."""
+
+Array = NDArray[np.float64]
+Value = float | Array
+Tables = Sequence[tuple[float, ...]]
+
+_STEPS = {"sum": "add", "prod": "mul", "nmin": "min", "nmax": "max"}
+
+
+@frozen(eq=False)
+class Results:
+    """The outputs by name, numbers if all columns were numbers, and the rule words per point."""
+
+    outputs: dict[str, Value]
+    rules: NDArray[np.uint64]
+
+
+def interpret(
+    graph: Graph,
+    columns: Sequence[float | Array],
+    block: int = BLOCK,
+    halted: Callable[[], bool] = lambda: False,
+) -> Results:
+    """Run a graph on a column per param; columns are numbers or arrays of one length.
+
+    Raises KeyboardInterrupt soon after `halted` says so, as another thread may want it to.
+    """
+    if len(columns) != len(graph.params):
+        raise ValueError(f"{len(graph.params)} params but {len(columns)} columns")
+    inputs: list[Value] = [
+        np.ascontiguousarray(c, np.float64) if np.ndim(c) else float(c) for c in columns
+    ]
+    lengths = {len(c) for c in inputs if isinstance(c, np.ndarray)}
+    if len(lengths) > 1:
+        raise ValueError(f"columns of different lengths {sorted(lengths)}")
+    if not lengths:
+        return _block(graph, inputs, 1, halted)
+    count = lengths.pop()
+    outputs = {name: np.empty(count) for name, _ in graph.outputs}
+    rules = np.zeros((count, graph.words), np.uint64)
+    for start in range(0, count, block):
+        stop = min(start + block, count)
+        part = [c[start:stop] if isinstance(c, np.ndarray) else c for c in inputs]
+        done = _block(graph, part, stop - start, halted)
+        rules[start:stop] = done.rules
+        for name, column in outputs.items():
+            column[start:stop] = done.outputs[name]
+    return Results(dict(outputs), rules)
+
+
+@define(eq=False)
+class Point:
+    """A list of operations at one point: each value is computed when it is first asked for.
+
+    `inputs` gives the values of params, or of what goes into a body. The list may go on growing.
+    """
+
+    ops: Sequence[Op]
+    inputs: Callable[[int], float]
+    tables: Tables = ()
+    _values: dict[int, Any] = field(factory=dict)
+
+    def value(self, index: int) -> float:
+        """The value of an operation; a loop's is its rounds run."""
+        if index not in self._values:
+            for i in sorted(self._missing(index)):
+                self._values[i] = _value(self.ops[i], self._values, self.inputs, self.tables)
+        found = self._values[index]
+        body = self.ops[index].body
+        return float(found if body is None else found[body.carries])
+
+    def _missing(self, index: int) -> set[int]:
+        """The operations that one needs, itself among them, whose values are not there yet."""
+        found: set[int] = set()
+        todo = [index]
+        while todo:
+            i = todo.pop()
+            if i not in found and i not in self._values:
+                found.add(i)
+                todo.extend(self.ops[i].args)
+        return found
+
+
+def _value(
+    op: Op,
+    values: Mapping[int, Any] | Sequence[Any],
+    inputs: Callable[[int], float],
+    tables: Tables,
+) -> float | tuple[float, ...]:
+    """The value of one operation on numbers; a loop's are its results."""
+    if op.code == "const":
+        return op.value
+    if op.code in ("param", "input"):
+        return float(inputs(op.index))
+    args = [values[a] for a in op.args]
+    if op.code == "proj":
+        return float(args[0][op.index])
+    if op.body is not None:
+        return run_loop(op.body, op.bound, args, tables)
+    return fold(op.code, args, tables, op.index)
+
+
+def _block(
+    graph: Graph, inputs: Sequence[Value], count: int, halted: Callable[[], bool]
+) -> Results:
+    kept = [i for _, i in (*graph.outputs, *graph.rules)]
+    with np.errstate(all="ignore"):
+        values = _Run(graph.tables, halted).values(graph.ops, inputs, kept)
+        outputs = {name: values[i] for name, i in graph.outputs}
+        rules = np.zeros((count, graph.words), np.uint64)
+        for bit, (_, i) in enumerate(graph.rules):
+            _set_bit(rules, bit, np.not_equal(values[i], 1.0))
+        for value in outputs.values():
+            _set_bit(rules, len(graph.rules), np.isnan(value))
+    return Results(outputs, rules)
+
+
+def _set_bit(rules: NDArray[np.uint64], bit: int, where: Any) -> None:
+    rules[:, bit // 64] |= np.where(where, np.uint64(1 << bit % 64), np.uint64(0))
+
+
+@define(eq=False)
+class _Run:
+    """One pass over a block. Values that do not differ between its lanes stay numbers."""
+
+    tables: Tables
+    halted: Callable[[], bool]
+    rows: dict[int, Array] = field(factory=dict)
+    deaths: dict[tuple[int, ...], list[list[int]]] = field(factory=dict)
+
+    def values(self, ops: Sequence[Op], inputs: Sequence[Value], kept: Sequence[int]) -> list[Any]:
+        """The values of an operation list; those not kept are dropped after their last use."""
+        if self.halted():  # at each block, and at each round of a loop
+            raise KeyboardInterrupt
+        key = (id(ops), *kept)
+        deaths = self.deaths.get(key)
+        if deaths is None:
+            deaths = self.deaths[key] = _last_uses(ops, kept)
+        values: list[Any] = [None] * len(ops)
+        for i, op in enumerate(ops):
+            values[i] = self.value(op, values, inputs)
+            for dead in deaths[i]:
+                values[dead] = None
+        return values
+
+    def value(self, op: Op, values: Sequence[Any], inputs: Sequence[Value]) -> Any:
+        """The value of one operation; of a loop, all its results."""
+        if op.code == "const":
+            return op.value
+        if op.code in ("param", "input"):
+            return inputs[op.index]
+        args = [values[a] for a in op.args]
+        if op.code == "proj":
+            return args[0][op.index]
+        if op.body is not None:
+            return self.loop(op, op.body, args)
+        if not any(isinstance(a, np.ndarray) for a in args):
+            return fold(op.code, args, self.tables, op.index)
+        if op.code in ("table", "bucket"):
+            return _lookup(op.code, args[0], self.row(op.index))
+        if op.code == "gather":
+            return _gather(args[0], args[1:])
+        if op.code in NARY:
+            return _reduce(op.code, args)
+        return ARRAY[op.code](*args)
+
+    def row(self, index: int) -> Array:
+        """A table as an array."""
+        if index not in self.rows:
+            self.rows[index] = np.array(self.tables[index], np.float64)
+        return self.rows[index]
+
+    def loop(self, op: Op, body: Body, args: Sequence[Value]) -> tuple[Value, ...]:
+        """The results of a loop whose lanes stop each for itself."""
+        low, high = args[0], args[1]
+        states: list[Value] = list(args[2 : 2 + body.carries])
+        captures = args[2 + body.carries :]
+        kept = [*body.next, *(() if body.until is None else (body.until,))]
+        active: Any = True
+        settled: Any = body.until is None
+        rounds: Value = 0.0
+        for turn in range(op.bound):
+            variable = low + turn
+            active = _both(active, variable <= high)
+            if not np.any(active):
+                break
+            values = self.values(body.ops, [variable, *states, *captures], kept)
+            states = [
+                _freeze(active, values[n], old) for n, old in zip(body.next, states, strict=True)
+            ]
+            rounds = _freeze(active, rounds + 1.0, rounds)
+            if body.until is not None:
+                held = _both(active, values[body.until] != 0.0)
+                settled = _either(settled, held)
+                active = _both(active, _without(held))
+        return (*states, rounds, _truth(settled))
+
+
+def _last_uses(ops: Sequence[Op], kept: Sequence[int]) -> list[list[int]]:
+    """Per operation, the values that are not needed once it is done."""
+    last: dict[int, int] = {}
+    for i, op in enumerate(ops):
+        last[i] = i
+        for a in op.args:
+            last[a] = i
+    deaths: list[list[int]] = [[] for _ in ops]
+    stay = set(kept)
+    for value, i in last.items():
+        if value not in stay:
+            deaths[i].append(value)
+    return deaths
+
+
+def _both(a: Any, b: Any) -> Any:
+    """Both truths, staying a bool while neither differs between lanes."""
+    return np.logical_and(a, b) if _lanes(a, b) else bool(a and b)
+
+
+def _either(a: Any, b: Any) -> Any:
+    return np.logical_or(a, b) if _lanes(a, b) else bool(a or b)
+
+
+def _without(a: Any) -> Any:
+    return np.logical_not(a) if isinstance(a, np.ndarray) else not a
+
+
+def _truth(a: Any) -> Value:
+    return a.astype(np.float64) if isinstance(a, np.ndarray) else float(a)
+
+
+def _lanes(*values: Any) -> bool:
+    return any(isinstance(v, np.ndarray) for v in values)
+
+
+def _freeze(active: Any, new: Value, old: Value) -> Value:
+    """The new state in the lanes that run, the old one in those that stopped."""
+    if isinstance(active, np.ndarray):
+        return np.where(active, new, old)
+    return new if active else old
+
+
+def _indices(i: Value, count: int) -> NDArray[np.intp]:
+    inside = np.clip(np.where(np.isnan(i), 0.0, i), 0.0, count - 1.0)
+    return np.asarray(inside).astype(np.intp)
+
+
+def _lookup(code: str, x: Array, row: Array) -> Array:
+    if code == "table":
+        return row[_indices(x, len(row))]
+    found = np.searchsorted(row, x, side="right").astype(np.float64)
+    return np.where(np.isnan(x), 0.0, found)
+
+
+def _gather(i: Value, rows: Sequence[Value]) -> Value:
+    if not isinstance(i, np.ndarray):
+        return rows[int(_indices(i, len(rows)))]
+    lanes = np.arange(len(i))
+    stacked = np.stack(np.broadcast_arrays(*rows, i)[:-1])
+    return np.asarray(stacked[_indices(i, len(rows)), lanes])
+
+
+def _reduce(code: str, args: Sequence[Value]) -> Value:
+    if code in _STEPS:
+        step: Callable[..., Array] = ARRAY[_STEPS[code]]
+        total = args[0]
+        for x in args[1:]:
+            total = step(total, x)
+        return total
+    best, found = args[0], np.zeros(1)
+    for i, x in enumerate(args[1:], 1):
+        nearer = better(code, np.asarray(x), np.asarray(best))
+        best = np.where(nearer, x, best)
+        found = np.where(nearer, float(i), found)
+    return found

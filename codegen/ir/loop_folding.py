@@ -1,0 +1,107 @@
+"""Loops on numbers: what a loop folds to, and what the interpreter makes of one at a single point.
+
+A body is prepared once for all its rounds: what no state depends on is left out, constants stand in
+their places, and the commonest operations are plain Python ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from attrs import define, field
+
+from hwdsl.codegen.ir.graph import Body, Op, fold
+from hwdsl.codegen.numerics import DIRECT
+
+__all__ = ["run_loop"]
+
+Tables = Sequence[tuple[float, ...]]
+Meter = Callable[[int], None]
+Values = list[Any]
+
+
+def run_loop(
+    body: Body,
+    bound: int,
+    args: Sequence[float],
+    tables: Tables = (),
+    meter: Meter | None = None,
+) -> tuple[float, ...]:
+    """The results of a loop on numbers: the states, the rounds run, whether `until` held.
+
+    `meter` is told after each round how many operations it took; it may raise.
+    """
+    return Prepared(body, tables, meter).run(bound, args)
+
+
+@define(eq=False)
+class Prepared:
+    """A body to be run. A step is its place, a function, and two arguments or none (-1)."""
+
+    body: Body
+    tables: Tables
+    meter: Meter | None
+    _values: Values = field(init=False)
+    _inputs: list[tuple[int, int]] = field(factory=list)
+    _steps: list[tuple[int, Callable[..., Any], int, int]] = field(factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        ops = self.body.ops
+        self._values = [None] * len(ops)
+        for i in sorted(_read(self.body)):
+            op = ops[i]
+            if op.code == "const":
+                self._values[i] = op.value
+            elif op.code == "input":
+                self._inputs.append((i, op.index))
+            elif op.code in DIRECT:
+                self._steps.append((i, DIRECT[op.code], op.args[0], op.args[1]))
+            else:
+                self._steps.append((i, self._step(op), -1, -1))
+
+    def _step(self, op: Op) -> Callable[[Values], Any]:
+        code, args, index, tables = op.code, op.args, op.index, self.tables
+        if code == "proj":
+            return lambda values: values[args[0]][index]
+        if code == "select":
+            condition, yes, no = args
+            return lambda values: values[yes] if values[condition] != 0.0 else values[no]
+        if op.body is not None:
+            inner = Prepared(op.body, tables, self.meter)
+            return lambda values: inner.run(op.bound, [values[a] for a in args])
+        return lambda values: fold(code, [values[a] for a in args], tables, index)
+
+    def run(self, bound: int, args: Sequence[float]) -> tuple[float, ...]:
+        """The results for the loop's arguments."""
+        body, values, steps = self.body, self._values, self._steps
+        low, high = args[0], args[1]
+        states = list(args[2 : 2 + body.carries])
+        captures = args[2 + body.carries :]
+        rounds, settled = 0, body.until is None
+        while rounds < bound and low + rounds <= high:
+            given = [low + rounds, *states, *captures]
+            for i, slot in self._inputs:
+                values[i] = float(given[slot])
+            for i, function, a, b in steps:
+                values[i] = function(values) if a < 0 else function(values[a], values[b])
+            states = [values[n] for n in body.next]
+            rounds += 1
+            if self.meter is not None:
+                self.meter(len(steps))
+            if body.until is not None and values[body.until] != 0.0:
+                settled = True
+                break
+        return (*states, float(rounds), float(settled))
+
+
+def _read(body: Body) -> set[int]:
+    """The operations that the states and `until` depend on."""
+    found: set[int] = set()
+    todo = [*body.next, *(() if body.until is None else (body.until,))]
+    while todo:
+        i = todo.pop()
+        if i not in found:
+            found.add(i)
+            todo.extend(body.ops[i].args)
+    return found

@@ -1,0 +1,219 @@
+"""The verifier: what every graph must be before anything consumes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from attrs import frozen
+
+from hwdsl.codegen import numerics
+from hwdsl.codegen.ir.graph import (
+    ALWAYS_INT,
+    BOOL,
+    BOOLEAN,
+    INT,
+    NARY,
+    REAL,
+    Graph,
+    Op,
+    result_type,
+)
+
+__all__ = ["GraphError", "verify"]
+
+_RANK = {BOOL: 0, INT: 1, REAL: 2}
+_ENTRIES = ("table", "bucket", "gather", "select", "pow")
+"""Codes whose result may be declared narrower than their operands tell."""
+
+_KEEPS_BOOL = ("abs", "max", "min", "mul", "nmax", "nmin", "prod")
+"""Codes that make 0 and 1 of zeros and ones."""
+
+
+class GraphError(Exception):
+    """A graph that breaks the rules; the message says where."""
+
+
+def verify(graph: Graph) -> None:
+    """Raise `GraphError` unless the graph is well formed and its types agree."""
+    _names("params", (p.name for p in graph.params))
+    _names("outputs", (n for n, _ in graph.outputs))
+    _names("rules", (n for n, _ in graph.rules))
+    for param in graph.params:
+        _expect(param.type in _RANK, f"param {param.name}", f"no type {param.type!r}")
+        ordered = param.low <= param.high
+        _expect(ordered, f"param {param.name}", f"no range {param.low} to {param.high}")
+    params = {i: p.type for i, p in enumerate(graph.params)}
+    _List(graph, "", "param", params).check(graph.ops)
+    for what, named in (("output", graph.outputs), ("rule", graph.rules)):
+        for name, i in named:
+            where = f"{what} {name}"
+            _value(where, i, graph.ops)
+            if what == "rule":
+                _expect(graph.ops[i].type == BOOL, where, f"is {graph.ops[i].type}, not bool")
+
+
+def _expect(holds: bool, where: str, message: str) -> None:
+    if not holds:
+        raise GraphError(f"{where}: {message}")
+
+
+def _names(what: str, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        _expect(bool(name) and name.isprintable(), what, f"{name!r} is no name")
+        _expect(name not in seen, what, f"two are named {name}")
+        seen.add(name)
+
+
+def _value(where: str, i: int, ops: Sequence[Op]) -> None:
+    """Check that an index names an operation with a value; a loop only has results."""
+    _expect(0 <= i < len(ops), where, f"operation {i} does not exist")
+    _expect(ops[i].code != "loop", where, f"operation {i} is a loop; its results need a proj")
+
+
+def _widens(narrow: str, wide: str) -> bool:
+    return _RANK[narrow] <= _RANK[wide]
+
+
+@frozen
+class _List:
+    """One operation list being checked, and what its inputs may be."""
+
+    graph: Graph
+    path: str
+    input: str
+    inputs: dict[int, str]
+
+    def check(self, ops: Sequence[Op]) -> None:
+        """Check every operation of the list."""
+        for i, op in enumerate(ops):
+            where = f"{self.path}operation {i} ({op.code})"
+            _expect(op.type in _RANK, where, f"no type {op.type!r}")
+            for a in op.args:
+                _expect(0 <= a < i, where, f"argument {a} is not an earlier operation")
+                _expect(
+                    ops[a].code != "loop" or op.code == "proj", where, f"argument {a} is a loop"
+                )
+            _expect(op.code == "loop" or (op.body is None and op.bound == 0), where, "is no loop")
+            self.operation(where, op, ops)
+
+    def operation(self, where: str, op: Op, ops: Sequence[Op]) -> None:
+        """Check one operation whose arguments exist."""
+        if op.code == "const":
+            _expect(not op.args, where, "takes no arguments")
+        elif op.code in ("param", "input"):
+            self.source(where, op)
+        elif op.code == "loop":
+            self.loop(where, op, ops)
+        elif op.code == "proj":
+            self.projection(where, op, ops)
+        else:
+            self.arity(where, op)
+            self.types(where, op, [ops[a].type for a in op.args])
+
+    def source(self, where: str, op: Op) -> None:
+        """Check a param or an input of a body."""
+        _expect(op.code == self.input, where, f"has no place here, where {self.input} has")
+        _expect(not op.args, where, "takes no arguments")
+        _expect(op.index in self.inputs, where, f"{op.code} {op.index} does not exist")
+        given = self.inputs[op.index]
+        _expect(_widens(given, op.type), where, f"is {op.type}, but is given {given}")
+
+    def arity(self, where: str, op: Op) -> None:
+        """Check how many arguments there are, and the table."""
+        if op.code in numerics.ARITY:
+            need = numerics.ARITY[op.code]
+            _expect(len(op.args) == need, where, f"takes {need} arguments, not {len(op.args)}")
+        elif op.code in NARY:
+            _expect(len(op.args) >= 1, where, "takes at least one argument")
+        elif op.code == "gather":
+            _expect(len(op.args) >= 2, where, "takes an index and at least one entry")
+        else:
+            _expect(op.code in ("table", "bucket"), where, "no such code")
+            _expect(len(op.args) == 1, where, f"takes 1 argument, not {len(op.args)}")
+            _expect(
+                0 <= op.index < len(self.graph.tables), where, f"table {op.index} does not exist"
+            )
+            row = self.graph.tables[op.index]
+            _expect(bool(row) or op.code == "bucket", where, f"table {op.index} is empty")
+            if op.code == "bucket":
+                rises = all(a < b for a, b in pairwise(row))
+                _expect(
+                    rises and all(a == a for a in row), where, f"table {op.index} does not increase"
+                )
+
+    def types(self, where: str, op: Op, types: Sequence[str]) -> None:
+        """Check operand and result types against the code."""
+        if op.code in ("and", "or", "not"):
+            _expect(set(types) == {BOOL}, where, f"needs bools, not {', '.join(types)}")
+        elif op.code in ("floordiv", "ceildiv", "gather", "table"):
+            count = 2 if op.code.endswith("div") else 1
+            needed = types[:count]
+            _expect(REAL not in needed, where, f"needs an int, not {', '.join(needed)}")
+        elif op.code == "select":
+            _expect(types[0] == BOOL, where, f"needs a bool to choose by, not {types[0]}")
+        if op.code in BOOLEAN or op.code in ALWAYS_INT:
+            fits = _widens(result_type(op.code, types), op.type)
+        elif op.code == "table" or (op.code in _KEEPS_BOOL and set(types) == {BOOL}):
+            fits = True
+        elif op.code in _ENTRIES:
+            entries = types[1:] if op.code in ("select", "gather") else types
+            fits = all(_widens(t, op.type) for t in entries)
+        else:
+            fits = _widens(result_type(op.code, types), op.type)
+        _expect(fits, where, f"of {', '.join(types)} cannot be {op.type}")
+
+    def projection(self, where: str, op: Op, ops: Sequence[Op]) -> None:
+        """Check that a proj names a result of a loop."""
+        _expect(len(op.args) == 1, where, "takes one loop")
+        body = ops[op.args[0]].body
+        if body is None:
+            raise GraphError(f"{where}: operation {op.args[0]} is no loop")
+        _expect(0 <= op.index < body.carries + 2, where, f"the loop has no result {op.index}")
+        given = _state_types(ops[op.args[0]], ops)
+        given += [INT, BOOL]
+        _expect(
+            _widens(given[op.index], op.type), where, f"is {op.type}, the result {given[op.index]}"
+        )
+
+    def loop(self, where: str, op: Op, ops: Sequence[Op]) -> None:
+        """Check a loop's arguments and its body."""
+        body = op.body
+        if body is None:
+            raise GraphError(f"{where}: has no body")
+        _expect(op.bound >= 0, where, f"the bound {op.bound} is negative")
+        _expect(body.carries >= 0, where, "a negative number of states")
+        _expect(len(body.next) == body.carries, where, "not one next per state")
+        _expect(len(op.args) >= 2 + body.carries, where, "too few arguments for its states")
+        _expect(REAL not in [ops[a].type for a in op.args[:2]], where, "its ends must be ints")
+        captures = [ops[a].type for a in op.args[2 + body.carries :]]
+        states = _state_types(op, ops)
+        given = [INT, *[ops[a].type for a in op.args[2 : 2 + body.carries]], *captures]
+        inside = f"{where}, "
+        _List(self.graph, inside, "input", dict(enumerate(given))).check(body.ops)
+        for k, i in enumerate(body.next):
+            _value(f"{inside}next {k}", i, body.ops)
+            _expect(
+                _widens(body.ops[i].type, states[k]),
+                f"{inside}next {k}",
+                f"is {body.ops[i].type}, the state {states[k]}",
+            )
+        if body.until is not None:
+            _value(f"{inside}until", body.until, body.ops)
+            kind = body.ops[body.until].type
+            _expect(kind == BOOL, f"{inside}until", f"is {kind}, not bool")
+
+
+def _state_types(loop: Op, ops: Sequence[Op]) -> list[str]:
+    """The types of a loop's states: as the body reads them, else as they start or go on."""
+    body = loop.body
+    assert body is not None
+    states = []
+    for k in range(body.carries):
+        read = [o.type for o in body.ops if o.code == "input" and o.index == 1 + k]
+        start = ops[loop.args[2 + k]].type if 2 + k < len(loop.args) else REAL
+        i = body.next[k] if k < len(body.next) else -1
+        after = body.ops[i].type if 0 <= i < len(body.ops) else start
+        states.append(read[0] if read else max(start, after, key=_RANK.__getitem__))
+    return states

@@ -1,0 +1,115 @@
+"""Leaving out what the ranges of params decide: comparisons, selections, least and greatest.
+
+Values stay the same to the bit at every point within the ranges, and no other reaches a kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import define, field
+
+from hwdsl.codegen.ir.graph import BOOL, Graph, Op, Ref
+from hwdsl.codegen.passes.interval_analysis import ANY, TRUTH, Range, ranges_of
+from hwdsl.codegen.passes.rewriter import Rebuilder, Results, carry_types
+
+ZERO = Range(0.0, 0.0)
+LEAST, MOST = ("min", "nmin"), ("max", "nmax")
+
+
+def simplify_by_ranges(graph: Graph) -> Graph:
+    """The graph without what can have one value only; what nothing reads any more is kept."""
+    return Narrower(graph).copy()
+
+
+@define(eq=False)
+class Narrower(Rebuilder):
+    """Copies a graph; `known` has the ranges of each operation list by the list's identity."""
+
+    known: dict[int, list[Range]] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        Rebuilder.__attrs_post_init__(self)
+        self.known[id(self.graph.ops)] = ranges_of(self.graph, self.graph.ops)
+
+    def place(
+        self,
+        ops: Sequence[Op],
+        i: int,
+        values: Sequence[Ref],
+        results: Results,
+        inputs: Sequence[Ref],
+    ) -> Ref:
+        """Copy one operation, or what its range says that it is."""
+        op, ranges = ops[i], self.known[id(ops)]
+        value = only_value(op, ranges[i])
+        if value is not None:
+            return self.builder.const(value, op.type)
+        among = [ranges[a] for a in op.args]
+        term = only_term(op, among)
+        if term is not None and values[term].type == op.type:
+            return values[term]
+        if op.code == "sum" and starts_in_vain(among):
+            terms = [values[a] for a in op.args[1:]]
+            if len(terms) > 1 or terms[0].type == op.type:
+                return self.builder.op("sum", *terms, type=op.type)
+        if op.body is not None:
+            body = op.body.ops
+            self.known[id(body)] = ranges_of(self.graph, body, loop_inputs(op, among))
+        elif op.code in LEAST or op.code in MOST:
+            kept = [values[op.args[k]] for k in contenders(op.code, among)]
+            if len(kept) == 1 and kept[0].type == op.type:
+                return kept[0]
+            if 1 < len(kept) < len(among):
+                return self.builder.op(op.code, *kept, type=op.type)
+        return super().place(ops, i, values, results, inputs)
+
+
+def only_value(op: Op, known: Range) -> float | None:
+    """The one value that an operation can have, if its sign is known too where it is zero."""
+    if known.nan or known.low != known.high or op.code == "const":
+        return None
+    return known.low if known.low or op.type == BOOL else None
+
+
+def only_term(op: Op, among: Sequence[Range]) -> int | None:
+    """The argument that a sum or difference with 0 is: one that is not 0, for 0 has two signs."""
+    if op.code not in ("add", "sub"):
+        return None
+    first, second = among
+    if second == ZERO and not first.has(0.0):
+        return op.args[0]
+    if op.code == "add" and first == ZERO and not second.has(0.0):
+        return op.args[1]
+    return None
+
+
+def starts_in_vain(among: Sequence[Range]) -> bool:
+    """Whether a sum starts from a 0 that no bit depends on: up to the first term that is not 0, the
+    sums are 0, of whatever sign; that term brings them to the same number, or to NaN."""
+    return among[0] == ZERO and any(not a.has(0.0) for a in among[1:])
+
+
+def contenders(code: str, among: Sequence[Range]) -> list[int]:
+    """Which operands may be the least (greatest), in order.
+
+    One that is beyond another has no say unless it is NaN. Of two equal numbers the later is
+    taken, which matters for zeros.
+    """
+    if code in MOST:
+        among = [Range(-a.high, -a.low, a.nan) for a in among]
+    bar = min(a.high for a in among)
+    beaten = [not a.nan and a.low > bar for a in among]
+    first, second = among[0], among[1]
+    beaten[0] |= not first.nan and first.low >= second.high
+    return [k for k, out in enumerate(beaten) if not out]
+
+
+def loop_inputs(op: Op, args: Sequence[Range]) -> list[Range]:
+    """The ranges of the inputs of a loop's body: its variable, its states, its captures."""
+    body = op.body
+    assert body is not None
+    low, high = args[0].low, args[1].high
+    variable = Range(low, high) if low <= high else ANY
+    states = [TRUTH if t == BOOL else ANY for t in carry_types(body)]
+    return [variable, *states, *args[2 + body.carries :]]

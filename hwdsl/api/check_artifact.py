@@ -1,0 +1,220 @@
+"""What checking a file finds, kept in the cache by content.
+
+An entry holds all findings and all undecided rules, so that a file in which nothing has changed
+is checked without being parsed. Those of each evaluator stand apart with a key of their own: in
+a file that has changed, evaluators are elaborated that depend on what has changed, no others.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import define, evolve, field, frozen
+
+from hwdsl.api import artifact
+from hwdsl.base import store
+from hwdsl.base.diagnostics import Diagnostic, Diagnostics, Label
+from hwdsl.base.source import Source, Span
+
+if TYPE_CHECKING:
+    from hwdsl.semantics.symbols import Checked
+    from hwdsl.syntax import ast
+
+T = TypeVar("T")
+KIND = "findings"
+_ABOUT_FILES = frozenset(["unknown-module", "unreadable-file"])
+"""Findings that depend on files which are not there; nothing is kept of what has one."""
+_WORD = re.compile(r"[^\W\d]\w*")
+Anchor = tuple[int, int]
+"""From where to where in the text an item stands that an evaluator depends on."""
+
+
+@frozen
+class Findings:
+    """What is to be said of a file, and how many definitions and evaluators it has."""
+
+    found: Diagnostics
+    definitions: int = 0
+    evaluators: int = 0
+
+
+@frozen
+class Part:
+    """What elaborating an evaluator or display found, without errors.
+
+    By the key it is seen whether it would be found again.
+    """
+
+    key: str
+    anchors: tuple[Anchor, ...]
+    found: Diagnostics
+
+
+@define
+class Record:
+    """What is found in each evaluator and display of a checked file, by name.
+
+    `around` is what all depend on; None if nothing is to be kept. `kept` are the parts of the
+    file's last entry, and `parts` those of this one.
+    """
+
+    checked: Checked
+    around: Mapping[str, str] | None = None
+    kept: Mapping[str, Part] = field(factory=dict)
+    parts: dict[str, Part] = field(factory=dict)
+
+    def noted(self, name: str, diagnostics: Diagnostics, work: Callable[[Diagnostics], T]) -> T:
+        """Do some work, which adds findings to `diagnostics`, and note them if none is an error."""
+        if diagnostics.failed or self.around is None:  # after an error less is looked for
+            return work(diagnostics)
+        result = work(own := Diagnostics())
+        if not own.failed:
+            self.parts[name] = Part(*self._dependencies(name), own)
+        diagnostics.include(own)
+        return result
+
+    def knows(self, name: str, diagnostics: Diagnostics) -> bool:
+        """Whether what some work finds is known; it is added to `diagnostics`."""
+        if diagnostics.failed or self.around is None or name not in self.kept:
+            return False
+        key, anchors = self._dependencies(name)
+        part, main = self.kept[name], self.checked.main.tree.source
+        found = _moved(part, anchors, main) if part.key == key else None
+        if found is None:
+            return False
+        self.parts[name] = Part(key, anchors, found)
+        diagnostics.include(found)
+        return True
+
+    def _dependencies(self, name: str) -> tuple[str, tuple[Anchor, ...]]:
+        """A key of all that a part depends on, and where that stands in the file."""
+        spans = [item.span for item in _read_by(self.checked.main.tree, name)]
+        texts = {f"item {k}": span.text for k, span in enumerate(spans)}
+        parts = {**(self.around or {}), **texts, "part": name}
+        return store.key(parts), tuple((span.start, span.end) for span in spans)
+
+
+def start(checked: Checked, diagnostics: Diagnostics) -> Record:
+    """A record of a checked file; what is known of its parts is at hand."""
+    main, record = checked.main.tree.source, Record(checked)
+    if any(d.name in _ABOUT_FILES for d in diagnostics.items):
+        return record
+    try:
+        inputs = artifact.inputs(main, checked.inputs)
+    except ValueError:  # a file that lies elsewhere: nothing is kept
+        return record
+    with suppress(OSError):
+        record.around = artifact.surroundings(main, inputs)
+        reader = artifact.FindingsReader(main)
+        parts = (artifact.load(KIND, main.name) or {"parts": ()})["parts"]
+        record.kept = {each["name"]: _part(each, reader) for each in parts}
+    return record
+
+
+def keep(record: Record, findings: Findings) -> None:
+    """Put what was found into the cache; nothing but time is lost if that cannot be done."""
+    checked, main, around = record.checked, record.checked.main.tree.source, record.around
+    if around is None:
+        return
+    # After an error not all was elaborated: what was known of the rest may be so again.
+    parts = {**record.kept, **record.parts} if findings.found.failed else record.parts
+    with suppress(store.CacheError, ValueError, OSError):
+        data = {
+            "key": artifact.key(main, around),
+            "inputs": artifact.inputs(main, checked.inputs),
+            "definitions": findings.definitions,
+            "evaluators": findings.evaluators,
+            "found": _data(findings.found, main),
+            "parts": [
+                {"name": name, "key": p.key, "anchors": p.anchors, **_data(p.found, main)}
+                for name, p in parts.items()
+            ],
+        }
+        artifact.store(KIND, main, data)
+
+
+def find(main: Source) -> Findings | None:
+    """What was found in a file if nothing it depends on has changed since."""
+    data = artifact.load(KIND, main.name)
+    if data is None:
+        return None
+    with suppress(OSError):
+        around = artifact.surroundings(main, artifact.inputs_now(main, data["inputs"]))
+        if data["key"] == artifact.key(main, around):
+            found = _found(data["found"], artifact.FindingsReader(main))
+            return Findings(found, int(data["definitions"]), int(data["evaluators"]))
+    return None
+
+
+def _data(found: Diagnostics, main: Source) -> dict[str, Any]:
+    return {
+        "items": artifact.findings_data(found.items, main),
+        "undecided": artifact.findings_data(found.undecided, main),
+    }
+
+
+def _part(data: Mapping[str, Any], reader: artifact.FindingsReader) -> Part:
+    anchors = tuple((int(start), int(end)) for start, end in data["anchors"])
+    return Part(data["key"], anchors, _found(data, reader))
+
+
+def _found(data: Mapping[str, Any], reader: artifact.FindingsReader) -> Diagnostics:
+    return Diagnostics(list(reader.read(data["items"])), list(reader.read(data["undecided"])))
+
+
+# --- what a part depends on ---------------------------------------------------------------------
+
+
+def _read_by(tree: ast.Module, name: str) -> Iterator[ast.Item]:
+    """The items that a part of that name may read, itself among them."""
+    from hwdsl.syntax import ast  # where nothing has changed no tree is needed
+
+    apart: dict[str, ast.Item] = {}
+    for item in tree.items:
+        if isinstance(item, ast.Evaluator | ast.Claim | ast.Display):  # read only by their names
+            word = item.name.name
+            apart[f"{item.form} {word}" if isinstance(item, ast.Display) else word] = item
+    others = {id(item) for item in apart.values()}
+    needed = {id(apart[name])} if name in apart else set()
+    todo = [item for item in tree.items if id(item) not in others or id(item) in needed]
+    while todo:
+        for word in _WORD.findall(todo.pop().span.text):
+            named = apart.get(word)
+            if named is not None and id(named) not in needed:
+                needed.add(id(named))
+                todo.append(named)
+    return (item for item in tree.items if id(item) not in others or id(item) in needed)
+
+
+def _moved(part: Part, anchors: Sequence[Anchor], main: Source) -> Diagnostics | None:
+    """A part's findings at the places where the same items stand now; None if one has none."""
+    if part.anchors == tuple(anchors):
+        return part.found
+    starts = [start for start, _ in part.anchors]
+
+    def moved(label: Label) -> Label | None:
+        span = label.span
+        if span.source.name != main.name:
+            return label
+        k = bisect_right(starts, span.start) - 1
+        if k < 0 or span.end > part.anchors[k][1]:
+            return None
+        by = anchors[k][0] - starts[k]
+        return Label(Span(main, span.start + by, span.end + by), label.text)
+
+    def all_moved(found: Sequence[Diagnostic]) -> list[Diagnostic] | None:
+        result = []
+        for each in found:
+            labels = [moved(label) for label in each.labels]
+            here = tuple(label for label in labels if label is not None)
+            if len(here) < len(labels):
+                return None
+            result.append(evolve(each, labels=here))
+        return result
+
+    items, undecided = all_moved(part.found.items), all_moved(part.found.undecided)
+    return None if items is None or undecided is None else Diagnostics(items, undecided)

@@ -1,0 +1,413 @@
+"""What a user holds in Python: modules with evaluators.
+
+Input: a path. Output: a `Module` with the file's evaluators as attributes. Calling and sweeping are
+the runtime's (`hwdsl.codegen.runtime`), which knows numbers only; here are added the units of the
+language, derivatives and derivations.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import define, evolve, field
+
+from hwdsl.api import driver
+from hwdsl.api import evaluator_artifact as kept
+from hwdsl.api.evaluator_artifact import Kept, KeptFile
+from hwdsl.api.interface import spec_of
+from hwdsl.api.program import LoadedProgram
+from hwdsl.base import render
+from hwdsl.base.diagnostics import Diagnostics, did_you_mean
+from hwdsl.base.source import Source
+from hwdsl.codegen import runtime
+from hwdsl.codegen.ir.graph import operations
+from hwdsl.codegen.ir.serialization import dump
+from hwdsl.codegen.ir.verifier import GraphError
+from hwdsl.codegen.runtime import CallError, Result, Sweep
+
+if TYPE_CHECKING:
+    from hwdsl.codegen.ir.graph import Graph
+    from hwdsl.elaborate import Elaboration
+    from hwdsl.explain.explanation import Derivation
+    from hwdsl.semantics.symbols import Checked, EvaluatorInfo
+
+__all__ = [
+    "CallError",
+    "DescriptionError",
+    "Evaluator",
+    "Module",
+    "Result",
+    "Sweep",
+    "load",
+]
+
+
+class DescriptionError(ValueError):
+    """A file that cannot be loaded; the message shows its diagnostics."""
+
+    def __init__(self, diagnostics: Diagnostics) -> None:
+        super().__init__(render.render_text(diagnostics.items))
+        self.diagnostics = diagnostics
+
+
+class Evaluator(runtime.Evaluator):
+    """A question with free params: call it with values, sweep it, ask why.
+
+    Params are given by name: as keywords, or in a mapping behind the other arguments, where any
+    name can stand. A plain number is in the param's unit, a text such as `"4.8 TB/s"` or
+    a quantity of pint in its own; what is left out takes its default. What does not fit is a
+    `CallError`, a `ValueError` that names the param, its unit and its range.
+    """
+
+    def __init__(
+        self,
+        main: Source,
+        file: KeptFile,
+        name: str,
+        program: LoadedProgram,
+        kernel: runtime.Kernel,
+        *,
+        compiled: bool | None,
+    ) -> None:
+        self._main, self._how = main, compiled
+        self._file, self._kept, self._program = file, file.evaluators[name], program
+        self._gradients: dict[tuple[str, tuple[str, ...]], Graph] = {}
+        super().__init__(self._kept.spec, kernel, lambda: file.scales, self._drawing)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By content: the graph, the units, the text of the file. A process that has the same cache
+        # finds the kernel there.
+        own = KeptFile({self.name: evolve(self._kept)}, self._file.units_data, self._file.doc, ())
+        return _unpickled, (self._main, own, self.name, self._how)
+
+    def _content(self) -> tuple[object, ...]:
+        return type(self), self._kept
+
+    @property
+    def name(self) -> str:
+        """The name in the file."""
+        return self.spec.name
+
+    @property
+    def compiled(self) -> bool:
+        """Whether a compiled kernel runs, and not the interpreter."""
+        return isinstance(self.kernel, runtime.CompiledKernel)
+
+    @property
+    def graph(self) -> Graph:
+        """What is calculated, optimised."""
+        return self._kept.graph
+
+    @property
+    def checked(self) -> Checked:
+        """The checked file; read again if the evaluator came from the cache."""
+        return self._program.checked
+
+    @property
+    def info(self) -> EvaluatorInfo:
+        """What the checker says of the evaluator."""
+        return driver.evaluators(self.checked)[self.name]
+
+    @property
+    def elaboration(self) -> Elaboration:
+        """What the elaboration says of it; made again if the evaluator came from the cache."""
+        return self._program.elaboration(self.name)
+
+    @cached_property
+    def _sampler(self) -> runtime.Kernel:
+        assert self._kept.sampler is not None  # some param has a distribution
+        graphs = {self.name: self._kept.sampler}
+        return driver.kernels(graphs, compiled=self._how)[0][self.name]
+
+    def _drawing(self) -> runtime.Kernel:
+        """What makes draws, built when first asked for."""
+        return self._sampler
+
+    def interpreted(self) -> Evaluator:
+        """The same evaluator run by the interpreter."""
+        kernel = driver.interpreter(self.graph)
+        file, program = self._file, self._program
+        return Evaluator(self._main, file, self.name, program, kernel, compiled=False)
+
+    # --- derivatives and derivations ------------------------------------------------------------
+
+    def gradient(
+        self,
+        outputs: str | Sequence[str] = (),
+        at: Mapping[str, Any] | None = None,
+        /,
+        *,
+        wrt: str | Sequence[str] | None = None,
+        **given: Any,
+    ) -> dict[str, dict[str, float]]:
+        """Exact derivatives at a point: output name to param name to value.
+
+        In the units of output and param: a `throughput` in token/s by a `bandwidth` in TB/s is in
+        token/s per TB/s. Only reals have one; all outputs and reals unless some are named.
+        """
+        names = [outputs] if isinstance(outputs, str) else list(outputs)
+        names = [self._output(n).name for n in names or [o.name for o in self.spec.outputs]]
+        point = self._point(self.named("gradient", at, given, wrt=wrt))
+        by = [wrt] if isinstance(wrt, str) else list(wrt or ())
+        reals = self._reals(by or [p.name for p in self.spec.params if p.kind == "real"])
+        return {name: self._slopes(name, reals, point)[1] for name in names}
+
+    def elasticity(
+        self,
+        output: str,
+        at: Mapping[str, Any] | None = None,
+        /,
+        *,
+        wrt: str | Sequence[str] | None = None,
+        **given: Any,
+    ) -> dict[str, float]:
+        """Per cent of change of an output for one per cent of each real and whole param.
+
+        Of a real by the exact derivative; of an int by the slope between its neighbours, one to
+        each side as far as its range or its alternatives go. NaN where the output is 0
+        or infinite.
+        """
+        point = self._point(self.named("elasticity", at, given, wrt=wrt))
+        names = [wrt] if isinstance(wrt, str) else list(wrt or ())
+        names = names or [p.name for p in self.spec.params if p.kind in ("real", "int")]
+        whole = [n for n in names if self.param(n).kind == "int"]
+        reals = self._reals([n for n in names if n not in whole])
+        value, slopes = self._slopes(self._output(output).name, reals, point)
+        slopes.update({n: self._step_slope(output, n, point) for n in whole})
+        at = {p.name: p.scale.from_base(v) for p, v in zip(self.spec.params, point, strict=True)}
+        known = value != 0 and np.isfinite(value)
+        return {n: slopes[n] * at[n] / value if known else float("nan") for n in names}
+
+    def _step_slope(self, output: str, name: str, point: Sequence[float]) -> float:
+        """The slope of an output between the neighbours of an int, in declared units."""
+        slot = next(k for k, p in enumerate(self.spec.params) if p.name == name)
+        param, here = self.spec.params[slot], point[slot]
+        below = max((v for v in param.values or (here - 1,) if param.low <= v < here), default=here)
+        above = min(
+            (v for v in param.values or (here + 1,) if here < v <= param.high), default=here
+        )
+        if below == above:
+            return float("nan")
+        scale = self._output(output).scale
+        at = [o.name for o in self.spec.outputs].index(output)
+        found = []
+        for value in (below, above):
+            moved = [*point[:slot], value, *point[slot + 1 :]]
+            found.append(scale.from_base(self.kernel.point(moved)[0][at]))
+        return float(found[1] - found[0]) / (above - below)
+
+    def _slopes(
+        self, output: str, names: Sequence[str], point: Sequence[float]
+    ) -> tuple[float, dict[str, float]]:
+        """An output and its derivatives, in declared units."""
+        key = (output, tuple(names))
+        if key not in self._gradients:
+            self._gradients[key] = driver.differentiate(self.graph, output, names)
+        graph = self._gradients[key]
+        numbers, _ = driver.interpreter(graph).point(point)
+        found = dict(zip((name for name, _ in graph.outputs), numbers, strict=True))
+        scale = self._output(output).scale
+        slopes = {}
+        for name in names:
+            ratio = float(self._kept.units[name].factor)
+            up, down, _offset = scale.parts()
+            slope = found[f"d.{output}.{name}"] * ratio * down / up
+            slopes[name] = slope if np.isfinite(found[output]) else float("nan")
+        return scale.from_base(found[output]), slopes
+
+    def _output(self, name: str) -> runtime.Output:
+        for output in self.spec.outputs:
+            if output.name == name:
+                return output
+        names = [o.name for o in self.spec.outputs]
+        hint = did_you_mean(name, names) or f"it has {', '.join(names)}"
+        raise CallError(f"{self.name} has no output {name}; {hint}")
+
+    def _reals(self, names: Sequence[str]) -> list[str]:
+        for name in names:
+            if self.param(name).kind != "real":
+                raise CallError(f"{self.name}.{name} is no real: it has no derivative")
+        return list(names)
+
+    def _point(self, given: Mapping[str, object]) -> list[float]:
+        """A single point in base units."""
+        plan = self.plan(zipped=given)
+        if plan.points != 1:
+            raise CallError(f"{self.name}: give single values, not many")
+        return [float(column[0]) for column, _, _ in plan.axes]
+
+    def why(self, output: str, at: Mapping[str, Any] | None = None, /, **given: Any) -> Derivation:
+        """How an output comes about at one point: named steps with values, units and lines."""
+        return self.derivations([output], at, **given)[output]
+
+    def derivations(
+        self,
+        outputs: Sequence[str] = (),
+        at: Mapping[str, Any] | None = None,
+        /,
+        *,
+        steps: int | None = None,
+        **given: Any,
+    ) -> dict[str, Derivation]:
+        """The derivations of several outputs at one point; of all if none is named.
+
+        After so many `steps` of an output, which have their own limit, none is opened further.
+        """
+        from hwdsl.explain.derivation import derive
+
+        given = self.named("derivations", at, given, steps=steps)
+        names = [self._output(n).name for n in outputs or [o.name for o in self.spec.outputs]]
+        params = (p.name for p in self.spec.params)
+        point = dict(zip(params, self._point(given), strict=True))
+        return derive(self._program.traced(self.name), names, point, given, steps)
+
+    @property
+    def undecided(self) -> tuple[tuple[str, str], ...]:
+        """The rules that no point decides, as they read what nobody knows: name, what that is."""
+        return self._kept.undecided
+
+    @property
+    def operations(self) -> int:
+        """How many operations a point takes as elaborated, with the rounds of loops."""
+        return self._kept.operations
+
+    def complaints(
+        self, at: Mapping[str, Any] | None = None, /, **given: Any
+    ) -> list[tuple[str, str, str]]:
+        """The rules that a point breaks: name, message, help."""
+        given = self.named("complaints", at, given)
+        return self.broken(self(given).violations, given)
+
+    def broken(
+        self, violations: Sequence[str], given: Mapping[str, Any]
+    ) -> list[tuple[str, str, str]]:
+        """The `violations` of the result at a point: name, message, help."""
+        point = self._point(given) if violations else []
+        found = []
+        for name in violations:
+            rule = next((r for r in self.elaboration.rules if r.name == name), None)
+            if rule is None:
+                found.append((name, "an output is not a number", ""))
+            else:
+                found.append((name, rule.message(point), rule.help or ""))
+        return found
+
+
+@define
+class Module:
+    """A loaded file: its evaluators by name, as attributes too, and its warnings.
+
+    Modules copy, pickle and compare by content.
+    """
+
+    path: Path
+    evaluators: Mapping[str, Evaluator]
+    diagnostics: Diagnostics = field(repr=False)
+    doc: str = field(repr=False)
+    """The file's `#!` text."""
+    _program: LoadedProgram = field(repr=False, eq=False)
+    # By its text: a copy of a module has an absolute name for the same file.
+    _main: Source = field(repr=False, eq=lambda main: main.text)
+    _file: KeptFile = field(repr=False, eq=False)
+    _how: bool | None = field(repr=False, eq=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        kept = {name: evolve(each) for name, each in self._file.evaluators.items()}
+        file = evolve(self._file, evaluators=kept)
+        return _unpickled_module, (self.path, self._main, file, self._how)
+
+    @property
+    def checked(self) -> Checked:
+        """The checked file; read again if it came from the cache."""
+        return self._program.checked
+
+    def __getattr__(self, name: str) -> Evaluator:
+        if name.startswith("__"):  # asked by copy and pickle before there is anything to look into
+            raise AttributeError(name)
+        evaluators: Mapping[str, Evaluator] = object.__getattribute__(self, "evaluators")
+        if name in evaluators:
+            return evaluators[name]
+        hint = did_you_mean(name, evaluators) or f"it has {', '.join(evaluators) or 'none'}"
+        raise AttributeError(f"{self.path} has no evaluator {name}; {hint}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.evaluators]
+
+
+def load(path: str | os.PathLike[str], *, compiled: bool | None = True) -> Module:
+    """Check a file and build its evaluators, or take all from the cache if nothing has changed.
+
+    With `compiled=False` they are interpreted; with None each is built once it has so much to do
+    that building pays. Without a C compiler they are interpreted, which is said once. Raises
+    DescriptionError, a ValueError that shows the diagnostics, if the file is wrong.
+    """
+    where = Path(path)
+    found = kept.find(where)
+    if found is not None:
+        with suppress(GraphError):  # no entry of ours
+            return _module(where, _placed(*found), compiled=compiled)
+    diagnostics = Diagnostics()
+    program = driver.program(where, diagnostics)
+    if program is None:
+        raise DescriptionError(diagnostics)
+    file = file_of(program, diagnostics)
+    kept.keep(program.checked.main.tree.source, program.checked.inputs, file)
+    main = program.checked.main.tree.source
+    return _module(where, LoadedProgram(main, file, program), compiled=compiled)
+
+
+def _placed(main: Source, file: KeptFile) -> LoadedProgram:
+    """The program of a file that is read again only when more is asked for.
+
+    Its path is absolute: the working directory may be another by then.
+    """
+    return LoadedProgram(Source(os.path.abspath(main.name), main.text), file)
+
+
+def _unpickled(main: Source, file: KeptFile, name: str, compiled: bool | None) -> Evaluator:
+    """An evaluator from its content."""
+    return _unpickled_module(Path(main.name), main, file, compiled).evaluators[name]
+
+
+def _unpickled_module(path: Path, main: Source, file: KeptFile, compiled: bool | None) -> Module:
+    """A module from its content."""
+    return _module(path, _placed(main, file), compiled=compiled)
+
+
+def _module(path: Path, program: LoadedProgram, *, compiled: bool | None) -> Module:
+    main, file = program.main, program.file
+    kernels, notice = driver.kernels_of(file.evaluators, compiled=compiled)
+    if notice:
+        driver.tell(notice)
+    evaluators = {
+        name: Evaluator(main, file, name, program, kernels[name], compiled=compiled)
+        for name in file.evaluators
+    }
+    warnings = Diagnostics(list(file.warnings))
+    return Module(path, evaluators, warnings, file.doc, program, main, file, compiled)
+
+
+def file_of(program: driver.Program, diagnostics: Diagnostics) -> KeptFile:
+    """What is kept of a program: its evaluators, its units, its warnings."""
+    main = program.checked.main
+    found = {}
+    for name, info in driver.evaluators(program.checked).items():
+        if name in program.graphs:
+            elaboration = program.elaborations[name]
+            sampler = elaboration.sampler
+            found[name] = Kept(
+                spec_of(info, elaboration),
+                {p.name: p.unit for p in elaboration.params},
+                dump(program.graphs[name]),
+                None if sampler is None else dump(sampler),
+                tuple((note.name, note.message) for note in elaboration.undecided),
+                operations(elaboration.graph.ops, rounds=True),
+            )
+    units = kept.units_data(main.visible_units)
+    return KeptFile(found, units, main.tree.doc, tuple(diagnostics.items))

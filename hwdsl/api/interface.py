@@ -1,0 +1,66 @@
+"""What the runtime is told of evaluators: params, outputs and rules, in numbers and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hwdsl.api import driver
+from hwdsl.api.quantities import scale, scales
+from hwdsl.base.diagnostics import Severity
+from hwdsl.codegen import runtime
+from hwdsl.codegen.passes.dependence import params_read
+
+if TYPE_CHECKING:
+    from hwdsl.elaborate import Elaboration, ParamInfo
+    from hwdsl.semantics.symbols import EvaluatorInfo
+
+
+def specs_of(program: driver.Program) -> dict[str, runtime.Spec]:
+    """What the runtime is told of each evaluator where the language is not there to help."""
+    return {
+        name: spec_of(info, program.elaborations[name], scales(info.scope.visible_units))
+        for name, info in driver.evaluators(program.checked).items()
+    }
+
+
+def spec_of(
+    info: EvaluatorInfo, elaboration: Elaboration, units: Mapping[str, runtime.Scale] | None = None
+) -> runtime.Spec:
+    """What the runtime is told of an evaluator; `units` are those that texts may use without us."""
+    return runtime.Spec(
+        info.name,
+        tuple(_param(p, g.uniform) for p, g in zip(elaboration.params, elaboration.graph.params,
+                                                   strict=True)),
+        _outputs(elaboration),
+        tuple(runtime.Rule(r.name, "require" if r.severity is Severity.ERROR else "warn",
+                           r.help or "")
+              for r in elaboration.rules),
+        units or {},
+        info.decl.doc,
+        () if elaboration.sampler is None else tuple(p.name for p in elaboration.sampler.params),
+    )  # fmt: skip
+
+
+def _outputs(elaboration: Elaboration) -> tuple[runtime.Output, ...]:
+    """The numbers that outputs are: one each, or for a vector one for each label."""
+    graph = elaboration.graph
+    read, place = params_read(graph), dict(graph.outputs)
+    return tuple(
+        runtime.Output(name, scale(info.unit), info.cases, info.doc,
+                       tuple(p.name for p in graph.params if p.name in read[place[name]]))
+        for info in elaboration.outputs
+        for name in [f"{info.name}.{label}" for label in info.labels] or [info.name]
+    )  # fmt: skip
+
+
+def _param(info: ParamInfo, uniform: bool) -> runtime.Param:
+    kind = "choice" if info.type in ("enum", "component") else info.type
+    low = -np.inf if info.low is None else info.low
+    high = np.inf if info.high is None else info.high
+    return runtime.Param(
+        info.name, kind, scale(info.unit), info.default, low, high, info.labels,
+        info.doc, uniform, info.values if info.type in ("real", "int") else (), info.plain,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""What everything stands on: sources, diagnostics, units, the store of artifacts."""

@@ -1,0 +1,526 @@
+"""Reducers over generators: `sum(e for x in xs if c)`, `lowest(…)`.
+
+Short ranges and lists are written out; a long range whose body is unknown becomes one loop, unless
+something inside must be known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Generic, TypeVar
+
+from attrs import evolve, field, frozen
+
+from hwdsl.base.source import Span
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, LoopRegion, Ref
+from hwdsl.elaborate.loop_lowering import Rolled, close, flatten, inner_effects, rebuild
+from hwdsl.elaborate.partial_evaluator import Machine, as_ref
+from hwdsl.elaborate.select_lowering import check_size, items_of, pick_value
+from hwdsl.elaborate.values import (
+    Cell,
+    Env,
+    Failure,
+    ListValue,
+    NotKnown,
+    RangeValue,
+    ResultValue,
+    Selector,
+    Value,
+)
+from hwdsl.semantics.types import Int
+from hwdsl.syntax import ast
+
+T = TypeVar("T")
+SHORT = 16
+"""Ranges up to this length are written out."""
+
+NEUTRAL: Mapping[str, float] = {
+    "sum": 0.0,
+    "prod": 1.0,
+    "min": math.inf,
+    "max": -math.inf,
+    "any": 0.0,
+    "all": 1.0,
+    "count": 0.0,
+    "lowest": math.nan,  # it loses to every number, infinite ones too
+    "highest": math.nan,
+}
+"""What takes part in a reduction without a say in it.
+
+Where it is known which terms take part, the others are left out; where it is not, these stand in
+their places. Both must give the same bits, so that a known param changes no digit: a sum therefore
+starts from +0.0, which -0.0 alone would tell (see `total`).
+"""
+WORST = {"lowest": math.inf, "highest": -math.inf}
+NARY = {"sum": "sum", "prod": "prod", "min": "nmin", "max": "nmax", "count": "sum"}
+PAIR = {
+    "sum": "add",
+    "prod": "mul",
+    "min": "min",
+    "max": "max",
+    "count": "add",
+    "any": "or",
+    "all": "and",
+}
+
+
+@frozen(eq=False)
+class Candidate:
+    """An assignment of a comprehension's variables, or of the first of them.
+
+    `mask` says whether it takes part, where that is unknown.
+    """
+
+    env: Env
+    mask: Ref | None
+    picks: dict[str, Value]
+
+
+@frozen(eq=False)
+class Term:
+    """A value to be reduced, or already reduced over a loop, with the variables it stands for.
+
+    `exists` says whether there is a candidate behind it, where that is unknown. The value of one
+    that `goes_on` has taken in the terms before it.
+    """
+
+    value: Ref
+    picks: dict[str, Value]
+    exists: Ref | None
+    goes_on: bool = False
+
+
+def candidates(m: Machine, expr: ast.Comprehension, env: Env) -> Iterator[Candidate]:
+    """All assignments of the variables, written out, for which the filter may hold."""
+    yield from _Expansion(m, expr, lambda c: c, lambda c, over: None).over(
+        0, Candidate(env, None, {})
+    )
+
+
+@frozen(eq=False)
+class _Expansion(Generic[T]):
+    """The way through a comprehension's generators.
+
+    `leaf` makes something of each assignment; `roll` may make one thing of all in the last range.
+    """
+
+    m: Machine
+    expr: ast.Comprehension
+    leaf: Callable[[Candidate], T]
+    roll: Callable[[Candidate, RangeValue], T | None]
+    written: list[int] = field(factory=lambda: [0])
+
+    def over(self, at: int, part: Candidate) -> Iterator[T]:
+        """What is made from the generator `at` on; those before have their values in `part`."""
+        m, expr = self.m, self.expr
+        if at == len(expr.generators):
+            kept = _filtered(m, expr, part)
+            if kept is not None:
+                yield self.leaf(kept)
+            return
+        generator = expr.generators[at]
+        iterable = _asked(m, part, lambda: m.evaluate(generator.iterable, part.env))
+        if at == len(expr.generators) - 1 and isinstance(iterable, RangeValue):
+            whole = self.roll(part, iterable)
+            if whole is not None:
+                yield whole
+                return
+        values, hidden = elements(m, iterable, generator.iterable)
+        self.written[0] += len(values)
+        check_size(self.written[0], expr.span)
+        name = generator.name.name
+        for value, there in zip(values, hidden, strict=True):
+            env = part.env.extend({name: value})
+            mask = _both(m, expr, part.mask, there)
+            yield from self.over(at + 1, Candidate(env, mask, {**part.picks, name: value}))
+
+
+def _asked(m: Machine, part: Candidate, compute: Callable[[], T]) -> T:
+    """What is computed for a candidate: its rules hold only where the candidate takes part."""
+    return compute() if part.mask is None else m.masked(part.mask, compute)
+
+
+def _both(m: Machine, node: ast.Node, a: Ref | None, b: Ref | None) -> Ref | None:
+    """The conjunction of two conditions, None being one that holds."""
+    if a is None or b is None:
+        return b if a is None else a
+    return m.op(node, "and", a, b)
+
+
+def _filtered(m: Machine, expr: ast.Comprehension, part: Candidate) -> Candidate | None:
+    """The candidate with the filter in its mask; None if it is known not to take part."""
+    mask = part.mask
+    if expr.condition is not None:
+        filter_ = expr.condition
+        condition = _asked(m, part, lambda: m.number(filter_, part.env))
+        mask = condition if condition.known == 0.0 else _both(m, expr, mask, condition)
+    if mask is None or mask.known is None:
+        return evolve(part, mask=mask)
+    return evolve(part, mask=None) if mask.known else None
+
+
+def elements(
+    m: Machine, value: Value, node: ast.Expr
+) -> tuple[Sequence[Value], Sequence[Ref | None]]:
+    """The elements of a list or range, and for each the condition that it is one."""
+    if not isinstance(value, RangeValue) or (
+        value.low.known is not None and value.high.known is not None
+    ):
+        items = items_of(m, value, node.span)
+        return items, [None] * len(items)
+    for end in (value.low, value.high):
+        if end.known is not None:
+            m.whole_known(end, "an end of this range", node.span)
+    low, high = m.interval(value.low)[0], m.interval(value.high)[1]
+    if not (math.isfinite(low) and math.isfinite(high)):
+        unknown = value.low if value.low.known is None else value.high
+        m.need_known(unknown, "the length of this range", node.span)
+    count = int(high) - int(low) + 1
+    check_size(count, node.span)
+    ints = tuple(m.const(int(low) + i, INT) for i in range(max(count, 0)))
+    return ints, [
+        m.op(node, "and", m.op(node, "le", value.low, i), m.op(node, "le", i, value.high))
+        for i in ints
+    ]
+
+
+# --- reduction ---------------------------------------------------------------------------------
+
+
+def reduce(m: Machine, how: str, expr: ast.Comprehension, env: Env) -> Value:
+    """The reduction of a comprehension; `lowest` and `highest` give the variables too."""
+    terms: list[Term] = []
+    # What is still to be combined: a term that goes on has taken in the rest.
+    left = [_zero(m, INT if _is_int(m, how, expr) else REAL)] if how == "sum" else list[Ref]()
+
+    def roll(part: Candidate, over: RangeValue) -> Term | None:
+        return _try_roll(m, how, expr, part, over, left)
+
+    expansion = _Expansion(m, expr, lambda c: _term(m, how, expr, c), roll)
+    for term in expansion.over(0, Candidate(env, None, {})):
+        terms.append(term)
+        if term.goes_on:
+            left.clear()
+        left.append(term.value)  # one by one: `roll` reads those there are
+    exists = _any(m, [t.exists for t in terms], expr)
+    if how in ("lowest", "highest"):
+        return _best(m, how, terms, exists, expr, env)
+    if how in ("min", "max") and terms:
+        _need(m, how, exists, expr, env)
+    return combine(m, how, left, expr.span)
+
+
+def _any(m: Machine, conditions: Sequence[Ref | None], node: ast.Node) -> Ref:
+    """Whether one of the conditions holds, None being one that does."""
+    unknown = [c for c in conditions if c is not None]
+    if len(unknown) < len(conditions):
+        return m.truth(True)
+    result = m.truth(False)
+    for condition in unknown:
+        result = m.op(node, "or", result, condition)
+    return result
+
+
+def _need(m: Machine, how: str, exists: Ref, node: ast.Expr, env: Env) -> None:
+    """State that there is something to reduce."""
+    m.state("empty-list", exists, node.span, f"`{how}` finds nothing to choose from", env)
+
+
+def _zero(m: Machine, type: str) -> Ref:
+    return m.const(0.0, type)
+
+
+def total(m: Machine, values: Sequence[Ref], span: Span) -> Ref:
+    """The sum of a list, from +0.0 on as those over a filter are."""
+    types = {v.type for v in values} or {REAL}
+    return combine(m, "sum", [_zero(m, REAL if REAL in types else INT), *values], span)
+
+
+def combine(m: Machine, how: str, values: Sequence[Ref], span: Span) -> Ref:
+    """The n-ary reduction of numbers or bools."""
+    if not values:
+        if how in ("min", "max"):
+            raise Failure("empty-list", f"`{how}` of an empty list has no value", span)
+        kind = BOOL if how in ("any", "all") else INT if how in ("count", "prod") else REAL
+        return m.const(NEUTRAL[how], kind)
+    if how in ("any", "all"):
+        result = values[0]
+        for value in values[1:]:
+            result = m.op(span, PAIR[how], result, value)
+        return result
+    if len(values) == 2:
+        return m.op(span, PAIR[how], *values)
+    return m.op(span, NARY[how], *values)
+
+
+def _term(m: Machine, how: str, expr: ast.Comprehension, candidate: Candidate) -> Term:
+    inside, env = candidate.mask, candidate.env
+    if inside is None:
+        return Term(as_element(m, how, m.evaluate(expr.element, env)), candidate.picks, None)
+    selector = Selector(inside, 2)
+
+    def nothing() -> Ref:
+        kind = BOOL if how in ("any", "all") else INT if how == "count" else REAL
+        return m.const(NEUTRAL[how], kind)
+
+    def element() -> Ref:
+        return m.masked(inside, lambda: as_element(m, how, m.evaluate(expr.element, env)))
+
+    value, _ = m.masked_arms([(selector, 0, element), (selector, 1, nothing)])
+    other = m.const(NEUTRAL[how], value.type)
+    return Term(m.op(expr, "select", inside, value, other), candidate.picks, inside)
+
+
+def as_element(m: Machine, how: str, value: Value) -> Ref:
+    """An element as it takes part in the reduction: counted bools are 0 or 1."""
+    ref = as_ref(value)
+    if how != "count":
+        return ref
+    if ref.known is not None:
+        return m.const(ref.known, INT)
+    return m.builder.op("select", ref, m.const(1, INT), m.const(0, INT))
+
+
+def _best(
+    m: Machine,
+    how: str,
+    terms: Sequence[Term],
+    exists: Ref,
+    expr: ast.Comprehension,
+    env: Env,
+) -> ResultValue:
+    what = f"result of `{how}`"
+    names = ["value", *(g.name.name for g in expr.generators)]
+    if not terms:
+
+        def nothing() -> Value:
+            raise Failure("empty-list", f"`{how}` finds nothing to choose from", expr.span)
+
+        empty = {name: Cell(name, expr.span, nothing) for name in names}
+        return ResultValue(what, {**empty, "found": m.truth(False)})
+    values = [t.value for t in terms]
+    if len(values) == 1:
+        index = m.const(0, INT)
+    else:
+        index = m.op(expr, "argmin" if how == "lowest" else "argmax", *values)
+    value = as_ref(pick_value(m, index, values, expr.span))
+
+    def read(name: str) -> Value:
+        _need(m, how, exists, expr, env)
+        if name == "value":
+            return value
+        at = _found_at(m, index, value, terms, expr)
+        return pick_value(m, at, [t.picks[name] for t in terms], expr.span)
+
+    path = m.path  # where the rule is found, whoever reads the value
+    fields: dict[str, Value | Cell] = {n: Cell(path, expr.span, partial(read, n)) for n in names}
+    limit = m.const(WORST[how])
+    pair = (value, limit) if how == "lowest" else (limit, value)
+    fields["found"] = m.op(expr, "lt", *pair)
+    return ResultValue(what, fields)
+
+
+def _found_at(
+    m: Machine, index: Ref, value: Ref, terms: Sequence[Term], expr: ast.Comprehension
+) -> Ref:
+    """Which term the variables are read from: where none is a number, the first that exists."""
+    if len(terms) == 1 or all(t.exists is None for t in terms):
+        return index
+    one, zero = m.const(1.0), m.const(0.0)
+    there = [one if t.exists is None else m.op(expr, "select", t.exists, one, zero) for t in terms]
+    number = m.op(expr, "eq", value, value)
+    return m.op(expr, "select", number, index, m.op(expr, "argmax", *there))
+
+
+# --- rolled ------------------------------------------------------------------------------------
+
+
+def _try_roll(
+    m: Machine,
+    how: str,
+    expr: ast.Comprehension,
+    part: Candidate,
+    over: RangeValue,
+    before: Sequence[Ref],
+) -> Term | None:
+    """The reduction over a long range as one loop; None if it has to be written out."""
+    low, high = m.interval(over.low)[0], m.interval(over.high)[1]
+    if not (math.isfinite(low) and math.isfinite(high)) or high - low + 1 <= SHORT:
+        return None
+    try:
+        rolled, effects = m.collect(
+            lambda: inner_effects(m, lambda extra: _roll(m, how, expr, part, over, before, extra))
+        )
+    except NotKnown:
+        return None
+    if rolled is None:
+        return None
+    m.effects.extend(effects)
+    return rolled
+
+
+def _roll(
+    m: Machine,
+    how: str,
+    expr: ast.Comprehension,
+    part: Candidate,
+    over: RangeValue,
+    before: Sequence[Ref],
+    extra: int,
+) -> Rolled[Term | None]:
+    best = how in ("lowest", "highest")
+    # Whether a candidate exists is a state of its own where a filter may leave none.
+    seeks = expr.condition is not None and (best or how in ("min", "max"))
+    kind = BOOL if how in ("any", "all") else INT if _is_int(m, how, expr) else REAL
+    carries = [kind, *([INT] if best else []), *([BOOL] if seeks else [])]
+    name = expr.generators[-1].name.name
+    with m.loop([*carries, *([BOOL] * extra)]) as loop:
+        m.note_range(loop.variable, over.low, over.high)
+        env = part.env.extend({name: loop.variable})
+        inner = evolve(part, env=env, picks={**part.picks, name: loop.variable})
+
+        def body() -> Term | None:
+            kept = _filtered(m, expr, inner)
+            return None if kept is None else _term(m, how, expr, kept)
+
+        term, effects = m.collect(body)
+        if term is None:
+            return Rolled(None, [], loop)
+        if best:
+            seen = loop.states[2] if seeks else None
+            following = _better(m, how, term, loop, seen, expr)
+        else:
+            following = [m.op(expr, PAIR[how], loop.states[0], term.value)]
+        if seeks:
+            here = m.truth(True) if term.exists is None else term.exists
+            following.append(m.op(expr, "or", loop.states[len(carries) - 1], here))
+    # Sums and products depend on the order: the loop goes on from what the terms before came to.
+    goes_on = how in ("sum", "prod") and bool(before)
+    initial = [m.const(NEUTRAL[how], kind)]
+    if goes_on:
+        initial = [combine(m, how, before, expr.span)]
+    initial.extend([over.low] if best else [])
+    initial.extend([m.truth(False)] if seeks else [])
+    bound = int(m.interval(over.high)[1] - m.interval(over.low)[0]) + 1
+    mine, outer = close(
+        m,
+        loop,
+        over.low,
+        over.high,
+        bound,
+        initial,
+        following,
+        effects,
+        extra,
+        expr,
+    )
+    if mine is None:
+        return Rolled(None, outer, loop)
+    m.effects.extend(outer)
+    some = m.op(expr, "le", over.low, over.high)
+    exists = mine[len(carries) - 1] if seeks else _both(m, expr, part.mask, some)
+    picks = {**part.picks, name: mine[1]} if best else part.picks
+    known = exists is None or exists.known == 1.0
+    return Rolled(Term(mine[0], picks, None if known else exists, goes_on), [], loop)
+
+
+def _is_int(m: Machine, how: str, expr: ast.Comprehension) -> bool:
+    if how == "count":
+        return True
+    element = m.checked.types.get(expr.element)
+    return how in ("sum", "prod", "min", "max") and isinstance(element, Int)
+
+
+def _better(
+    m: Machine, how: str, term: Term, loop: LoopRegion, seen: Ref | None, expr: ast.Comprehension
+) -> list[Ref]:
+    """The best value after a round and its variable, as `argmin` and `argmax` choose among terms.
+
+    `seen` says whether there was a candidate before; None where each round has one.
+    """
+    state, value = loop.states[0], term.value
+    pair = (state, value) if how == "lowest" else (value, state)
+    # A number is better than NaN, and the state is NaN until there is a number.
+    beats = m.op(expr, "not", m.op(expr, "le", *pair))
+    better = m.op(expr, "and", m.op(expr, "eq", value, value), beats)
+    taken = better
+    if seen is not None:
+        first = m.op(expr, "not", seen)
+        if term.exists is not None:
+            first = m.op(expr, "and", first, term.exists)
+        taken = m.op(expr, "or", better, first)
+    return [
+        m.op(expr, "select", better, value, state),
+        m.op(expr, "select", taken, loop.variable, loop.states[1]),
+    ]
+
+
+def list_refs(m: Machine, value: Value, span: Span) -> list[Ref]:
+    """The numbers of a list."""
+    return [as_ref(v) for v in items_of(m, value, span)]
+
+
+def mean(m: Machine, how: str, node: ast.Expr, env: Env) -> Ref:
+    """`mean` and `geomean`, over a comprehension or a list."""
+    if isinstance(node, ast.Comprehension):
+        values, weights, exists = _weighted(m, how, node, env)
+        if values:
+            _need(m, how, exists, node, env)
+    else:
+        values = list_refs(m, m.evaluate(node, env), node.span)
+        if how == "geomean":
+            values = [m.op(node, "log", v) for v in values]
+        weights = [m.const(1, INT) for _ in values]
+    if not values:
+        raise Failure("empty-list", f"`{how}` of an empty list has no value", node.span)
+    whole = total(m, values, node.span)
+    result = m.op(node, "div", whole, combine(m, "sum", weights, node.span))
+    return m.op(node, "exp", result) if how == "geomean" else result
+
+
+def _weighted(
+    m: Machine, how: str, node: ast.Comprehension, env: Env
+) -> tuple[list[Ref], list[Ref], Ref]:
+    """What is summed, what it weighs, and whether anything is there."""
+    values: list[Ref] = []
+    masks: list[Ref | None] = []
+    weights: list[Ref] = []
+    one, nothing = m.const(1, INT), m.const(0, INT)
+
+    def neutral() -> Ref:
+        return m.const(0.0)
+
+    for candidate in candidates(m, node, env):
+        mask, inner = candidate.mask, candidate.env
+        masks.append(mask)
+
+        def element(inner: Env = inner) -> Ref:
+            value = m.number(node.element, inner)
+            return m.op(node, "log", value) if how == "geomean" else value
+
+        if mask is None:
+            values.append(element())
+            weights.append(one)
+        else:
+            selector = Selector(mask, 2)
+            there: Callable[[], Ref] = partial(m.masked, mask, element)
+            value, other = m.masked_arms([(selector, 0, there), (selector, 1, neutral)])
+            values.append(m.op(node, "select", mask, value, other))
+            weights.append(m.op(node, "select", mask, one, nothing))
+    return values, weights, _any(m, masks, node)
+
+
+__all__ = [
+    "Candidate",
+    "ListValue",
+    "candidates",
+    "combine",
+    "flatten",
+    "list_refs",
+    "mean",
+    "rebuild",
+    "reduce",
+    "total",
+]

@@ -1,0 +1,561 @@
+"""The machine partial evaluation runs on: it reads cells, states rules, places operations."""
+
+from __future__ import annotations
+
+import gc
+import math
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import define, evolve, field
+
+from hwdsl.base.diagnostics import Severity
+from hwdsl.base.source import Span
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Builder, LoopRegion, Ref, Region
+from hwdsl.codegen.passes.case_analysis import always
+from hwdsl.codegen.passes.interval_analysis import Range, Ranges
+from hwdsl.codegen.runtime.threads import on_a_thread
+from hwdsl.elaborate.trace import Guard, Trace
+from hwdsl.elaborate.values import (
+    Block,
+    Cell,
+    CellState,
+    Effect,
+    Env,
+    Failure,
+    Layer,
+    Merged,
+    MessageText,
+    NotKnown,
+    Record,
+    Selector,
+    UnknownValue,
+    Value,
+)
+from hwdsl.semantics.symbols import Checked, EvaluatorInfo, KindInfo, Symbol
+from hwdsl.syntax import ast
+
+if TYPE_CHECKING:
+    from hwdsl.elaborate.evaluator import Callee
+
+T = TypeVar("T")
+MAX_DEPTH = 4_000
+MAX_OPS = 1_000_000
+MAX_ITEMS = 100_000
+MOST_INT = 2.0**53
+MAX_STEPS = 1_500_000
+MAX_RECORDS = 20_000
+_STACK = 256 * 1024 * 1024
+_RECURSION = 100_000
+
+
+Handler = Callable[["Machine", Any, Env], Value]
+
+
+@define(eq=False)
+class Machine:
+    """One elaboration under way. `handlers` evaluate the expression nodes, by node type."""
+
+    checked: Checked
+    handlers: Mapping[type, Handler]
+    overrides: Mapping[str, float] = field(factory=dict)
+    free: frozenset[str] = frozenset()
+    builder: Builder = field(factory=Builder)
+    effects: list[Effect] = field(factory=list)
+    running: list[Cell] = field(factory=list)
+    loops: list[LoopRegion] = field(factory=list)
+    depth: int = 0
+    steps: int = 0
+    records: int = 0
+    literals: dict[ast.Node, Ref] = field(factory=dict)
+    symbols: dict[object, Value | Cell] = field(factory=dict)
+    calls: dict[object, Cell] = field(factory=dict)
+    callees: dict[EvaluatorInfo, Callee] = field(factory=dict)  # may be shared between machines
+    blocks: dict[ast.Node, Block] = field(factory=dict)
+    kind_layers: dict[KindInfo, tuple[Layer, ...]] = field(factory=dict)
+    merges: dict[object, Merged] = field(factory=dict)
+    ensured: set[int] = field(factory=set)
+    ranges: Ranges = field(factory=Ranges)
+    free_params: list[tuple[str, ast.Calibrated, Env]] = field(factory=list)
+    assumed: frozenset[str] = frozenset()  # missing values taken as given, by their paths
+    stand_ins: dict[str, Ref] = field(factory=dict)
+    lacking: set[str] = field(factory=set)  # paths of missing values that were reported
+    watching: bool = False  # whether reading an evaluator's result is noted, as claims need it
+    trace: Trace | None = None  # notes where values come from, as derivations need it
+
+    # --- evaluation ---------------------------------------------------------------------------
+
+    def evaluate(self, expr: ast.Expr, env: Env) -> Value:
+        """The value of an expression."""
+        self.depth += 1
+        self.spend(1, expr.span)
+        if self.depth > MAX_DEPTH:
+            self.depth = 0
+            raise Failure(
+                "too-deep",
+                "this expression depends on a chain of more than "
+                f"{MAX_DEPTH:,} others, one inside the other",
+                expr.span,
+                "shorten the chain, for instance with `iterate`",
+            )
+        depth = self.depth
+        handle = self.handlers[type(expr)]
+        if self.trace is None:
+            value = handle(self, expr, env)
+        else:
+            value = self.trace.evaluating(expr, env, partial(handle, self, expr, env))
+        self.depth = depth - 1
+        return value
+
+    def spend(self, steps: int, span: Span) -> None:
+        """Count steps of work; refuse more than can sensibly be done."""
+        self.steps += steps
+        if self.steps > MAX_STEPS:
+            self.allow(0, span)
+
+    def allow(self, steps: int, span: Span) -> None:
+        """Refuse more steps than can sensibly be done, before they are."""
+        if self.steps + steps > MAX_STEPS:
+            raise Failure(
+                "too-large",
+                f"evaluating this takes more than {MAX_STEPS:,} steps",
+                span,
+                "use shorter lists or fewer rounds",
+            )
+
+    def number(self, expr: ast.Expr, env: Env) -> Ref:
+        """The value of an expression that is a number or a bool."""
+        return as_ref(self.evaluate(expr, env))
+
+    def read(self, value: Value | Cell) -> Value:
+        """The value of a cell, computed if it has not been; other values as they are."""
+        if not isinstance(value, Cell):
+            return value
+        if value.state is CellState.NEW:
+            self._run(value)
+        elif value.state is CellState.RUNNING:
+            raise self._cycle(value)
+        if value.failure is not None:
+            raise value.failure
+        self.effects.extend(value.effects)
+        if self.trace is not None:
+            self.trace.read(value)
+        assert value.value is not None
+        return value.value
+
+    def _run(self, cell: Cell) -> None:
+        saved, self.effects = self.effects, []
+        depth, cell.state = self.depth, CellState.RUNNING
+        self.running.append(cell)
+        try:
+            cell.value = cell.compute() if self.trace is None else self.trace.running(cell)
+            cell.effects = tuple(_distinct(self.effects))
+            cell.state = CellState.DONE
+        except Failure as failure:
+            cell.failure, cell.state = failure, CellState.FAILED
+        finally:
+            self.running.pop()
+            self.effects, self.depth = saved, depth
+            if cell.state is CellState.RUNNING:
+                cell.state = CellState.NEW
+
+    def _cycle(self, cell: Cell) -> Failure:
+        chain = self.running[self.running.index(cell) :]
+        names = [c.label for c in chain] + [cell.label]
+        return Failure(
+            "field-cycle",
+            f"`{cell.label}` needs itself: " + " -> ".join(names),
+            cell.span,
+            "give one of them a value of its own",
+            [(c.span, f"`{c.label}` is needed here") for c in chain[1:4]],
+        )
+
+    def ensure(self, symbol: Symbol) -> None:
+        """Have the checker check the symbol's body if it has not yet."""
+        if id(symbol) not in self.ensured:
+            self.ensured.add(id(symbol))
+            self.checked.ensure(symbol)
+
+    def make_record(
+        self, kind: KindInfo, layers: tuple[Layer, ...], name: str, path: str, span: Span
+    ) -> Record:
+        """A new component."""
+        self.records += 1
+        if self.records > MAX_RECORDS:
+            raise Failure(
+                "too-large",
+                f"evaluating this takes more than {MAX_RECORDS:,} components",
+                span,
+                "give a part a count (`part x[8]`) where there are many that are the same",
+            )
+        return Record(kind, layers, name, path, span)
+
+    # --- operations ---------------------------------------------------------------------------
+
+    @property
+    def path(self) -> str:
+        """The name of what is being evaluated."""
+        return self.running[-1].label if self.running else ""
+
+    def op(
+        self,
+        node: ast.Node | Span,
+        code: str,
+        *args: Ref,
+        index: int = 0,
+        type: str | None = None,
+    ) -> Ref:
+        """Add an operation that `node` asks for; an int too large to be exact is its error."""
+        ref = self.builder.op(code, *args, index=index, type=type)
+        if ref.type == INT and ref.known is not None and MOST_INT <= abs(ref.known) < math.inf:
+            raise Failure(
+                "int-too-large",
+                "this int is not below 2^53 (about 9e15), where ints are exact",
+                node if isinstance(node, Span) else node.span,
+                "calculate with a real: write `1.0 *` before it",
+            )
+        if ref.index > MAX_OPS:
+            raise Failure(
+                "too-large",
+                f"this evaluator needs more than {MAX_OPS:,} operations",
+                node if isinstance(node, Span) else node.span,
+                "use shorter lists, or `iterate`, whose rounds are not written out",
+            )
+        return ref
+
+    def const(self, value: float, type: str = REAL) -> Ref:
+        """A known number."""
+        return self.builder.const(value, type)
+
+    def truth(self, value: bool) -> Ref:
+        """A known bool."""
+        return self.builder.const(1.0 if value else 0.0, BOOL)
+
+    def widen(self, ref: Ref) -> Ref:
+        """The same number as a real."""
+        if ref.type == REAL:
+            return ref
+        if ref.known is not None:
+            return self.const(ref.known)
+        return self.builder.op("mul", self.const(1.0), ref)
+
+    def all_of(self, refs: Sequence[Ref], node: ast.Node | Span) -> Ref:
+        """The conjunction."""
+        result = self.truth(True)
+        for ref in refs:
+            result = self.op(node, "and", result, ref)
+        return result
+
+    # --- rules --------------------------------------------------------------------------------
+
+    def collect(self, compute: Callable[[], T]) -> tuple[T, list[Effect]]:
+        """Compute, and return with the value the rules stated on the way."""
+        saved, self.effects = self.effects, []
+        try:
+            return compute(), _distinct(self.effects)
+        finally:
+            self.effects = saved
+
+    def masked_arms(
+        self,
+        arms: Sequence[tuple[Selector, int, Callable[[], T]]],
+        told: Callable[[UnknownValue], UnknownValue] = lambda failure: failure,
+    ) -> list[T]:
+        """The values of alternatives, each as evaluated where a selector takes it.
+
+        Where one of them reads what nobody knows, another's value stands for it, which must not be
+        read: that is stated. If all do so, the whole is unknown.
+        """
+        depth = self.depth
+        values: dict[int, T] = {}
+        failures: dict[int, UnknownValue] = {}
+        for i, (_, _, compute) in enumerate(arms):
+            try:
+                values[i] = compute()
+            except UnknownValue as failure:
+                self.depth, failures[i] = depth, failure
+        if not values:
+            raise told(failures[0]) from None
+        for i, each in failures.items():
+            selector, index, _ = arms[i]
+            self.absent(told(each), selector, index)
+        some = next(iter(values.values()))
+        return [values.get(i, some) for i in range(len(arms))]
+
+    def absent(self, failure: UnknownValue, choice: Selector, index: int) -> None:
+        """State that where a selector takes an alternative, its value, which nobody knows, is not
+        read."""
+        span = failure.diagnostic.labels[0].span
+        holds = self.op(span, "not", self.case(choice, index))
+        text = MessageText(ast.Template(span, ()), Env(self.checked.main))
+        effect = Effect(failure.diagnostic.name, self.path, holds, Severity.ERROR, span, text)
+        self.effects.append(evolve(effect, absent=failure, choice=choice))
+
+    def need_values(self, effects: Sequence[Effect]) -> list[Effect]:
+        """The rules; a failure if a value that nobody knows is read on the way to them."""
+        rest, _, failure = self.where_known(effects)
+        if failure is not None:
+            raise failure
+        return rest
+
+    def where_known(
+        self, effects: Sequence[Effect]
+    ) -> tuple[list[Effect], Ref, UnknownValue | None]:
+        """The rules stated on the way to a value, where that reads nothing unknown, and what is
+        unknown elsewhere; a failure if that is everywhere."""
+        rest = [e for e in effects if e.absent is None]
+        nowhere = {id(e) for e in self.read_nowhere(effects)}
+        absent = [e for e in effects if e.absent is not None and id(e) not in nowhere]
+        if not absent:
+            return rest, self.truth(True), None
+        where, failure = self.all_of([e.holds for e in absent], absent[0].span), absent[0].absent
+        if where.known == 0.0 and failure is not None:
+            raise failure
+        return [self.mask(where, e) for e in rest], where, failure
+
+    def read_nowhere(self, effects: Sequence[Effect]) -> list[Effect]:
+        """The effects about values that nobody knows which are certain to be read nowhere."""
+        choices = {
+            (id(e.choice.ref.region), e.choice.ref.index): (e.choice.ref, e.choice.count)
+            for e in effects
+            if e.choice is not None
+        }
+        among = list(choices.values())
+        return [e for e in effects if e.absent and always(self.builder, e.holds, among)]
+
+    def is_known(self, compute: Callable[[], object]) -> Ref:
+        """Where something can be computed without reading a field that is `unknown`."""
+        depth = self.depth
+        try:
+            _, effects = self.collect(compute)
+            return self.where_known(effects)[1]
+        except UnknownValue:
+            self.depth = depth
+            return self.truth(False)
+
+    def has_value(self, compute: Callable[[], object]) -> bool:
+        """Whether something can somewhere be computed without reading what is `unknown`."""
+        return self.is_known(compute).known != 0.0
+
+    def masked(self, condition: Ref, compute: Callable[[], T]) -> T:
+        """Compute; the rules stated on the way need to hold only where `condition` does."""
+        value, effects = self.collect(self._traced((Selector(condition, 2), 0), compute))
+        self._state_where(condition, effects)
+        return value
+
+    def within_case(self, selector: Selector, index: int, compute: Callable[[], T]) -> T:
+        """Compute; the rules stated on the way matter only if the selector takes that case."""
+        value, effects = self.collect(self._traced((selector, index), compute))
+        if effects:
+            self._state_where(self.case(selector, index), effects)
+        return value
+
+    def _state_where(self, condition: Ref, effects: Sequence[Effect]) -> None:
+        masked = [self.mask(condition, e) for e in effects]
+        # Here rather than later: in a loop, what is left becomes a state of the loop.
+        nowhere = {id(e) for e in self.read_nowhere(masked)}
+        self.effects.extend(e for e in masked if id(e) not in nowhere)
+
+    def _traced(self, guard: Guard, compute: Callable[[], T]) -> Callable[[], T]:
+        return compute if self.trace is None else self.trace.where(guard, compute)
+
+    def mask(self, condition: Ref, effect: Effect) -> Effect:
+        """The rule, needed only where the condition holds."""
+        off = self.op(effect.span, "not", condition)
+        return evolve(effect, holds=self.op(effect.span, "or", off, effect.holds))
+
+    def state(
+        self, rule: str, holds: Ref, span: Span, text: str, env: Env, *, warns: bool = False
+    ) -> None:
+        """State an implicit rule: of a table, an index, a loop, `whole`."""
+        if holds.known:
+            return
+        message = MessageText(ast.Template(span, (text,)), env)
+        severity = Severity.WARNING if warns else Severity.ERROR
+        self.effects.append(Effect(rule, self.path, holds, severity, span, message))
+
+    # --- choices ------------------------------------------------------------------------------
+
+    def case(self, selector: Selector, index: int) -> Ref:
+        """Whether the selector takes that alternative."""
+        ref = selector.ref
+        if ref.type == BOOL:
+            return ref if index == 0 else self.builder.op("not", ref)
+        return self.builder.op("eq", ref, self.const(index, INT))
+
+    def pick(self, selector: Selector, refs: Sequence[Ref]) -> Ref:
+        """The number of the alternative taken; constants become one look-up."""
+        if all(r == refs[0] for r in refs):
+            return refs[0]
+        b, choice = self.builder, selector.ref
+        if choice.type == BOOL:
+            return b.op("select", choice, refs[0], refs[1])
+        values = [r.known for r in refs]
+        known = [v for v in values if v is not None]
+        if len(known) == len(values):
+            kinds = {r.type for r in refs}
+            return b.op(
+                "table", choice, index=b.table(known), type=kinds.pop() if len(kinds) == 1 else REAL
+            )
+        return b.op("gather", choice, *refs)
+
+    # --- loops --------------------------------------------------------------------------------
+
+    @contextmanager
+    def loop(self, carries: Sequence[str]) -> Iterator[LoopRegion]:
+        """A loop body to build in; loops opened meanwhile stand inside it."""
+        within = [self.loops[-1].variable] if self.loops else []
+        region = self.builder.open_loop(carries, within)
+        self.loops.append(region)
+        try:
+            with nullcontext() if self.trace is None else self.trace.rounds(region.region):
+                yield region
+        finally:
+            self.loops.pop()
+
+    def note_range(self, variable: Ref, low: Ref, high: Ref) -> None:
+        """Note between which bounds a loop's variable runs."""
+        self.ranges.note(variable, Range(self.interval(low)[0], self.interval(high)[1]))
+
+    # --- what is known of unknown numbers -------------------------------------------------------
+
+    def interval(self, ref: Ref) -> tuple[float, float]:
+        """Bounds of an unknown number that is not NaN, from the declared ranges of params."""
+        found = self.ranges.of(ref, self.builder)
+        return found.low, found.high
+
+    def within(self, ref: Ref, low: float, high: float) -> bool:
+        """Whether a number is known to be one from `low` to `high`, and so not NaN."""
+        if ref.known is not None:
+            return low <= ref.known <= high
+        found = self.ranges.of(ref, self.builder)
+        return not found.nan and low <= found.low and found.high <= high
+
+    def depends_on(self, refs: Sequence[Ref]) -> list[str]:
+        """The names of the params that numbers depend on."""
+        found: dict[str, None] = {}
+        seen: set[tuple[int, int]] = set()
+        todo = list(refs)
+        while todo:
+            ref = todo.pop()
+            key = (id(ref.region), ref.index)
+            if key in seen:
+                continue
+            seen.add(key)
+            if ref.op.code == "param":
+                found[self.builder.params[ref.op.index].name] = None
+            elif ref.op.code == "input":
+                todo.extend(self._behind(ref.region, ref.op.index))
+            todo.extend(Ref(ref.region, a) for a in ref.op.args)
+        return sorted(found)
+
+    def _behind(self, region: Region, index: int) -> list[Ref]:
+        capture = index - 1 - region.carries
+        return [region.captured[capture]] if capture >= 0 else []
+
+    def need_known(self, ref: Ref, what: str, span: Span) -> float:
+        """The value, or a failure that names the params it depends on."""
+        if ref.known is not None:
+            return ref.known
+        names = self.depends_on([ref])
+        why = (
+            "depends on " + ", ".join(f"`{n}`" for n in names)
+            if names
+            else "changes from round to round of a loop"
+        )
+        raise NotKnown(
+            "not-known",
+            f"{what} must be known when the file is compiled, but it {why}",
+            span,
+            "fix that param to a number, or use a reducer such as `sum`, whose filter may be "
+            "unknown",
+        )
+
+    def whole_known(self, ref: Ref, what: str, span: Span) -> int:
+        """The value of an int; a failure if that is unknown, NaN or infinite."""
+        value = self.need_known(ref, what, span)
+        if not math.isfinite(value):
+            raise Failure("not-whole", f"{what} must be a whole number, not {value}", span)
+        return int(value)
+
+
+def as_ref(value: Value) -> Ref:
+    """The graph value of a number, bool or enum case."""
+    if isinstance(value, Ref):
+        return value
+    raise TypeError(f"the checker let {type(value).__name__} pass as a number")
+
+
+def as_component(value: Value) -> Record | Merged:
+    """The value as a component."""
+    if isinstance(value, Record | Merged):
+        return value
+    raise TypeError(f"the checker let {type(value).__name__} pass as a component")
+
+
+def _distinct(effects: Sequence[Effect]) -> list[Effect]:
+    found: dict[object, Effect] = {}
+    for e in effects:
+        holds = (id(e.holds.region), e.holds.index)
+        key = (e.rule, e.path, holds, id(e.text.template), id(e.result))
+        found.setdefault(key, e)
+    return list(found.values())
+
+
+_running = threading.Lock()
+
+
+def run_deep(work: Callable[[], T]) -> T:
+    """Run `work` with a stack deep enough for long chains of definitions.
+
+    Nearly all that an elaboration makes lives until its end, so the collector of cyclic garbage
+    rests meanwhile: it would go through everything again and again and find nothing.
+    """
+    if threading.current_thread().name.startswith(_THREAD):
+        return work()
+    with _running:
+        limit = sys.getrecursionlimit()
+        size = threading.stack_size(_STACK)
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            sys.setrecursionlimit(max(limit, _RECURSION))
+            return on_a_thread(work, _THREAD, _end)
+        finally:
+            if collects:
+                gc.enable()
+            threading.stack_size(size)
+            sys.setrecursionlimit(limit)
+
+
+def _end(thread: threading.Thread, over: threading.Event) -> None:
+    """Have another thread leave what it is at, and wait until it has.
+
+    The exception may arrive in a finalizer, where Python prints it and goes on: it is not printed,
+    and sent again until the work is over.
+    """
+    import ctypes
+
+    send = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    unraisable = sys.unraisablehook
+
+    def quiet(left: Any) -> None:
+        if not issubclass(left.exc_type, SystemExit):
+            unraisable(left)
+
+    sys.unraisablehook = quiet
+    try:
+        # The exception that ends a thread without a word.
+        while not over.is_set() and send(
+            ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit)
+        ):
+            over.wait(0.1)
+    finally:
+        sys.unraisablehook = unraisable
+
+
+_THREAD = "hwdsl-elaborate"

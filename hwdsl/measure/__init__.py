@@ -1,0 +1,1 @@
+"""Measured tables: validation and calibration of evaluators."""

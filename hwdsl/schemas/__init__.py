@@ -1,1 +1,0 @@
-"""JSON Schemas of what commands answer with `--format json`, made from `hwdsl.answers`."""

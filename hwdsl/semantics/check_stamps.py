@@ -1,0 +1,66 @@
+"""Library modules found clean before: they are checked again only where something reads them.
+
+A mark in the cache says that a module and all it uses were checked in full and gave no finding. It
+is named by a hash of their texts, their tables and the compiler, so that it can be about nothing
+else. The main file is always checked in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from hwdsl.base import fingerprint, store
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.semantics.modules import PRELUDE, Loaded, Modules
+
+KIND = "checked"
+
+
+def names(modules: Modules) -> dict[str, str]:
+    """The name of each library module's mark; modules stand after those they use."""
+    found: dict[str, str] = {}
+    for name, loaded in modules.loaded.items():
+        used = list(_used(modules, loaded))
+        if loaded.library and name != modules.main and all(u in found for u in used):
+            parts = {"compiler": fingerprint.compiler(), "name": name}
+            parts["text"] = modules.inputs[loaded.tree.source.name]
+            parts.update({f"module {u}": found[u] for u in used})
+            parts.update({f"table {k}": t.digest for k, t in enumerate(loaded.tables.values())})
+            found[name] = store.key(parts)
+    return found
+
+
+def clean_before(modules: Modules, marks: dict[str, str]) -> set[str]:
+    """The modules that need no check: those with a mark, and what they use."""
+    found: set[str] = set()
+    for name in reversed(marks):
+        if name in found or store.load_text(KIND, marks[name]) == marks[name]:
+            found.add(name)
+            found.update(_used(modules, modules.loaded[name]))
+    return found
+
+
+def mark_clean(
+    modules: Modules, marks: dict[str, str], done: set[str], diagnostics: Diagnostics
+) -> None:
+    """Mark the modules that were checked now and, like all they use, gave no finding."""
+    if any(d.span is None for d in diagnostics.items):
+        return
+    found = {d.span.source.name for d in diagnostics.items if d.span is not None}
+    clean: set[str] = set()
+    for name, mark in marks.items():
+        loaded = modules.loaded[name]
+        if loaded.tree.source.name in found or not clean.issuperset(_used(modules, loaded)):
+            continue
+        clean.add(name)
+        if name not in done:
+            with suppress(store.CacheError):  # nothing but time depends on it
+                store.store_text(KIND, mark, mark)
+
+
+def _used(modules: Modules, loaded: Loaded) -> Iterator[str]:
+    """The modules that one uses itself."""
+    if loaded.name != PRELUDE and PRELUDE in modules.loaded:
+        yield PRELUDE
+    yield from loaded.modules.values()

@@ -1,0 +1,95 @@
+"""`match`: patterns, what they cover, what they leave out."""
+
+from __future__ import annotations
+
+from hwdsl.base.source import Span
+from hwdsl.semantics.expressions import branches, infer
+from hwdsl.semantics.literal_values import exact
+from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.symbols import Case
+from hwdsl.semantics.type_relations import POISON, describe, is_poison
+from hwdsl.semantics.types import EnumType, Int, Type
+from hwdsl.syntax import ast
+
+
+def match_type(state: State, env: Env, node: ast.Match, expected: Type | None) -> Type:
+    """The type of a `match`, whose arms must cover every case once."""
+    subject = infer(state, env, node.subject)
+    if not isinstance(subject, EnumType | Int) and not is_poison(subject):
+        have = describe(subject, env.scope, node.subject)
+        state.error(
+            "type-mismatch",
+            f"`match` tells enum cases or ints apart, not {have}",
+            node.subject.span,
+            f"this is {have}",
+        )
+        subject = POISON
+    _patterns(state, env, node, subject)
+    return branches(state, env, [a.value for a in node.arms], expected, "the arms of `match`")
+
+
+def _patterns(state: State, env: Env, node: ast.Match, subject: Type) -> None:
+    seen: dict[object, Span] = {}
+    for arm in node.arms:
+        for pattern in arm.patterns:
+            key = _pattern(state, env, pattern, subject)
+            if key is None:
+                continue
+            if key in seen or "else" in seen:
+                before = seen.get(key) or seen["else"]
+                state.error(
+                    "unreachable-arm",
+                    "this pattern is never reached",
+                    pattern.span,
+                    others=[(before, "this one comes first")],
+                )
+            seen.setdefault(key, pattern.span)
+    if is_poison(subject) or "else" in seen:
+        return
+    if isinstance(subject, EnumType):
+        missing = [c for i, c in enumerate(subject.enum.cases) if i not in seen]
+        what = ", ".join(f"`{c}`" for c in missing)
+    else:
+        missing = ["else"]
+        what = "all other ints"
+    if missing:
+        state.error(
+            "not-exhaustive",
+            f"`match` says nothing of {what}",
+            node.span,
+            help="add an arm for each, or `else => …`",
+        )
+
+
+def _pattern(state: State, env: Env, pattern: ast.Pattern, subject: Type) -> object:
+    """What a pattern matches: the index of a case, a number, `"else"`; None if it is in error."""
+    if pattern.path is None and pattern.number is None:
+        return "else"
+    if is_poison(subject):
+        return None
+    if pattern.number is not None:
+        if isinstance(subject, Int):
+            value = exact(pattern.number)
+            if value is not None and value.denominator == 1:
+                return ("int", value)
+            state.error("int-from-real", "an int never is this number", pattern.span)
+            return None
+        state.error(
+            "type-mismatch",
+            f"a number is no case of `{subject}`",
+            pattern.span,
+            help="name the case",
+        )
+        return None
+    assert pattern.path is not None
+    last = pattern.path[-1]
+    if isinstance(subject, EnumType):
+        if last.name in subject.enum.cases:
+            index = subject.enum.cases.index(last.name)
+            state.resolve(pattern, Case(subject.enum, index))
+            return index
+        known = subject.enum.cases
+        state.unknown("unknown-name", f"case of `{subject}`:", last.name, last.span, known)
+        return None
+    state.error("type-mismatch", "an int is matched by literal numbers", pattern.span)
+    return None

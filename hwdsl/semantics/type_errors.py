@@ -1,0 +1,131 @@
+"""What is said where types do not fit: both sides, and what to do about it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hwdsl.base.source import Span
+from hwdsl.base.units import Dim
+from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.symbols import ModuleScope
+from hwdsl.semantics.type_relations import (
+    describe,
+    dim_name,
+    dimension,
+    over,
+    units_to_write,
+)
+from hwdsl.semantics.types import Int, Real, Type
+from hwdsl.syntax import ast
+from hwdsl.syntax.habits import is_number
+
+_VERBS = {"+": "add", "-": "subtract"}
+
+
+def mismatch(
+    state: State,
+    env: Env,
+    expr: ast.Expr,
+    actual: Type,
+    expected: Type,
+    what: str,
+    declared: Span | None = None,
+) -> None:
+    """Report a value of the wrong type, naming both sides."""
+    have, want = describe(actual, env.scope, expr), describe(expected, env.scope)
+    name, help = "type-mismatch", None
+    if isinstance(expected, Int) and isinstance(actual, Real) and actual.dim.is_one:
+        name, help = "int-from-real", _int_help(expr)
+    elif dimension(actual) is not None and dimension(expected) is not None:
+        name, help = "unit-mismatch", _unit_help(actual, expected, expr, env.scope)
+    elif isinstance(expected, Real | Int):
+        name, help = "not-a-number", quoted_help(expr)
+    others = [(declared, f"{what} is declared here: {want}")] if declared is not None else []
+    message = f"{what} must be {want}, not {have}"
+    state.error(name, message, expr.span, f"this is {have}", others=others, help=help)
+
+
+def quoted_help(expr: ast.Expr) -> str | None:
+    """What to do about a number in quotes."""
+    inside = expr.span.text[1:-1].strip() if isinstance(expr, ast.Text) else ""
+    return f"take away the quotes: `{inside}`" if is_number(inside) else None
+
+
+def _int_help(expr: ast.Expr) -> str:
+    value = Fraction(expr.text.replace("_", "")) if isinstance(expr, ast.Number) else None
+    if value is not None and value.denominator == 1 and value < 2**53:
+        return f"an int is written in digits alone: `{value}`"
+    return "use `whole(x)`, `floor(x)`, `ceil(x)` or `round(x)`"
+
+
+def _unit_help(actual: Type, expected: Type, expr: ast.Expr, scope: ModuleScope) -> str | None:
+    have, need = dimension(actual), dimension(expected)
+    if have is None or need is None:
+        return None
+    literal = isinstance(expr, ast.Quantity | ast.Number)
+    units = units_to_write(need, scope, expr.unit if isinstance(expr, ast.Quantity) else None)
+    if need.is_one and literal:
+        return "leave the unit out"
+    if not units or not literal:
+        return f"multiply by something of dimension {dim_name(over(need, have), scope)}"
+    *more, last = [f"`{u}`" for u in units]
+    listed = f"{', '.join(more)} or {last}" if more else last
+    return f"write a unit of {dim_name(need, scope)}: {listed}"
+
+
+def cannot(state: State, env: Env, node: ast.Binary, left: Type, right: Type) -> Type:
+    """Report quantities of different dimensions that are added or subtracted."""
+    have_left = describe(left, env.scope, node.left)
+    have_right = describe(right, env.scope, node.right)
+    a, b = short(node.left), short(node.right)
+    verb = _VERBS[node.op]
+    return state.error(
+        "unit-mismatch",
+        f"cannot {verb} {a} and {b}" if verb == "add" else f"cannot {verb} {b} from {a}",
+        node.op_span,
+        "both sides must have the same dimension",
+        others=[
+            (node.left.span, f"this is {have_left}"),
+            (node.right.span, f"this is {have_right}"),
+        ],
+        help=zero_help(node.left, node.right, have_left, have_right)
+        or _factor_help(node, left, right, env.scope),
+    )
+
+
+def zero_help(left: ast.Expr, right: ast.Expr, have_left: str, have_right: str) -> str | None:
+    """What to do where a bare number stands beside a quantity."""
+    for side, want in ((left, have_right), (right, have_left)):
+        if isinstance(side, ast.Number):
+            return f"give `{side.text}` its unit, so that it is {want}"
+    return None
+
+
+def _factor_help(node: ast.Binary, left: Type, right: Type, scope: ModuleScope) -> str | None:
+    """What to do where one side lacks a single factor, as `USD` beside `USD/unit`."""
+    a, b = dimension(left), dimension(right)
+    if a is None or b is None:
+        return None
+    for much, little, ratio in (
+        (node.left, node.right, over(a, b)),
+        (node.right, node.left, over(b, a)),
+    ):
+        if len(ratio.powers) == 1 and ratio.powers[0][1] == 1:
+            unit = describe(Real(ratio), scope)
+            return (
+                f"multiply {short(little)} by something of dimension {unit}, "
+                f"or divide {short(much)} by it"
+            )
+    return None
+
+
+def short(expr: ast.Expr) -> str:
+    """How a message quotes an expression."""
+    text = " ".join(expr.span.text.split())
+    return f"`{text}`" if len(text) <= 40 else f"`{text[:37]}…`"
+
+
+def shown_help(dim: Dim, scope: ModuleScope) -> str | None:
+    """What to write behind `in` for a quantity of a dimension."""
+    units = units_to_write(dim, scope)
+    return f"write `in {units[0]}`, or change the value" if units else None

@@ -1,0 +1,208 @@
+"""How types relate: which value fits where, what two branches have in common, how types read."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from hwdsl.base.units import ONE, PREFIXES, Dim, Unit, dim_text
+from hwdsl.semantics.composed import coherent, factor_text, quotients
+from hwdsl.semantics.symbols import KindInfo, ModuleScope
+from hwdsl.semantics.types import (
+    BoolType,
+    EnumType,
+    Int,
+    ListType,
+    Poison,
+    Real,
+    RecordType,
+    RefType,
+    ResultType,
+    TextType,
+    Type,
+)
+from hwdsl.syntax import ast
+
+POISON = Poison()
+INT = Int()
+REAL = Real()
+BOOL = BoolType()
+TEXT = TextType()
+
+
+def dimension(type_: Type) -> Dim | None:
+    """The dimension of a number, None for what is not a number."""
+    if isinstance(type_, Real):
+        return type_.dim
+    return ONE if isinstance(type_, Int) else None
+
+
+def is_poison(type_: Type) -> bool:
+    """Whether the type stems from an error reported already."""
+    return isinstance(type_, Poison)
+
+
+def kind_of(type_: Type) -> KindInfo | None:
+    """The kind of a record or of what a ref points at."""
+    return type_.kind if isinstance(type_, RecordType | RefType) else None
+
+
+def fits(actual: Type, expected: Type) -> bool:
+    """Whether a value of type `actual` may stand where `expected` is asked for."""
+    if is_poison(actual) or is_poison(expected):
+        return True
+    if isinstance(expected, Real):
+        return dimension(actual) == expected.dim
+    if isinstance(expected, ListType):
+        return isinstance(actual, ListType) and fits(actual.element, expected.element)
+    wanted = kind_of(expected)
+    if wanted is not None:
+        kind = kind_of(actual)
+        return kind is not None and kind.is_a(wanted)
+    if isinstance(expected, EnumType):
+        return isinstance(actual, EnumType) and actual.enum is expected.enum
+    if isinstance(expected, ResultType):
+        return isinstance(actual, ResultType) and _same_fields(actual, expected)
+    return type(actual) is type(expected)
+
+
+def _same_fields(a: ResultType, b: ResultType) -> bool:
+    if [n for n, _ in a.fields] != [n for n, _ in b.fields]:
+        return False
+    pairs = zip(a.fields, b.fields, strict=True)
+    return all(fits(x, y) and fits(y, x) for (_, x), (_, y) in pairs)
+
+
+def join(a: Type, b: Type) -> Type | None:
+    """The type that covers both, or None if there is none."""
+    if is_poison(a):
+        return b
+    if is_poison(b):
+        return a
+    if isinstance(a, ListType) and isinstance(b, ListType):
+        element = join(a.element, b.element)
+        return None if element is None else ListType(element)
+    left, right = kind_of(a), kind_of(b)
+    if left is not None and right is not None:
+        return _join_kinds(a, b, left, right)
+    if fits(a, b):
+        return b
+    return a if fits(b, a) else None
+
+
+def _join_kinds(a: Type, b: Type, left: KindInfo, right: KindInfo) -> Type | None:
+    common = next((k for k in left.lineage() if right.is_a(k)), None)
+    if common is None:
+        return None
+    if isinstance(a, RefType) and isinstance(b, RefType):
+        return RefType(common)
+    same = isinstance(a, RecordType) and isinstance(b, RecordType) and a.shape is b.shape
+    if same and isinstance(a, RecordType) and common is a.kind:
+        return a
+    return RecordType(common)
+
+
+@lru_cache(maxsize=4096)
+def times(a: Dim, b: Dim) -> Dim:
+    """`a * b`, remembered: the same few products come again and again."""
+    return a * b
+
+
+@lru_cache(maxsize=4096)
+def over(a: Dim, b: Dim) -> Dim:
+    """`a / b`, remembered."""
+    return a / b
+
+
+def describe(type_: Type, scope: ModuleScope, expr: ast.Expr | None = None) -> str:
+    """What a type is called in a message: `data/time (TB/s)`, `a number`, `text`, …"""
+    dim = dimension(type_)
+    if dim is None:
+        return (
+            f"a list of {describe(type_.element, scope)}"
+            if isinstance(type_, ListType)
+            else (f"{type_} (a record)" if isinstance(type_, RecordType) else str(type_))
+        )
+    if dim.is_one:
+        return "an int" if isinstance(type_, Int) else "a pure number"
+    unit = _written_unit(expr, dim, scope) or unit_for(dim, scope)
+    name = dim_name(dim, scope)
+    return f"{name} ({unit})" if unit else name
+
+
+def dim_name(dim: Dim, scope: ModuleScope) -> str:
+    """What a dimension is called: by the first type of it in sight, else by its bases."""
+    for name, symbol in scope.visible_types.items():
+        if symbol == dim or (isinstance(symbol, Real) and symbol.dim == dim):
+            return name
+    return dim_text(dim)
+
+
+def units_to_write(dim: Dim, scope: ModuleScope, like: ast.UnitExpr | None = None) -> list[str]:
+    """Units of a dimension to suggest; with a prefix as in `like` if there is such a one."""
+    plain = unit_for(dim, scope)
+    if plain is None:
+        return []
+    size = next((i for i, c in enumerate(plain) if c in "*/^"), len(plain))
+    head, tail = plain[:size], plain[size:]
+    same = {p: f"{p}{head}" for p in PREFIXES if f"{p}{head}" in scope.visible_units}
+    written = like.factors[0].name if like is not None and like.factors else ""
+    for prefix, name in same.items():
+        if written.startswith(prefix) and written.removeprefix(prefix) in scope.visible_units:
+            return [name + tail]
+    return [plain, *(same[p] + tail for p in ("k", "M", "G", "T") if p in same)]
+
+
+def unit_text(unit: ast.UnitExpr) -> str:
+    """A unit expression as written: `TB/s`, `cm^-2`."""
+    out = ""
+    for i, factor in enumerate(unit.factors):
+        power = factor.power
+        if i and power < 0:
+            out, power = out + "/", -power
+        elif i:
+            out += "*"
+        out += factor.name if power == 1 else f"{factor.name}^{power}"
+    return out or "1"
+
+
+def _written_unit(expr: ast.Expr | None, dim: Dim, scope: ModuleScope) -> str | None:
+    if not isinstance(expr, ast.Quantity):
+        return None
+    found = ONE
+    for factor in expr.unit.factors:
+        unit = scope.visible_units.get(factor.name)
+        if unit is None:
+            return None
+        found = found * unit.dim**factor.power
+    return unit_text(expr.unit) if found == dim else None
+
+
+def unit_for(dim: Dim, scope: ModuleScope) -> str | None:
+    """The plainest unit of a dimension: a declared one, one by a base, else a product of bases."""
+    units = [u for u in scope.visible_units.values() if not u.offset]
+    named = [u for u in units if u.dim == dim]
+    if named:
+        return min(named, key=lambda u: (u.factor != 1, len(u.name), u.name)).name
+    for lead, rest in quotients(dim, units):
+        ((base, power),) = rest.powers
+        tail = coherent(Dim.base(base), units)
+        if tail is not None:
+            return lead.name + factor_text(tail.name, power)
+    parts: list[str] = []
+    for base, power in sorted(dim.powers, key=lambda item: item[1] < 0):
+        unit = _base_unit(Dim.base(base), scope)
+        if unit is None or power.denominator != 1:
+            return None
+        parts.append(_factor_text(unit, int(power), first=not parts))
+    return "".join(parts)
+
+
+def _factor_text(unit: Unit, power: int, *, first: bool) -> str:
+    sign = "" if first else ("*" if power > 0 else "/")
+    power = power if first else abs(power)
+    return sign + (unit.name if power == 1 else f"{unit.name}^{power}")
+
+
+def _base_unit(dim: Dim, scope: ModuleScope) -> Unit | None:
+    units = [u for u in scope.visible_units.values() if u.dim == dim and u.factor == 1]
+    return min((u for u in units if not u.offset), key=lambda u: u.name, default=None)

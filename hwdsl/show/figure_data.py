@@ -1,0 +1,142 @@
+"""What the `figure` and `table` declarations of a file show, and the sweeps that answer.
+
+Input: a loaded module. Output: `Display`s, each with its evaluator's sweep. A setting that is the
+name of a param says which values it takes: `batch = [1, 8, 64]`, `bandwidth = 1 TB/s .. 10 TB/s`,
+any expression of the language. The others are:
+
+======== =========================================================================================
+of       the evaluator
+x        of a figure, the param along the horizontal axis
+y        of a figure, the output or outputs drawn, all of one unit
+by       of a figure, a param with a line for each of its values
+rows     of a table, the param or params whose values the rows are
+outputs  of a table, its outputs; all if left out
+points   how many values a range has (50 of a figure, 5 of a table, all whole numbers of an int)
+======== =========================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from hwdsl.api.evaluator import DescriptionError, Evaluator, Module
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.codegen.runtime import InUnit, Output, Param, Sweep
+from hwdsl.elaborate import Picture, pictures
+
+UNDEFINED = "an output is not a number"
+"""What is said of the rule that no output is NaN."""
+
+
+@frozen(eq=False)
+class Display:
+    """A figure or table with the points it shows: the sweep's axes are `along`, the last fastest.
+
+    A figure has one axis or two, the last of which is horizontal. `broken` says of each rule that
+    some point breaks what it asks for there, at the first of those points.
+    """
+
+    form: str
+    name: str
+    doc: str
+    evaluator: Evaluator
+    along: tuple[Param, ...]
+    outputs: tuple[Output, ...]
+    sweep: Sweep
+    broken: tuple[Broken, ...]
+
+
+@frozen
+class Broken:
+    """A rule that some points of a display break: how many, and its message at the first."""
+
+    rule: str
+    points: int
+    message: str
+
+
+def displays(module: Module) -> list[Display]:
+    """The figures and tables of a file that need no measured data, evaluated, in its order.
+
+    Raises DescriptionError for a declaration that cannot be shown.
+    """
+    diagnostics = Diagnostics()
+    elaborations = {name: e.elaboration for name, e in module.evaluators.items()}
+    found = pictures(module.checked, elaborations, diagnostics)
+    if diagnostics.failed:
+        raise DescriptionError(diagnostics)
+    return [_display(module.evaluators[picture.evaluator], picture) for picture in found]
+
+
+def _display(evaluator: Evaluator, picture: Picture) -> Display:
+    node = picture.node
+    values = {n: _in_unit(evaluator.param(n), v) for n, v in picture.values.items()}
+    held = {n: v[0] for n, v in values.items() if n not in picture.along}
+    sweep = evaluator.sweep({**held, **{n: values[n] for n in picture.along}})
+    along = tuple(evaluator.param(n) for n in picture.along)
+    outputs = _outputs(evaluator, picture.outputs)
+    name, doc, broken = node.name.name, node.doc, _broken(evaluator, sweep)
+    return Display(node.form, name, doc, evaluator, along, outputs, sweep, broken)
+
+
+def _in_unit(param: Param, values: Sequence[float]) -> Any:
+    """Values in base units as they are given to a sweep."""
+    if param.kind in ("choice", "bool"):
+        return [param.show(value) for value in values]
+    return np.asarray(param.scale.from_base(np.array(values))).view(InUnit)
+
+
+def _outputs(evaluator: Evaluator, names: Sequence[str]) -> tuple[Output, ...]:
+    """The outputs of those names, a vector's elements for its name; all if none is named."""
+    known = evaluator.spec.outputs
+    wanted = names or dict.fromkeys(o.name.partition(".")[0] for o in known)
+    return tuple(o for name in wanted for o in known if o.name.partition(".")[0] == name)
+
+
+def _broken(evaluator: Evaluator, sweep: Sweep) -> tuple[Broken, ...]:
+    """The requirements that points break, the most frequent first."""
+    required = {r.name for r in evaluator.spec.rules if r.severity == "require"} | {"undefined"}
+    messages = {r.name: r.message for r in evaluator.elaboration.rules}
+    found = []
+    for rule, count in sorted(sweep.violations.items(), key=lambda item: -item[1]):
+        if rule in required:
+            first = int(np.flatnonzero(sweep.broken(rule))[0])
+            said = messages[rule](sweep.point(first)) if rule in messages else UNDEFINED
+            found.append(Broken(rule, count, said))
+    return tuple(found)
+
+
+# --- texts -------------------------------------------------------------------------------------
+
+
+def spoken(name: str) -> str:
+    """A name in words: `price_by_seats` is `price by seats`."""
+    return name.replace("_", " ").strip()
+
+
+def words(name: str) -> str:
+    """A name as the title of something: `price_by_seats` is `Price by seats`."""
+    text = spoken(name)
+    return text[:1].upper() + text[1:]
+
+
+def titled(name: str, unit: str) -> str:
+    """What is shown, with its unit behind it."""
+    return f"{name} [{unit}]" if unit else name
+
+
+def plain(value: float, digits: int = 6) -> str:
+    """A number with so many digits, its thousands separated; very large and small ones with a
+    power of ten."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    if not 1e-4 <= abs(value) < 1e15:
+        return f"{value:.{digits}g}"
+    places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    text = f"{round(value, digits - 1 - math.floor(math.log10(abs(value)))):,.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,0 +1,184 @@
+"""Reports: the figures and tables of a file, and its validations against measurements, as one page.
+
+Input: a loaded module. Output: Markdown of the tables, or an HTML page that needs no other file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from hwdsl.api.evaluator import Module
+from hwdsl.base.markdown import table
+from hwdsl.codegen.runtime import Output, Param
+from hwdsl.measure.validate import Validation, requests, validate
+from hwdsl.measure.validation_report import Table, by_group, by_row, together
+from hwdsl.show.figure_data import Display, displays, plain, spoken, titled, words
+from hwdsl.syntax import ast
+
+GENERATOR = '<meta name="generator" content="hwdsl">'
+"""What stands in the head of our pages."""
+MOST_RULES = 5
+"""Broken rules that are listed below a figure or table."""
+
+_STYLE = """\
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .2em .8em; text-align: right; border-bottom: 1px solid #ddd; }
+th:first-child, td:first-child { text-align: left; }
+tr.infeasible { color: #999; } figure { margin: 1em 0; } figcaption, .note { color: #555; }
+svg { max-width: 100%; height: auto; }"""
+
+
+def is_ours(head: str) -> bool:
+    """Whether a text starts as a page or a figure of ours does."""
+    from hwdsl.show.plots import CREATOR
+
+    return GENERATOR in head or f">{CREATOR}<" in head
+
+
+def declares_any(module: Module) -> bool:
+    """Whether the file declares a figure or a table."""
+    return any(isinstance(item, ast.Display) for item in module.checked.main.tree.items)
+
+
+def markdown(module: Module) -> str:
+    """The tables of the file as Markdown. Raises DescriptionError for one that does not fit."""
+    parts = []
+    for display in displays(module):
+        if display.form == "table":
+            head, rows, feasible = cells(display)
+            rows = [
+                [*row, "yes" if good else "no"] for row, good in zip(rows, feasible, strict=True)
+            ]
+            whole = table([*head, "feasible"], rows)
+            parts.append(_section(words(display.name), display.doc, whole))
+    for found in _validations(module):
+        tables = f"{table(*by_row(found))}\n\n{table(*by_group(found))}"
+        parts.append(_section(found.request.title, "", tables))
+    return "\n\n".join(parts)
+
+
+def pages(module: Module) -> dict[str, str]:
+    """The whole report by file: `index.html`, which stands alone, and each figure as SVG.
+
+    Raises DescriptionError for a declaration that does not fit, and ModuleNotFoundError for a
+    figure without matplotlib.
+    """
+    from hwdsl.show.plots import svg
+
+    title = module.path.stem
+    parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(module.doc)}</p>"]
+    files: dict[str, str] = {}
+    for display in displays(module):
+        parts.append(f'<h2 id="{escape(display.name)}">{escape(words(display.name))}</h2>')
+        if display.form == "figure":
+            drawn = files[f"{title}_{display.name}.svg"] = svg(display)
+            parts.append(_figure(display, drawn))
+        else:
+            parts.append(_table(display))
+    for found in _validations(module):
+        parts += [f"<h2>{escape(found.request.title)}</h2>", *_validated(found, rows=True)]
+    return {"index.html": _document(title, parts), **files}
+
+
+def validation_page(found: Sequence[tuple[str, Validation]], *, rows: bool) -> str:
+    """Validations and their names as HTML; `rows` lists all rows too.
+
+    Raises ModuleNotFoundError without matplotlib.
+    """
+    parts = ["<h1>Validation</h1>"]
+    if len(found) > 1:
+        parts.append(_plain(together(found)))
+    for name, validation in found:
+        parts += [f"<h2>{escape(name)}</h2>", *_validated(validation, rows=rows)]
+    return _document("Validation", parts)
+
+
+def _document(title: str, parts: Sequence[str]) -> str:
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{GENERATOR}\n'
+        f"<title>{escape(title)}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n<body>\n"
+        + "\n".join(parts)
+        + "\n</body>\n</html>\n"
+    )
+
+
+def cells(display: Display) -> tuple[list[str], list[list[str]], list[bool]]:
+    """A table's header, its rows as text, and whether each row's point is feasible."""
+    shown: list[Param | Output] = [*display.along, *display.outputs]
+    head = [titled(spoken(x.name), x.scale.unit) for x in shown]
+    columns = [display.sweep.column(x.name).tolist() for x in shown]
+    rows = [[_cell(v) for v in row] for row in zip(*columns, strict=True)]
+    return head, rows, display.sweep.feasible.ravel().tolist()
+
+
+def _validations(module: Module) -> list[Validation]:
+    return [validate(module, request) for request in requests(module)]
+
+
+def _validated(validation: Validation, *, rows: bool) -> list[str]:
+    """A validation's figure, its errors by group, and its rows."""
+    from hwdsl.show.plots import validated
+
+    request = validation.request
+    caption = (
+        f"{request.output} of {request.evaluator} over what was measured ({request.data.name}). On "
+        "the line both are equal; half of the points lie in the dark band, nine in ten in the "
+        "light one."
+    )
+    figure = (
+        f"<figure>\n{validated(validation)}\n<figcaption>{escape(caption)}</figcaption>\n</figure>"
+    )
+    tables = [by_group(validation), *([by_row(validation)] if rows else [])]
+    return [figure, *map(_plain, tables)]
+
+
+def _plain(found: Table) -> str:
+    return _html(found.head, found.rows, [True] * len(found.rows))
+
+
+def _figure(display: Display, drawn: str) -> str:
+    caption = f"<figcaption>{escape(display.doc)}{_infeasible(display, 'Dotted')}</figcaption>"
+    return f"<figure>\n{drawn}\n{caption}\n</figure>"
+
+
+def _infeasible(display: Display, looks: str) -> str:
+    """Which rules the points break that are drawn as infeasible, with the message of each."""
+    if not display.broken:
+        return ""
+    told = [
+        f"<li><code>{escape(b.rule)}</code> at {b.points:,} of {len(display.sweep):,} points, "
+        f"the first: {escape(b.message)}</li>"
+        for b in display.broken[:MOST_RULES]
+    ]
+    left = len(display.broken) - len(told)
+    rest = f"<li>… {left} more rules</li>" if left > 0 else ""
+    return (
+        f'\n<div class="note">{looks}: infeasible, because these rules are broken:'
+        f"<ul>{''.join(told)}{rest}</ul></div>"
+    )
+
+
+def _table(display: Display) -> str:
+    doc = f"<p>{escape(display.doc)}</p>\n" if display.doc else ""
+    return doc + _html(*cells(display)) + _infeasible(display, "Grey")
+
+
+def _html(head: Sequence[str], rows: Sequence[Sequence[str]], feasible: Sequence[bool]) -> str:
+    lines = ["<table>", f"<tr>{''.join(f'<th>{escape(h)}</th>' for h in head)}</tr>"]
+    for row, good in zip(rows, feasible, strict=True):
+        inner = "".join(f"<td>{escape(cell)}</td>" for cell in row)
+        kind = "" if good else ' class="infeasible"'
+        lines.append(f"<tr{kind}>{inner}</tr>")
+    return "\n".join([*lines, "</table>"])
+
+
+def _section(name: str, doc: str, text: str) -> str:
+    return "\n\n".join(part for part in (f"## {name}", doc, text) if part)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return plain(value, 5) if isinstance(value, int | float) else str(value)
