@@ -26,15 +26,15 @@ from pathlib import Path
 
 from attrs import frozen
 
-from hwdsl.codegen.build.toolchain import BuildError, build, features
 from hwdsl.base.store import STALE_SECONDS
+from hwdsl.codegen.build.stubs import stub
+from hwdsl.codegen.build.toolchain import BuildError, build, features
 from hwdsl.codegen.emit.kernels import MODULE, emit, module_files
+from hwdsl.codegen.emit.templates import LOADER
 from hwdsl.codegen.ir.graph import Graph
+from hwdsl.codegen.ir.serialization import dump
 from hwdsl.codegen.runtime import CallError, Message, Spec
 from hwdsl.codegen.runtime.message import to_json
-from hwdsl.codegen.build.stubs import stub
-from hwdsl.codegen.emit.templates import LOADER
-from hwdsl.codegen.ir.serialization import dump
 
 OURS = "# Written by `hwdsl compile`, which replaces it."
 """The first line of the files that a later call may replace."""

@@ -15,8 +15,8 @@ from attrs import define, field, frozen
 from numpy.typing import NDArray
 
 from hwdsl.codegen.build.toolchain import abandon
-from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.codegen.ir.graph import Graph, operations
+from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.codegen.runtime import Axis, CompiledKernel, Kernel
 
 __all__ = ["Axis", "CompiledKernel", "InterpreterKernel", "Kernel", "TieredKernel"]

@@ -24,18 +24,17 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache as once
-from importlib import resources
 from pathlib import Path
 from types import ModuleType
 
 from attrs import define, frozen
 
-from hwdsl.base import store
-from hwdsl.codegen.emit.kernels import MODULE, emit, module_files, templates
+from hwdsl.base import fingerprint, store
+from hwdsl.codegen.emit.kernels import MODULE, emit, module_files
 from hwdsl.codegen.ir.graph import Graph, operations
-from hwdsl.codegen.numerics.c_backend import C_FLAGS, C_SOURCE
-from hwdsl.codegen.runtime import CompiledKernel
 from hwdsl.codegen.ir.serialization import canonical
+from hwdsl.codegen.numerics.c_backend import C_FLAGS
+from hwdsl.codegen.runtime import CompiledKernel
 
 FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O3", *C_FLAGS)
 GCC_FLAGS = ("-fno-tree-pre", "-fno-thread-jumps", "-fno-predictive-commoning",
@@ -45,8 +44,8 @@ that share a condition into branches with many ends, or into selects between tru
 vector code of such a loop. The last two are work that grows faster than a function's length and
 gains nothing."""
 MODULE_FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O1", "-w")
-SOURCES = ("emit.py", "printer.py", "region.py", "branches.py", "shape.py", "memo.py", "build.py",
-           "ir.py")  # fmt: skip
+# What generates the text of a kernel, and compiles it.
+GENERATOR = tuple(f"hwdsl.codegen.{folder}" for folder in ("build", "emit", "ir", "numerics"))
 SCARCE = 64 << 20
 MOST_OPERATIONS = 60_000
 """Operations of a graph above which no kernel is built unless `COMPILE_LARGE` is 1."""
@@ -169,20 +168,10 @@ def _ingredients(texts: Iterable[bytes], flags: Sequence[str] = ()) -> dict[str,
     return parts
 
 
-@once
-def _sources() -> dict[str, str]:
-    """The generator: its own text, its templates, and the numerics."""
-    here = resources.files("hwdsl.codegen")
-    texts = {f"source {n}": (here / n).read_text("utf-8") for n in SOURCES}
-    texts.update({f"template {n}": t for n, t in templates().items()})
-    texts["numerics"] = C_SOURCE
-    return texts
-
-
 def _environment() -> dict[str, str]:
     """What the machine and the installation contribute to the key."""
     return {
-        **_sources(),
+        "generator": fingerprint.code(*GENERATOR),
         "module flags": "\0".join(MODULE_FLAGS),
         "cython": _cython_version(),
         "compiler": _compiler_identity(),

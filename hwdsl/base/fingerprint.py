@@ -10,17 +10,22 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-_CODE = (".py", ".json", ".j2", ".pyx", ".c", ".h")
+_CODE = (".py", ".lark", ".json", ".j2", ".pyx", ".c", ".h")
 _LIBRARY = (".hw", ".csv")
 
 
 @cache
-def compiler() -> str:
-    """A hash of the compiler's own files and of Python's version."""
+def code(*packages: str) -> str:
+    """A hash of the code in packages, with all below them, and of Python's version."""
     digest = hashlib.sha256(sys.version.encode())
-    for package in ("hwdsl", "hwdsl.codegen", "hwdsl.grammar"):
+    for package in packages:
         _add(digest, package, _CODE)
     return digest.hexdigest()
+
+
+def compiler() -> str:
+    """A hash of all of the compiler's own code and of Python's version."""
+    return code("hwdsl", "hwdsl.codegen", "hwdsl.grammar")
 
 
 def library() -> str:

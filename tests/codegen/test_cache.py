@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from hwdsl.base import store
+from hwdsl.base import fingerprint, store
 from hwdsl.codegen.build import toolchain as building
 from hwdsl.codegen.build.toolchain import BuildError, build, file_name
 from hwdsl.codegen.ir.graph import Builder
@@ -194,9 +194,23 @@ def test_each_input_changes_the_key(monkeypatch):
 
 def test_the_key_has_all_it_should():
     parts = building.ingredients({"square": square()})
-    assert {"graph 0", "flags", "cython", "compiler", "python", "cpu", "numerics"} <= set(parts)
-    assert sum(p.startswith("template ") for p in parts) == 4
-    assert {"source emit.py", "source printer.py", "source shape.py"} <= set(parts)
+    assert {"graph 0", "flags", "cython", "compiler", "python", "cpu", "generator"} <= set(parts)
+
+
+def test_every_file_of_a_generator_is_in_its_fingerprint(tmp_path, monkeypatch):
+    package = tmp_path / "generator"
+    (package / "templates").mkdir(parents=True)
+    files = [package / n for n in ("__init__.py", "emit.py", "templates/kernel.c.j2")]
+    for file in files:
+        file.write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    seen = {fingerprint.code("generator")}
+    for file in files:
+        file.write_text("# changed")
+        fingerprint.code.cache_clear()
+        seen.add(fingerprint.code("generator"))
+    fingerprint.code.cache_clear()
+    assert len(seen) == len(files) + 1
 
 
 def test_parts_of_a_key_do_not_run_together():
