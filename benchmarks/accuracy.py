@@ -3,7 +3,7 @@
 python benchmarks/accuracy.py FOLDER [--set TEXT] [--hold-out] [--write FOLDER] [-o errors.html]
 
 FOLDER holds the tables as published, one CSV file each. `SETS` of every module
-`tests/library/measured*.py` states which evaluator predicts which rows. Rows that the library does
+`benchmarks/adapters/measured*.py` states which evaluator predicts which rows. Rows that the library does
 not describe, or that an evaluator does not accept, are left out and listed below. Coefficients are
 those of the library. `--hold-out` adds a leave-one-group-out cross-validation: the coefficients that
 a set names are fitted without each group in turn and scored on it, and the baseline's on the same
@@ -28,7 +28,7 @@ from hwdsl.measure.validate import Errors, Request, validate
 from hwdsl.measure.validation_report import by_group, shares
 from hwdsl.show.report import validation_page
 
-ADAPTERS = ROOT / "tests" / "library"
+ADAPTERS = ROOT / "benchmarks" / "adapters"
 FOLDS = ["set", "held out", "rows", "declared", "p90", "bias", "fitted", "p90", "bias",
          "baseline", "p90", "bias"]  # fmt: skip
 HEAD = ["set", "group", "rows", "median", "p90", "bias", "baseline", "p90", "bias", "fitted to"]

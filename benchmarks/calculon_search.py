@@ -24,7 +24,7 @@ from pathlib import Path
 
 import hwdsl
 
-LIBRARY = Path(__file__).parents[1] / "library" / "models"
+LIBRARY = Path(__file__).parents[1] / "library" / "peers"
 SPACES = {"gpt3_on_64": (64, 3_232_128), "gpt3_on_4096": (4096, 7_126_368)}
 """Evaluators, their devices, and how many executions Calculon counts there."""
 TURING = (5128, 2520)
@@ -35,9 +35,9 @@ FORMS = {
 }
 """Calculon's forms, and by what the executions are divided that it gets."""
 TEXT = """edition 2026
-use models.calculon_layers
-use models.calculon
-use models.calculon_search
+use peers.calculon_layers
+use peers.calculon
+use peers.calculon_search
 language_model turing {
     hidden = 20480
     feedforward = 81920

@@ -261,7 +261,7 @@ def gemm_errors(file, folder, scratch):
     if folder is None:
         (asked,) = [r for r in requests(module) if r.title == "gemm_table"]
     else:
-        sys.path.append(str(ROOT / "tests" / "library"))
+        sys.path.append(str(ROOT / "benchmarks" / "adapters"))
         import measured
 
         os.environ["HWDSL_REFERENCE_DATA"] = folder

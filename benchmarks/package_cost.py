@@ -23,9 +23,9 @@ from common import timed
 import hwdsl
 from hwdsl.codegen.build import toolchain as building
 
-MODEL = Path(__file__).parents[1] / "library" / "models" / "chiplet_actuary.hw"
+MODEL = Path(__file__).parents[1] / "library" / "peers" / "chiplet_actuary.hw"
 ONE = """edition 2026
-use models.chiplet_actuary: even_split, silicon
+use peers.chiplet_actuary: even_split, silicon
 
 evaluator price {
     param size     : area = 800 mm^2 in 1 mm^2 .. 5000 mm^2

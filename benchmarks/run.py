@@ -1,6 +1,6 @@
 """Measure what the design promises, and print it.
 
-python benchmarks/run.py [--quick] [kernel] [models] [commands]
+python benchmarks/run.py [--quick] [kernel] [peers] [commands]
 """
 
 import argparse
@@ -11,9 +11,9 @@ from pathlib import Path
 
 import commands
 import kernel
-import models
+import peers
 
-PARTS = {"kernel": kernel.main, "models": models.main, "commands": commands.main}
+PARTS = {"kernel": kernel.main, "peers": peers.main, "commands": commands.main}
 
 
 def main():

@@ -32,7 +32,7 @@ use vendor.processes: N5
 use vendor.substrates: CoWoS_S
 use vendor.memories: HBM3E
 use vendor.links: NVLink4, NDR400
-use models.chiplet_cloud: example, service, gpt3
+use peers.chiplet_cloud: example, service, gpt3
 
 die chip {
     process       = N5

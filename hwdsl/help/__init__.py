@@ -78,9 +78,9 @@ def _module(name: str) -> Page:
 
 
 def _in_examples_alone(name: str) -> bool:
-    """Whether only models and studies declare a name, so that it is rather a term of the field."""
+    """Whether only peers and studies declare a name, so that it is rather a term of the field."""
     found = definitions().get(name)
-    return found is not None and found[0].module.startswith(("models.", "studies."))
+    return found is not None and found[0].module.startswith(("peers.", "studies."))
 
 
 def _term(name: str, terms: list[glossary.Entry]) -> Page:

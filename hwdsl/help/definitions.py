@@ -37,7 +37,7 @@ def definition(found: Sequence[Declared]) -> Page:
     if one.module != PRELUDE:  # which every file sees
         lead += f"\n\n`use {one.module}: {one.name}`"
     more_names = tuple(begin_so(one.name))
-    if one.module.startswith(("models.", "studies.")):  # products are looked for before them
+    if one.module.startswith(("peers.", "studies.")):  # products are looked for before them
         lead = "\n\n".join((*more_names, lead))
         more_names = ()
     notes = (*page.notes, *more_names)

@@ -17,7 +17,7 @@ from hwdsl.semantics.type_relations import dim_name, dimension, unit_for
 from hwdsl.semantics.types import EnumType, ListType, ResultType, Type
 from hwdsl.syntax import ast
 
-FOLDERS = ("std", "vendor", "workloads", "models", "studies")
+FOLDERS = ("std", "vendor", "workloads", "peers", "studies")
 """The folders in the order in which a name is looked for."""
 
 WORDS: dict[type, str] = {

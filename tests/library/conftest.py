@@ -1,6 +1,6 @@
-"""Helper modules of this folder are importable by its tests."""
+"""The adapters of published tables are importable by the tests of this folder."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "adapters"))

@@ -13,7 +13,9 @@ import hwdsl
 from hwdsl.api.evaluator import Evaluator, Module
 
 LIBRARY = Path(__file__).parents[2] / "library"
-MODULES = [import_module(p.stem) for p in sorted(Path(__file__).parent.glob("measured*.py"))]
+MODULES = [
+    import_module(p.stem) for p in sorted(Path(measured.__file__).parent.glob("measured*.py"))
+]
 SETS: list[measured.Set] = [one for module in MODULES for one in module.SETS]
 LOADED: dict[str, Module] = {}
 

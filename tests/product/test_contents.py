@@ -104,7 +104,7 @@ def test_what_is_set_for_a_base_and_must_be_given_to_it() -> None:
         ("accelerator.tdp", "power (W)"),
         ("B200.tdp", "1000 W"),
         ("std.node.accelerator.mttf", "time (s)"),
-        ("models.epoch.B200", "models.epoch"),
+        ("peers.epoch.B200", "peers.epoch"),
         ("GB", "1,000,000,000 B"),
         ("TB/s", "1,000,000,000,000 B/s"),
         ("%", "0.01"),
@@ -142,7 +142,7 @@ def test_near_terms(term: str, among: str, capsys: pytest.CaptureFixture[str]) -
 def test_a_term_names_products_that_begin_so() -> None:
     assert "`HBM3E`" in render(page("HBM"))
     text = render(page("H100"))  # one of a model
-    assert text.index("`H100_SXM_80GB` (accelerator)") < text.index("`use models.epoch: H100`")
+    assert text.index("`H100_SXM_80GB` (accelerator)") < text.index("`use peers.epoch: H100`")
 
 
 @pytest.mark.parametrize("word", sorted({*load().keywords, *words()}))

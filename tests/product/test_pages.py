@@ -9,8 +9,8 @@ from hwdsl.api import driver
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.help.diagnostic_catalog import CATALOG, page
 
-PACKAGE = Path(driver.__file__).parent
-COMPILER = ("syntax", "semantics", "elaborate", "driver.py")
+PACKAGE = Path(driver.__file__).parents[1]
+COMPILER = ("syntax", "semantics", "elaborate", "api/driver.py")
 OTHERS = {"utf-8", "utf-8-sig", "hwdsl-elaborate"}
 
 
@@ -53,7 +53,7 @@ def test_catalogue_names_what_the_code_reports() -> None:
 
 
 def test_every_name_has_a_page_and_every_page_a_name() -> None:
-    assert {p.stem for p in (PACKAGE / "pages").glob("*.md")} == set(CATALOG)
+    assert {p.stem for p in (PACKAGE / "help" / "pages").glob("*.md")} == set(CATALOG)
 
 
 @pytest.mark.parametrize("name", sorted(CATALOG))

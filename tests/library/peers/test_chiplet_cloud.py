@@ -319,7 +319,7 @@ def written(hw_text: str, served: str, declared: str, part: str) -> str:
         value, _, shown = text.replace("part.", f"{part}.").partition(" in ")
         lines.append(f"output {name}{f' in {shown}' if shown else ''} = {value}")
     return f"""edition 2026
-use models.chiplet_cloud
+use peers.chiplet_cloud
 {declared}
 {hw_text}
 {place()}

@@ -115,8 +115,8 @@ def description(shared: dict[str, Any]) -> str:
         as_published = as_published
 """
     return f"""edition 2026
-use models.chiplet_actuary: wafer, node, interposer, substrate, package, chip, interface
-use models.chiplet_actuary: flow, none, fan_out, silicon, organic
+use peers.chiplet_actuary: wafer, node, interposer, substrate, package, chip, interface
+use peers.chiplet_actuary: flow, none, fan_out, silicon, organic
 
 wafer line {{
     diameter  = {line["wafer_diameter_mm"]!r} mm

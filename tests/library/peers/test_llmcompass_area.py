@@ -118,7 +118,7 @@ def test_every_constant_is_theirs(tmp_path: Any) -> None:
     known = constants()
     lines = [f"output c{place} = {text}" for place, text in enumerate(known)]
     path = tmp_path / "constants.hw"
-    text = ["edition 2026", "use models.llmcompass_area", "evaluator asked {", *lines, "}"]
+    text = ["edition 2026", "use peers.llmcompass_area", "evaluator asked {", *lines, "}"]
     path.write_text("\n".join(text) + "\n", encoding="utf-8")
     found = hwdsl.load(path, compiled=False).asked()
     for place, (name, value) in enumerate(known.items()):

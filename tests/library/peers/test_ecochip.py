@@ -67,8 +67,8 @@ def assembly(given: dict[str, Any]) -> str:
         for place, (_, die) in enumerate(chiplets(given).items())
     ]
     return f"""edition 2026
-use models.ecochip
-use models.ecochip_package
+use peers.ecochip
+use peers.ecochip_package
 assembly asked_for {{
     carrier     = {CARRIERS[given["architecture"]["pkg_type"]]}
     interposer  = N{held["interposer_node"]}

@@ -94,7 +94,7 @@ CELL_FIELDS = {
 
 def answers(tmp: Path, texts: list[str], before: tuple[str, ...] = ()) -> list[float]:
     """What expressions over the library's parts are worth."""
-    lines = ["edition 2026", "use models.catch", *before, "evaluator asked {"]
+    lines = ["edition 2026", "use peers.catch", *before, "evaluator asked {"]
     lines += [f"output o{place} = {text}" for place, text in enumerate(texts)]
     path = tmp / "asked.hw"
     path.write_text("\n".join([*lines, "}"]) + "\n", encoding="utf-8")

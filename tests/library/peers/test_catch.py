@@ -37,7 +37,7 @@ BLACK_BOXES = {
 def layer_outcome(given: dict[str, Any], tmp: Path) -> dict[str, float]:
     """What the model says to a layer's input, under the names of its output."""
     layer, process = TABLES["layers"][given["layer"]], given["wafer_process"]
-    lines = ["edition 2026", "use models.catch", *layer_lines("its_layer", layer)]
+    lines = ["edition 2026", "use peers.catch", *layer_lines("its_layer", layer)]
     lines += wafer_lines("its_wafers", TABLES["wafer_processes"][process])
     lines += ["let rows = its_wafers with { grid = false }", "evaluator asked {"]
     lines += [f"param size : area = {given['area_mm2']!r} mm^2 in 0.01 mm^2 .. 1e6 mm^2"]
@@ -365,7 +365,7 @@ def description(
     whole: Chip, nets: list[dict[str, Any]] | None, outputs: dict[str, str]
 ) -> list[str]:
     """The text that asks for all chips of a tree."""
-    lines = ["edition 2026", "use models.catch"]
+    lines = ["edition 2026", "use peers.catch"]
     chips = list(whole.tree())
     names = {t.split(":")[1] for c in chips for t in c.given["stackup"].split(",")}
     for name in sorted(names):

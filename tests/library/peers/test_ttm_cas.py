@@ -86,7 +86,7 @@ FIELDS = {
 def test_every_process_is_theirs(tmp_path: Any) -> None:
     nodes = TABLES["node_list_nm"]
     assert {f"N{nm}" for nm in nodes} == set(model("ttm_cas").die.param("node").labels)
-    lines = ["edition 2026", "use models.ttm_cas", "evaluator asked {"]
+    lines = ["edition 2026", "use peers.ttm_cas", "evaluator asked {"]
     for nm in nodes:
         for name, (_, unit) in FIELDS.items():
             lines.append(f"output {name}_{nm} = N{nm}.{name} / (1 {unit})")

@@ -223,8 +223,8 @@ def described(machine: Machine, outputs: list[str]) -> str:
     lines = [*machine.params, machine.text, questions(), *outputs]
     asked = "\n    ".join(lines)
     return f"""edition 2026
-use models.calculon_layers
-use models.calculon
+use peers.calculon_layers
+use peers.calculon
 evaluator step {{
     {asked}
 }}
@@ -344,9 +344,9 @@ def test_every_layer_is_theirs(name: str, layers_run: dict[tuple[str, bool], Res
 # --- the search --------------------------------------------------------------------------------
 
 SEARCHES = """edition 2026
-use models.calculon_layers
-use models.calculon
-use models.calculon_search
+use peers.calculon_layers
+use peers.calculon
+use peers.calculon_search
 language_model turing {
     hidden = 20480
     feedforward = 81920

@@ -15,7 +15,7 @@ import pytest
 
 import hwdsl
 
-LIBRARY = Path(__file__).parents[3] / "library" / "models"
+LIBRARY = Path(__file__).parents[3] / "library" / "peers"
 
 
 def document(name: str) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def cases(name: str) -> list[Any]:
 
 @cache
 def model(name: str) -> hwdsl.Module:
-    """A file of `library/models`, run by the interpreter."""
+    """A file of `library/peers`, run by the interpreter."""
     return hwdsl.load(LIBRARY / f"{name}.hw", compiled=False)
 
 
