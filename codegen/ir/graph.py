@@ -48,6 +48,8 @@ from attrs import define, field, frozen
 from hwdsl.codegen import numerics
 
 REAL, INT, BOOL = "real", "int", "bool"
+RANK = {BOOL: 0, INT: 1, REAL: 2}
+"""Types by width: the values of one are values of those above it."""
 
 UNARY = frozenset(
     [
@@ -265,12 +267,13 @@ class Builder:
     def op(self, code: str, *args: Ref, index: int = 0, type: str | None = None) -> Ref:
         """Add an operation and return its value, folded if all arguments are known.
 
-        The type follows from the code and the arguments unless given.
+        The type follows from the code and the arguments unless given; the value has it also where
+        the operation turns out to be one of its arguments.
         """
         result = type or result_type(code, [a.type for a in args])
         if code == "pow":
             # Before folding, so that known and unknown bases go through the same products.
-            product = self._power(args[0], args[1].known)
+            product = self._power(args[0], args[1].known, type)
             if product is not None:
                 return product
         values = [a.known for a in args]
@@ -279,10 +282,17 @@ class Builder:
             return self.const(fold(code, known, self.tables, index), result)
         simpler = self._simplify(code, args, result)
         if simpler is not None:
-            return simpler
+            return self.widen(simpler, result)
         region = self._deepest(args)
         inner = tuple(self._inside(a, region) for a in args)
         return self._place(region, Op(code, inner, result, index=index))
+
+    def widen(self, ref: Ref, type: str) -> Ref:
+        """The same number as one of a type that its own is part of: a product with 1, which keeps
+        every bit. A value that has the type, or a wider one, is returned as it is."""
+        if RANK[ref.type] >= RANK[type]:
+            return ref
+        return self.op("mul", self.const(1.0, type), ref, type=type)
 
     def open_loop(self, carries: Sequence[str], within: Iterable[Ref] = ()) -> LoopRegion:
         """Start a loop body with states of the given types.
@@ -364,8 +374,9 @@ class Builder:
                     return (b if a.known else a) if code == "and" else (a if a.known else b)
         return None
 
-    def _power(self, base: Ref, exponent: float | None) -> Ref | None:
-        """Constant powers as products; `numerics` computes the same ones for a known base."""
+    def _power(self, base: Ref, exponent: float | None, type: str | None) -> Ref | None:
+        """Constant powers as products; `numerics` computes the same ones for a known base. They are
+        of the base's type unless one is given."""
         if exponent == 0.5:
             return self.op("sqrt", base)
         if exponent == -1.0:
@@ -373,11 +384,11 @@ class Builder:
         if exponent not in (1.0, 2.0, 3.0, 4.0):
             return None
         if exponent == 1.0:
-            return base
-        square = self.op("mul", base, base)
+            return self.widen(base, type or base.type)
+        square = self.op("mul", base, base, type=type)
         if exponent == 2.0:
             return square
-        return self.op("mul", square, base if exponent == 3.0 else square)
+        return self.op("mul", square, base if exponent == 3.0 else square, type=type)
 
 
 @frozen
@@ -436,6 +447,17 @@ def result_type(code: str, types: Sequence[str]) -> str:
     if code in KEEPS_INT and all(t != REAL for t in types):
         return INT
     return REAL
+
+
+def state_types(body: Body, starts: Sequence[str]) -> list[str]:
+    """The types of a loop's states: as the body reads them, else the wider of what they start from,
+    of these types, and what they go on with."""
+    after = [body.ops[n].type for n in body.next]
+    types = [max(pair, key=RANK.__getitem__) for pair in zip(starts, after, strict=True)]
+    for op in body.ops:
+        if op.code == "input" and 1 <= op.index <= body.carries:
+            types[op.index - 1] = op.type
+    return types
 
 
 def work(ops: Iterable[Op]) -> int:

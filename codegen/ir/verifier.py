@@ -14,15 +14,16 @@ from hwdsl.codegen.ir.graph import (
     BOOLEAN,
     INT,
     NARY,
+    RANK,
     REAL,
     Graph,
     Op,
     result_type,
+    state_types,
 )
 
 __all__ = ["GraphError", "verify"]
 
-_RANK = {BOOL: 0, INT: 1, REAL: 2}
 _ENTRIES = ("table", "bucket", "gather", "select", "pow")
 """Codes whose result may be declared narrower than their operands tell."""
 
@@ -40,7 +41,7 @@ def verify(graph: Graph) -> None:
     _names("outputs", (n for n, _ in graph.outputs))
     _names("rules", (n for n, _ in graph.rules))
     for param in graph.params:
-        _expect(param.type in _RANK, f"param {param.name}", f"no type {param.type!r}")
+        _expect(param.type in RANK, f"param {param.name}", f"no type {param.type!r}")
         ordered = param.low <= param.high
         _expect(ordered, f"param {param.name}", f"no range {param.low} to {param.high}")
     params = {i: p.type for i, p in enumerate(graph.params)}
@@ -73,7 +74,7 @@ def _value(where: str, i: int, ops: Sequence[Op]) -> None:
 
 
 def _widens(narrow: str, wide: str) -> bool:
-    return _RANK[narrow] <= _RANK[wide]
+    return RANK[narrow] <= RANK[wide]
 
 
 @frozen
@@ -89,7 +90,7 @@ class _List:
         """Check every operation of the list."""
         for i, op in enumerate(ops):
             where = f"{self.path}operation {i} ({op.code})"
-            _expect(op.type in _RANK, where, f"no type {op.type!r}")
+            _expect(op.type in RANK, where, f"no type {op.type!r}")
             for a in op.args:
                 _expect(0 <= a < i, where, f"argument {a} is not an earlier operation")
                 _expect(
@@ -171,8 +172,8 @@ class _List:
         if body is None:
             raise GraphError(f"{where}: operation {op.args[0]} is no loop")
         _expect(0 <= op.index < body.carries + 2, where, f"the loop has no result {op.index}")
-        given = _state_types(ops[op.args[0]], ops)
-        given += [INT, BOOL]
+        starts = [ops[a].type for a in ops[op.args[0]].args[2 : 2 + body.carries]]
+        given = [*state_types(body, starts), INT, BOOL]
         _expect(
             _widens(given[op.index], op.type), where, f"is {op.type}, the result {given[op.index]}"
         )
@@ -188,12 +189,14 @@ class _List:
         _expect(len(op.args) >= 2 + body.carries, where, "too few arguments for its states")
         _expect(REAL not in [ops[a].type for a in op.args[:2]], where, "its ends must be ints")
         captures = [ops[a].type for a in op.args[2 + body.carries :]]
-        states = _state_types(op, ops)
-        given = [INT, *[ops[a].type for a in op.args[2 : 2 + body.carries]], *captures]
+        starts = [ops[a].type for a in op.args[2 : 2 + body.carries]]
+        given = [INT, *starts, *captures]
         inside = f"{where}, "
         _List(self.graph, inside, "input", dict(enumerate(given))).check(body.ops)
         for k, i in enumerate(body.next):
             _value(f"{inside}next {k}", i, body.ops)
+        states = state_types(body, starts)
+        for k, i in enumerate(body.next):
             _expect(
                 _widens(body.ops[i].type, states[k]),
                 f"{inside}next {k}",
@@ -203,17 +206,3 @@ class _List:
             _value(f"{inside}until", body.until, body.ops)
             kind = body.ops[body.until].type
             _expect(kind == BOOL, f"{inside}until", f"is {kind}, not bool")
-
-
-def _state_types(loop: Op, ops: Sequence[Op]) -> list[str]:
-    """The types of a loop's states: as the body reads them, else as they start or go on."""
-    body = loop.body
-    assert body is not None
-    states = []
-    for k in range(body.carries):
-        read = [o.type for o in body.ops if o.code == "input" and o.index == 1 + k]
-        start = ops[loop.args[2 + k]].type if 2 + k < len(loop.args) else REAL
-        i = body.next[k] if k < len(body.next) else -1
-        after = body.ops[i].type if 0 <= i < len(body.ops) else start
-        states.append(read[0] if read else max(start, after, key=_RANK.__getitem__))
-    return states

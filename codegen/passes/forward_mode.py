@@ -17,9 +17,9 @@ from collections.abc import Iterable, Sequence
 
 from attrs import define, field
 
-from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Body, LoopRegion, Op, Ref
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Body, LoopRegion, Op, Ref, state_types
 from hwdsl.codegen.passes.derivative_rules import Partials, passes
-from hwdsl.codegen.passes.rewriter import Rebuilder, Results, carry_types
+from hwdsl.codegen.passes.rewriter import Rebuilder, Results
 
 Moves = tuple[Ref | None, ...]  # per direction; None where nothing moves
 
@@ -96,8 +96,9 @@ class Tangents(Rebuilder):
         assert body is not None
         still: Moves = (None,) * len(moves[0])
         first = 2 + body.carries
+        types = state_types(body, [a.type for a in args[2:first]])
         start = state_masks(
-            body, [mask(m) for m in moves[2:first]], [mask(m) for m in moves[first:]]
+            body, types, [mask(m) for m in moves[2:first]], [mask(m) for m in moves[first:]]
         )
         pairs = [
             (c, d) for c in range(body.carries) for d in range(len(still)) if start[c] >> d & 1
@@ -133,7 +134,7 @@ class MovingLoop:
         zero = b.const(0.0)
         start = self.args[2 : 2 + body.carries]
         tangents = [self.moves[2 + c][d] or zero for c, d in self.pairs]
-        types = [*carry_types(body), *[REAL] * len(self.pairs)]
+        types = [*state_types(body, [s.type for s in start]), *[REAL] * len(self.pairs)]
         extra: list[Ref] = []
         if body.until is not None:
             extra = [b.const(0.0, BOOL), b.const(0.0, INT), b.const(0.0, INT)]
@@ -239,7 +240,8 @@ def reach(ops: Sequence[Op], params: Sequence[int], inputs: Sequence[int]) -> li
         elif op.body is not None:
             args = [row[a] for a in op.args]
             first = 2 + op.body.carries
-            results[i] = [*state_masks(op.body, args[2:first], args[first:]), 0, 0]
+            types = state_types(op.body, [ops[a].type for a in op.args[2:first]])
+            results[i] = [*state_masks(op.body, types, args[2:first], args[first:]), 0, 0]
         else:
             for n, a in enumerate(op.args):
                 if row[a] and passes(op, n):
@@ -248,9 +250,10 @@ def reach(ops: Sequence[Op], params: Sequence[int], inputs: Sequence[int]) -> li
     return row
 
 
-def state_masks(body: Body, start: Sequence[int], captures: Sequence[int]) -> list[int]:
-    """The directions in which each state of a loop can move."""
-    types = carry_types(body)
+def state_masks(
+    body: Body, types: Sequence[str], start: Sequence[int], captures: Sequence[int]
+) -> list[int]:
+    """The directions in which each state of a loop, of these types, can move."""
     states = [m if t == REAL else 0 for m, t in zip(start, types, strict=True)]
     while True:
         row = reach(body.ops, (), (0, *states, *captures))

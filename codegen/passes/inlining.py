@@ -57,10 +57,9 @@ class Replay(Copier):
             lacking = [a for a in needed if a not in self._numbers]
             if lacking:
                 todo.extend(lacking)
-            elif passed_on:
-                self._numbers[i] = self._numbers[needed[-1]]
             else:
-                self._numbers[i] = self._calculated(i, op)
+                found = self._numbers[needed[-1]] if passed_on else self._calculated(i, op)
+                self._numbers[i] = self._kept(op, found)
         return self._numbers[index]
 
     def _needed(self, op: Op) -> tuple[bool, Sequence[int]]:
@@ -97,6 +96,12 @@ class Replay(Copier):
         if len(known) == len(args):
             return fold(op.code, known, self.source.tables, op.index)
         return _number(self.visit(op, self._refs(op, args)))
+
+    def _kept(self, op: Op, found: Number) -> Number:
+        """The number of an operation, of the operation's type; a loop has none of its own."""
+        if op.body is not None or not isinstance(found, Ref):
+            return found
+        return _number(self.builder.widen(found, op.type))
 
     def _loop(self, op: Op, args: Sequence[Number], known: Sequence[float]) -> tuple[Number, ...]:
         body = op.body

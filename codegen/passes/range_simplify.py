@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from hwdsl.codegen.ir.graph import BOOL, Graph, Op, Ref
+from hwdsl.codegen.ir.graph import BOOL, Graph, Op, Ref, state_types
 from hwdsl.codegen.passes.interval_analysis import ANY, TRUTH, Range, ranges_of
-from hwdsl.codegen.passes.rewriter import Rebuilder, Results, carry_types
+from hwdsl.codegen.passes.rewriter import Rebuilder, Results
 
 ZERO = Range(0.0, 0.0)
 LEAST, MOST = ("min", "nmin"), ("max", "nmax")
@@ -55,7 +55,7 @@ class Narrower(Rebuilder):
                 return self.builder.op("sum", *terms, type=op.type)
         if op.body is not None:
             body = op.body.ops
-            self.known[id(body)] = ranges_of(self.graph, body, loop_inputs(op, among))
+            self.known[id(body)] = ranges_of(self.graph, body, loop_inputs(ops, i, among))
         elif op.code in LEAST or op.code in MOST:
             kept = [values[op.args[k]] for k in contenders(op.code, among)]
             if len(kept) == 1 and kept[0].type == op.type:
@@ -99,17 +99,21 @@ def contenders(code: str, among: Sequence[Range]) -> list[int]:
     if code in MOST:
         among = [Range(-a.high, -a.low, a.nan) for a in among]
     bar = min(a.high for a in among)
-    beaten = [not a.nan and a.low > bar for a in among]
-    first, second = among[0], among[1]
-    beaten[0] |= not first.nan and first.low >= second.high
-    return [k for k, out in enumerate(beaten) if not out]
+    kept = [k for k, a in enumerate(among) if a.nan or a.low <= bar]
+    while len(kept) > 1:
+        first, second = among[kept[0]], among[kept[1]]
+        if first.nan or first.low < second.high:
+            break
+        del kept[0]
+    return kept
 
 
-def loop_inputs(op: Op, args: Sequence[Range]) -> list[Range]:
+def loop_inputs(ops: Sequence[Op], loop: int, args: Sequence[Range]) -> list[Range]:
     """The ranges of the inputs of a loop's body: its variable, its states, its captures."""
-    body = op.body
+    body, starts = ops[loop].body, ops[loop].args[2:]
     assert body is not None
     low, high = args[0].low, args[1].high
     variable = Range(low, high) if low <= high else ANY
-    states = [TRUTH if t == BOOL else ANY for t in carry_types(body)]
+    types = state_types(body, [ops[a].type for a in starts[: body.carries]])
+    states = [TRUTH if t == BOOL else ANY for t in types]
     return [variable, *states, *args[2 + body.carries :]]

@@ -1,8 +1,8 @@
 """Copying a graph through the builder: what most passes are made of.
 
 A `Copier` adds operations to a builder, which folds, shares and moves what does not depend on a
-loop out of it. A `Rebuilder` walks a whole graph in order; a pass overrides `visit` (one ordinary
-operation), `loop`, or `run` (a whole list).
+loop out of it; each value keeps its type. A `Rebuilder` walks a whole graph in order; a pass
+overrides `visit` (one ordinary operation), `loop`, or `run` (a whole list).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from hwdsl.codegen.ir.graph import REAL, Body, Builder, Graph, Op, Ref
+from hwdsl.codegen.ir.graph import REAL, Body, Builder, Graph, Op, Ref, state_types
 
 Results = dict[int, tuple[Ref, ...]]
 
@@ -45,11 +45,11 @@ class Copier:
         if code == "const":
             return self.builder.const(op.value, op.type)
         if code == "param":
-            return self.params[op.index]
+            return self.builder.widen(self.params[op.index], op.type)
         if code == "input":
-            return inputs[op.index]
+            return self.builder.widen(inputs[op.index], op.type)
         if code == "proj":
-            return results[op.args[0]][op.index]
+            return self.builder.widen(results[op.args[0]][op.index], op.type)
         args = [values[a] for a in op.args]
         if code == "loop":
             results[i] = self.loop(op, args)
@@ -65,7 +65,7 @@ class Copier:
         body = op.body
         assert body is not None
         start, captures = args[2 : 2 + body.carries], args[2 + body.carries :]
-        types = carry_types(body)
+        types = state_types(body, [a.type for a in start])
         fixed = {c for c in range(body.carries) if is_input(body, body.next[c], 1 + c)}
         while True:
             moving = [c for c in range(body.carries) if c not in fixed]
@@ -123,15 +123,6 @@ def is_input(body: Body, index: int, slot: int) -> bool:
     """Whether an operation of a body is the input of that number."""
     op = body.ops[index]
     return op.code == "input" and op.index == slot
-
-
-def carry_types(body: Body) -> list[str]:
-    """The types of a body's states: as its inputs say, else as the next values do."""
-    types = [body.ops[n].type for n in body.next]
-    for op in body.ops:
-        if op.code == "input" and 1 <= op.index <= body.carries:
-            types[op.index - 1] = op.type
-    return types
 
 
 def known_table(op: Op, args: Sequence[Ref]) -> tuple[float, ...] | None:

@@ -11,12 +11,11 @@ from hwdsl.codegen.ir.graph import BOOL, INT, Ref
 from hwdsl.elaborate import comprehensions
 from hwdsl.elaborate.partial_evaluator import Machine, as_ref
 from hwdsl.elaborate.select_lowering import items_of, pick_value
-from hwdsl.elaborate.values import Env, Failure, ListValue, RangeValue, Value
+from hwdsl.elaborate.values import IMPLIED, Env, Failure, ListValue, RangeValue, Value
 from hwdsl.semantics.types import Int
 from hwdsl.syntax import ast
 
 MAX_UNKNOWN_KEYS = 64
-IMPLIED = frozenset(["bad-count", "empty-list", "index-out-of-range", "not-whole", "outside-range"])
 """Rules of the language that an unknown number may break; a known one fails by them."""
 
 _UNARY = frozenset(

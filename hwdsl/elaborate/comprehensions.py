@@ -16,9 +16,10 @@ from attrs import evolve, field, frozen
 from hwdsl.base.source import Span
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, LoopRegion, Ref
 from hwdsl.elaborate.loop_lowering import Rolled, close, flatten, inner_effects, rebuild
-from hwdsl.elaborate.partial_evaluator import Machine, as_ref
+from hwdsl.elaborate.partial_evaluator import MAX_ITEMS, Machine, as_ref
 from hwdsl.elaborate.select_lowering import check_size, items_of, pick_value
 from hwdsl.elaborate.values import (
+    IMPLIED,
     Cell,
     Env,
     Failure,
@@ -345,15 +346,25 @@ def _try_roll(
     over: RangeValue,
     before: Sequence[Ref],
 ) -> Term | None:
-    """The reduction over a long range as one loop; None if it has to be written out."""
+    """The reduction over a long range as one loop; None if it has to be written out.
+
+    That is where something inside must be known, and where something breaks a rule of the language:
+    written out, it may be known to be in no term that takes part.
+    """
     low, high = m.interval(over.low)[0], m.interval(over.high)[1]
-    if not (math.isfinite(low) and math.isfinite(high)) or high - low + 1 <= SHORT:
+    count = high - low + 1
+    if not (math.isfinite(low) and math.isfinite(high)) or count <= SHORT:
         return None
+    depth = m.depth
     try:
         rolled, effects = m.collect(
             lambda: inner_effects(m, lambda extra: _roll(m, how, expr, part, over, before, extra))
         )
-    except NotKnown:
+    except Failure as failure:
+        broken = failure.diagnostic.name in IMPLIED and count <= MAX_ITEMS
+        if not (broken or isinstance(failure, NotKnown)):
+            raise
+        m.depth = depth
         return None
     if rolled is None:
         return None

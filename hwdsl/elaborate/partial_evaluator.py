@@ -237,11 +237,7 @@ class Machine:
 
     def widen(self, ref: Ref) -> Ref:
         """The same number as a real."""
-        if ref.type == REAL:
-            return ref
-        if ref.known is not None:
-            return self.const(ref.known)
-        return self.builder.op("mul", self.const(1.0), ref)
+        return self.builder.widen(ref, REAL)
 
     def all_of(self, refs: Sequence[Ref], node: ast.Node | Span) -> Ref:
         """The conjunction."""

@@ -20,6 +20,10 @@ UNKNOWN = "unknown, as this says"
 """What stands at the declaration of a value that nobody knows."""
 
 
+IMPLIED = frozenset(["bad-count", "empty-list", "index-out-of-range", "not-whole", "outside-range"])
+"""Failures of a value that is known: where it depends on a param, a rule is stated instead."""
+
+
 class Failure(Exception):
     """An error of the user met while evaluating; becomes a diagnostic at the stage's border."""
 

@@ -12,7 +12,7 @@ from strategies import columns_for, equal, graphs
 from hwdsl.codegen.ir.graph import BOOL, INT, NARY, REAL, UNARY, Builder
 from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.codegen.ir.verifier import verify
-from hwdsl.codegen.passes import differentiate, optimise
+from hwdsl.codegen.passes import differentiate, eliminate_dead_code, optimise
 
 quick = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 
@@ -228,6 +228,16 @@ def contraction(start_param=False):
     stop = b.op("le", b.op("abs", b.op("sub", v, u)), b.op("mul", b.const(1e-10), v))
     made = loop.close(b.const(1, INT), b.const(400, INT), 400, [guess], [v], stop)
     return b.finish([("u", made[0]), ("rounds", made[1])])
+
+
+def test_a_state_that_no_round_reads_moves_with_its_start():
+    b = Builder()
+    x, n = b.param("x"), b.param("n", INT)
+    loop = b.open_loop([REAL], [x])
+    made = loop.close(b.const(1, INT), n, 4, [x], [b.op("add", loop.variable, n)])
+    graph = eliminate_dead_code(b.finish([("y", made[0])]))
+    assert slopes(graph, "y", 3.0, 0.0) == [1.0]
+    assert slopes(graph, "y", 3.0, 2.0) == [0.0]
 
 
 @pytest.mark.parametrize("guess", [0.1, 0.7390851332151607])

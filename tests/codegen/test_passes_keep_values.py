@@ -1,4 +1,4 @@
-"""Passes keep every bit, leave sound graphs, and find nothing more to do the second time."""
+"""Passes keep every bit and type, leave sound graphs, and find nothing more to do a second time."""
 
 import math
 
@@ -13,7 +13,12 @@ from hwdsl.codegen import numerics
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Builder
 from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.codegen.ir.verifier import verify
-from hwdsl.codegen.passes import eliminate_dead_code, fold_constants_and_cse, optimise
+from hwdsl.codegen.passes import (
+    eliminate_dead_code,
+    fold_constants_and_cse,
+    optimise,
+    simplify_by_ranges,
+)
 from hwdsl.codegen.passes.rewriter import Rebuilder
 
 quick = settings(
@@ -36,13 +41,64 @@ def codes(ops):
             yield from codes(op.body.ops)
 
 
-@pytest.mark.parametrize("run", [fold_constants_and_cse, eliminate_dead_code])
+def types(graph):
+    return [graph.ops[i].type for _, i in (*graph.outputs, *graph.rules)]
+
+
+PASSES = pytest.mark.parametrize(
+    "run", [fold_constants_and_cse, eliminate_dead_code, simplify_by_ranges, optimise]
+)
+
+
+@PASSES
 @quick
 @given(graphs(), st.data())
-def test_values_stay(run, graph, data):
+def test_values_and_types_stay(run, graph, data):
     made = run(graph)
     verify(made)
+    assert types(made) == types(graph)
     same_results(graph, made, data.draw(columns_for(graph)))
+
+
+SIMPLER = [
+    ("select", lambda b, n: [b.const(1, BOOL), n, b.const(0.5)]),
+    ("select", lambda b, n: [b.op("lt", n, b.const(9)), n, n]),
+    ("gather", lambda b, n: [b.const(1, INT), b.const(0.5), n]),
+    *((code, lambda b, n: [n]) for code in ("sum", "prod", "nmin", "nmax")),
+    *(("pow", lambda b, n, e=e: [n, b.const(e)]) for e in (1, 2, 3, 4)),
+    ("mul", lambda b, n: [b.const(1), n]),
+    ("div", lambda b, n: [n, b.const(1)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "args"), SIMPLER)
+def test_what_becomes_one_of_its_arguments_keeps_its_own_type(code, args):
+    b = Builder()
+    n = b.param("n", INT)
+    made = b.op(code, *args(b, n), type=REAL)
+    assert made.type == REAL
+    graph = b.finish([("out", made)])
+    verify(graph)
+    factor = args(b, n)[1].known if code == "pow" else 1
+    assert interpret(graph, [3.0]).outputs["out"] == 3.0**factor
+
+
+@PASSES
+def test_a_state_keeps_its_type_where_no_round_reads_it(run):
+    b = Builder()
+    n = b.param("n", INT, low=1.0, high=5.0)
+    loop = b.open_loop([REAL, INT], [n])
+    # The range of the variable decides that the second is taken, an int; no round reads the first.
+    first = b.op("min", loop.variable, b.const(1, INT))
+    chosen = b.op("gather", first, loop.states[0], loop.states[1], type=REAL)
+    grown = b.op("add", loop.states[1], n)
+    made = loop.close(n, b.const(6, INT), 6, [b.const(0.5), n], [chosen, grown])
+    graph = b.finish([("out", made[0])])
+    for _ in range(3):
+        graph, before = run(graph), graph
+        verify(graph)
+        assert types(graph) == [REAL]
+        same_results(before, graph, [3.0])
 
 
 @pytest.mark.parametrize("run", [fold_constants_and_cse, eliminate_dead_code, optimise])
@@ -52,6 +108,14 @@ def test_the_second_time_changes_nothing(run, graph):
     once = run(graph)
     verify(once)
     assert run(once) == once
+
+
+def test_the_first_of_those_that_are_left_may_be_beaten_too():
+    b = Builder()
+    x, c = b.param("x"), b.param("c", BOOL, low=0.0, high=1.0)
+    graph = optimise(b.finish([("o", b.op("nmax", b.const(0), c, b.const(1), x))]))
+    assert [len(op.args) for op in graph.ops if op.code == "nmax"] == [2]
+    assert optimise(graph) == graph
 
 
 def test_dead_drops_operations_states_captures_and_tables():

@@ -157,6 +157,23 @@ evaluator e {
 """,
     ),
     Mutant(
+        "filter",
+        "what no term of a long range takes part with is an error, and of a short one is not",
+        (
+            Edit(
+                "hwdsl/elaborate/comprehensions.py",
+                "broken = failure.diagnostic.name in IMPLIED and count <= MAX_ITEMS\n",
+                "broken = False\n",
+            ),
+        ),
+        """evaluator e {
+    param on : bool = true
+    param n : int = 20 in 0 .. 40
+    output y = sum(min(k for i in [1] if on) for k in 0 .. 30 if k > n)
+}
+""",
+    ),
+    Mutant(
         "B10",
         "a compiled module reads texts as Python does",
         (
