@@ -1,6 +1,6 @@
 """Dimension algebra and units, exact: rational exponents, rational factors, no hardware names."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
 
@@ -80,6 +80,16 @@ def dim_text(dim: Dim) -> str:
     if not below:
         return "a pure number" if not above else top
     return "/".join([top, *(str(Dim((item,))) for item in below)])
+
+
+def product_text(factors: Iterable[tuple[str, Fraction | int]]) -> str:
+    """Units with their powers as one unit: `kW/m^2`, `s^-1`; `1` without any."""
+    text = ""
+    for name, power in factors:
+        sign = "" if not text else "/" if power < 0 else "*"
+        size = abs(power) if text else power
+        text += sign + (name if size == 1 else f"{name}^{size}")
+    return text or "1"
 
 
 @frozen(slots=False)

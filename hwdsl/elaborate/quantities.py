@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from hwdsl.base.units import ONE, Dim, Unit
+from hwdsl.base.units import ONE, Dim, Unit, product_text
 from hwdsl.codegen.runtime.message import number_text
-from hwdsl.semantics.composed import coherent, factor_text, quotients
+from hwdsl.semantics.composed import coherent, quotients
 from hwdsl.semantics.symbols import ModuleScope
 
 SUITS = 0.9999
@@ -54,7 +54,7 @@ def _compose(dim: Dim, scope: ModuleScope, size: float) -> Unit:
         ((base, power),) = rest.powers
         tail = coherent(Dim.base(base), units)
         if tail is not None:
-            return Unit(scaled.name + factor_text(tail.name, power), dim, scaled.factor)
+            return Unit(product_text([(scaled.name, 1), (tail.name, power)]), dim, scaled.factor)
     return _product(dim, size, units)
 
 
@@ -100,19 +100,18 @@ def _thousands(factor: Fraction) -> bool:
 
 
 def _product(dim: Dim, size: float, units: list[Unit]) -> Unit:
-    name, factor = "", Fraction(1)
+    factors: list[tuple[str, Fraction]] = []
+    factor = Fraction(1)
     ordered = sorted(dim.powers, key=lambda item: item[1] < 0)
     for base, power in ordered:
         unit = coherent(Dim.base(base), units)
         if unit is None:
-            name += factor_text(base.rsplit(".", 1)[-1], power)
+            factors.append((base.rsplit(".", 1)[-1], power))
             continue
         if len(dim.powers) == 1 and power.denominator == 1 and power > 0:
             unit = _scaled(unit, int(power), size, units)
             factor = unit.factor ** int(power)
-        name += factor_text(unit.name, power)
-    text = name[1:] if name.startswith("*") else "1" + name
-    if text.startswith("1/") and len(ordered) == 1:
-        base, power = ordered[0]
-        text = f"{text[2:].split('^')[0]}^{power}"
-    return Unit(text, dim, factor)
+        factors.append((unit.name, power))
+    if len(factors) > 1 and ordered[0][1] < 0:
+        factors.insert(0, ("1", Fraction(1)))
+    return Unit(product_text(factors), dim, factor)

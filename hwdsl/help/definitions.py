@@ -20,8 +20,9 @@ from hwdsl.help.library_index import (
 from hwdsl.help.page import Page, Row, Section
 from hwdsl.semantics.modules import PRELUDE
 from hwdsl.semantics.symbols import ComponentInfo, EvaluatorInfo, KindInfo, ValueInfo
-from hwdsl.semantics.type_relations import unit_text, units_to_write
+from hwdsl.semantics.type_relations import units_to_write
 from hwdsl.syntax import ast
+from hwdsl.syntax.print_expr import unit_text
 
 MOST_OTHERS, MOST_PARTS = 8, 24
 

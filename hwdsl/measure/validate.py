@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from hwdsl.api import driver
 from hwdsl.api.evaluator import Evaluator, Module
 from hwdsl.api.quantities import scale
+from hwdsl.base.csv_table import Column
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source, lies_below
 from hwdsl.codegen.runtime import CallError, Floats, Output, Plan, Scale, Sweep, joined, read
-from hwdsl.measure.measurements import Column, Measured, read_table
+from hwdsl.measure.measurements import Measured, read_table
 from hwdsl.syntax import ast
 
 MILLION = 1_000_000
@@ -281,7 +282,7 @@ def _each(table: Measured, cells: Sequence[str], read: Callable[[str], float]) -
 
 
 def _with_unit(column: Column) -> list[str]:
-    return [joined(cell, column.unit) for cell in column.cells]
+    return [joined(cell, column.unit or "") for cell in column.cells]
 
 
 def numbers(evaluator: Evaluator, table: Measured, column: str, output: str) -> Floats:

@@ -1,7 +1,6 @@
 """Units of a dimension put together from declared ones: `J/B` where no unit is declared for it."""
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 
 from hwdsl.base.units import ONE, Dim, Unit
 
@@ -27,12 +26,6 @@ def coherent(dim: Dim, units: Sequence[Unit]) -> Unit | None:
     """The plainest unit of factor 1."""
     found = [u for u in units if u.dim == dim and u.factor == 1]
     return min(found, key=_plainness, default=None)
-
-
-def factor_text(name: str, power: Fraction) -> str:
-    """A unit behind others: `*s`, `/s^2`."""
-    sign, size = ("*", power) if power > 0 else ("/", -power)
-    return f"{sign}{name}" if size == 1 else f"{sign}{name}^{size}"
 
 
 def _plainness(unit: Unit) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from hwdsl.base.csv_table import Column, CsvTable
 from hwdsl.base.units import ONE, PREFIXES, Dim, Unit
 from hwdsl.semantics.literal_values import exact
-from hwdsl.semantics.modules import Loaded, RawTable
+from hwdsl.semantics.modules import Loaded
 from hwdsl.semantics.scopes import declare, own_type, own_unit, own_value
 from hwdsl.semantics.state import Env, State
 from hwdsl.semantics.symbols import (
@@ -175,7 +176,7 @@ def _offset(state: State, env: Env, node: ast.Expr | None) -> Fraction | None:
     return None if value is None else value[1]
 
 
-def _table(state: State, scope: ModuleScope, use: ast.Use, raw: RawTable) -> None:
+def _table(state: State, scope: ModuleScope, use: ast.Use, table: CsvTable) -> None:
     alias = use.alias
     if alias is None:
         state.error(
@@ -188,25 +189,17 @@ def _table(state: State, scope: ModuleScope, use: ast.Use, raw: RawTable) -> Non
     if not declare(state, scope, ("value",), alias):
         return
     columns: dict[str, tuple[Type, tuple[float | str, ...]]] = {}
-    for number, header in enumerate(raw.header):
-        name, unit_text = _header(header)
-        cells = tuple(row[number] for row in raw.rows)
-        column = _column(state, scope, use, name, unit_text, cells)
-        if not name.isidentifier() or name in columns:
+    for number, (name, raw) in enumerate(table.columns.items()):
+        if name.isidentifier():
+            columns[name] = _column(state, scope, use, name, raw, table.lines) or (POISON, ())
+        else:
             state.error(
                 "bad-table",
-                f"column {number + 1} of `{use.file}` needs a name of its own, not `{name}`",
+                f"column {number + 1} of `{use.file}` needs a name that can be read, not `{name}`",
                 use.span,
                 help="head each column with `name` or `name [unit]`",
             )
-        else:
-            columns[name] = column or (POISON, ())
-    own_value(state, scope, alias.name, TableInfo(alias.name, columns, raw.digest))
-
-
-def _header(text: str) -> tuple[str, str | None]:
-    name, bracket, rest = text.partition("[")
-    return name.strip(), rest.rstrip().removesuffix("]").strip() if bracket else None
+    own_value(state, scope, alias.name, TableInfo(alias.name, columns, table.digest))
 
 
 def _column(
@@ -214,17 +207,17 @@ def _column(
     scope: ModuleScope,
     use: ast.Use,
     name: str,
-    unit_text: str | None,
-    cells: tuple[str, ...],
+    raw: Column,
+    lines: Sequence[int],
 ) -> tuple[Type, tuple[float | str, ...]] | None:
-    numbers = [exact(cell) for cell in cells]
-    if unit_text is None and any(n is None for n in numbers):
-        return TEXT, cells
-    unit = _header_unit(state, scope, use, unit_text or "1")
+    numbers = [exact(cell) for cell in raw.cells]
+    if raw.unit is None and any(n is None for n in numbers):
+        return TEXT, raw.cells
+    unit = _header_unit(state, scope, use, raw.unit or "1")
     if unit is None:
         return None
     values: list[float | str] = []
-    for row, number in enumerate(numbers, start=2):
+    for line, cell, number in zip(lines, raw.cells, numbers, strict=True):
         try:
             values.append(unit.to_base(number) if number is not None else "")
         except OverflowError:
@@ -232,7 +225,7 @@ def _column(
         if number is None:
             state.error(
                 "bad-table",
-                f"row {row} of `{use.file}`: `{cells[row - 2]}` in `{name}` is no number",
+                f"line {line} of `{use.file}`: `{cell}` in `{name}` is no number",
                 use.span,
                 help="leave out the unit of a column of text",
             )

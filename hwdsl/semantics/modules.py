@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from attrs import define, field, frozen
+from attrs import define, field
 
+from hwdsl.base.csv_table import BadHeader, BadTable, CsvTable, read_csv
 from hwdsl.base.diagnostics import Diagnostics, did_you_mean
 from hwdsl.base.fingerprint import package_folder
 from hwdsl.base.source import (
@@ -29,15 +28,6 @@ DEEPEST = 100
 """Modules, each used by the one before, beyond which a chain is refused."""
 
 
-@frozen(eq=False)
-class RawTable:
-    """A CSV file as read: its header and rows, still text."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    digest: str
-
-
 @define(eq=False)
 class Loaded:
     """One file read: its name, tree, and what each of its `use` items leads to."""
@@ -46,7 +36,7 @@ class Loaded:
     tree: ast.Module
     library: bool
     modules: dict[ast.Use, str] = field(factory=dict)
-    tables: dict[ast.Use, RawTable] = field(factory=dict)
+    tables: dict[ast.Use, CsvTable] = field(factory=dict)
 
 
 @define(eq=False)
@@ -200,13 +190,14 @@ class _Loader:
             )
             return
         try:
-            table = unit.tables[use] = read_table(read_text(path, LARGEST_TABLE))
+            table = unit.tables[use] = read_csv(read_text(path, LARGEST_TABLE))
             self.inputs[str(path)] = table.digest
         except OSError as error:
             message = f"cannot read `{use.file}`: {reason(error)}"
             self.diagnostics.error("unreadable-file", message, use.span)
         except BadTable as error:
-            self.diagnostics.error("unreadable-file", f"`{use.file}`: {error}", use.span)
+            name = "bad-table" if isinstance(error, BadHeader) else "unreadable-file"
+            self.diagnostics.error(name, f"`{use.file}`: {error}", use.span, help=error.help)
 
 
 _parsed: dict[tuple[str, str], ast.Module] = {}
@@ -241,22 +232,3 @@ def _known_modules(*folders: Path) -> Iterator[str]:
         for pattern in ("*.hw", "*/*.hw"):
             for path in sorted(folder.glob(pattern)):
                 yield ".".join(path.relative_to(folder).with_suffix("").parts)
-
-
-class BadTable(Exception):
-    """A text that is no table; the message says why."""
-
-
-def read_table(text: str) -> RawTable:
-    """Split CSV text into header and rows. Raises BadTable if it is no rectangle."""
-    try:
-        lines = [tuple(c.strip() for c in row) for row in csv.reader(io.StringIO(text)) if row]
-    except csv.Error as error:
-        raise BadTable(f"not a CSV file: {error}") from error
-    lines = [row for row in lines if not row[0].startswith("#")]
-    if not lines:
-        raise BadTable("the table is empty")
-    for number, row in enumerate(lines[1:], start=2):
-        if len(row) != len(lines[0]):
-            raise BadTable(f"row {number} has {len(row)} cells, the header {len(lines[0])}")
-    return RawTable(lines[0], tuple(lines[1:]), text_hash(text))

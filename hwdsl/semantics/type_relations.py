@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import lru_cache
 
-from hwdsl.base.units import ONE, PREFIXES, Dim, Unit, dim_text
-from hwdsl.semantics.composed import coherent, factor_text, quotients
+from hwdsl.base.units import ONE, PREFIXES, Dim, Unit, dim_text, product_text
+from hwdsl.semantics.composed import coherent, quotients
 from hwdsl.semantics.symbols import KindInfo, ModuleScope
 from hwdsl.semantics.types import (
     BoolType,
@@ -21,6 +22,7 @@ from hwdsl.semantics.types import (
     Type,
 )
 from hwdsl.syntax import ast
+from hwdsl.syntax.print_expr import unit_text
 
 POISON = Poison()
 INT = Int()
@@ -152,19 +154,6 @@ def units_to_write(dim: Dim, scope: ModuleScope, like: ast.UnitExpr | None = Non
     return [plain, *(same[p] + tail for p in ("k", "M", "G", "T") if p in same)]
 
 
-def unit_text(unit: ast.UnitExpr) -> str:
-    """A unit expression as written: `TB/s`, `cm^-2`."""
-    out = ""
-    for i, factor in enumerate(unit.factors):
-        power = factor.power
-        if i and power < 0:
-            out, power = out + "/", -power
-        elif i:
-            out += "*"
-        out += factor.name if power == 1 else f"{factor.name}^{power}"
-    return out or "1"
-
-
 def _written_unit(expr: ast.Expr | None, dim: Dim, scope: ModuleScope) -> str | None:
     if not isinstance(expr, ast.Quantity):
         return None
@@ -187,20 +176,14 @@ def unit_for(dim: Dim, scope: ModuleScope) -> str | None:
         ((base, power),) = rest.powers
         tail = coherent(Dim.base(base), units)
         if tail is not None:
-            return lead.name + factor_text(tail.name, power)
-    parts: list[str] = []
+            return product_text([(lead.name, 1), (tail.name, power)])
+    factors: list[tuple[str, Fraction]] = []
     for base, power in sorted(dim.powers, key=lambda item: item[1] < 0):
         unit = _base_unit(Dim.base(base), scope)
         if unit is None or power.denominator != 1:
             return None
-        parts.append(_factor_text(unit, int(power), first=not parts))
-    return "".join(parts)
-
-
-def _factor_text(unit: Unit, power: int, *, first: bool) -> str:
-    sign = "" if first else ("*" if power > 0 else "/")
-    power = power if first else abs(power)
-    return sign + (unit.name if power == 1 else f"{unit.name}^{power}")
+        factors.append((unit.name, power))
+    return product_text(factors)
 
 
 def _base_unit(dim: Dim, scope: ModuleScope) -> Unit | None:

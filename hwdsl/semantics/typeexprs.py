@@ -12,9 +12,10 @@ from hwdsl.semantics.literal_values import exact
 from hwdsl.semantics.scopes import find_type, find_unit
 from hwdsl.semantics.state import Env, State
 from hwdsl.semantics.symbols import EnumInfo, KindInfo, ModuleScope, TypeSymbol
-from hwdsl.semantics.type_relations import POISON, REAL, dimension, is_poison, unit_text
+from hwdsl.semantics.type_relations import POISON, REAL, dimension, is_poison
 from hwdsl.semantics.types import EnumType, ListType, Real, RecordType, RefType, Type
 from hwdsl.syntax import ast
+from hwdsl.syntax.print_expr import unit_text
 
 _SHORT, _BITS = 100, 600
 

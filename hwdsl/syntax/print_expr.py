@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from hwdsl.base.units import product_text
 from hwdsl.syntax import ast
 from hwdsl.syntax.text import escape
 
@@ -31,14 +32,7 @@ def path_text(path: Sequence[ast.Ident]) -> str:
 
 def unit_text(unit: ast.UnitExpr) -> str:
     """Write a unit tightly, as in `kW/m^2`; no factor at all is `1`."""
-    out: list[str] = []
-    for i, factor in enumerate(unit.factors):
-        power = factor.power
-        if i:
-            out.append("/" if power < 0 else "*")
-            power = abs(power)
-        out.append(factor.name if power == 1 else f"{factor.name}^{power}")
-    return "".join(out) or "1"
+    return product_text((factor.name, factor.power) for factor in unit.factors)
 
 
 def type_text(node: ast.TypeExpr, tight: int = 0) -> str:
