@@ -25,7 +25,7 @@ from hwdsl.cli.files import write_text
 from hwdsl.measure import fit
 from hwdsl.measure.measurements import read_table
 from hwdsl.measure.validate import Errors, Request, validate
-from hwdsl.measure.validation_report import by_group, shares
+from hwdsl.measure.validation_report import by_group, error_summary
 from hwdsl.show.report import validation_page
 
 ADAPTERS = ROOT / "benchmarks" / "adapters"
@@ -80,17 +80,19 @@ def folds(one, rows, folder, modules):
     )
     (baseline,) = fit.baselines(modules[one.file], problem, one.baseline)
     declared = problem.evaluate(problem.start)[0][0]
-    found = fit.hold_out(problem, one.group)
+    found = fit.cross_validate(problem, one.group)
     ways = [
         [declared[held] for _, held, _ in found],
         [each.of(0, held).relative for _, held, each in found],
     ]
     if baseline is not None:
-        ways.append([e.of(0, held).relative for _, held, e in fit.hold_out(baseline, one.group)])
+        ways.append(
+            [e.of(0, held).relative for _, held, e in fit.cross_validate(baseline, one.group)]
+        )
     rows = []
     for i, name in enumerate(["all", *(name for name, _, _ in found)]):
         errors = [Errors(np.concatenate(way) if i == 0 else way[i - 1]) for way in ways]
-        cells = [cell for error in errors for cell in shares(error)]
+        cells = [cell for error in errors for cell in error_summary(error)]
         rows.append([one.name if i == 0 else "", name, len(errors[0].relative), *cells])
     return [row + [""] * (len(FOLDS) - len(row)) for row in rows]
 

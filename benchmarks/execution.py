@@ -27,7 +27,7 @@ from common import ROOT, table, timed
 import hwdsl
 from hwdsl.codegen.build.toolchain import build, compiler, kernel_flags
 from hwdsl.codegen.passes import optimise
-from hwdsl.measure.validate import Request, requests, validate
+from hwdsl.measure.validate import Request, validate, validation_requests
 
 STUDIES = ROOT / "library" / "studies"
 DEVICE = """edition 2026
@@ -259,7 +259,7 @@ def gemm_errors(file, folder, scratch):
     """Median and 90th percentile of the error on GEMMs, of the study's sample or of all aic_gemm."""
     module = hwdsl.load(STUDIES / f"{file}.hw")
     if folder is None:
-        (asked,) = [r for r in requests(module) if r.title == "gemm_table"]
+        (asked,) = [r for r in validation_requests(module) if r.title == "gemm_table"]
     else:
         sys.path.append(str(ROOT / "benchmarks" / "adapters"))
         import measured
@@ -298,7 +298,7 @@ def main():
         rows = []
         for name, (ops, quick) in steps(count, repeat).items():
             module = hwdsl.load(STUDIES / f"{name}.hw")
-            found = {r.title: errors(validate(module, r)) for r in requests(module)}
+            found = {r.title: errors(validate(module, r)) for r in validation_requests(module)}
             rows.append([name, ops, f"{1e-6 / quick:.1f}", f"{ops * 1e-9 / quick:.1f}",
                          found["megatron"], found["vtrain"]])  # fmt: skip
         head = ["training step, one core", "operations", "M points/s", "G operations/s", "on megatron",

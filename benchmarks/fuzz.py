@@ -172,20 +172,20 @@ def through_elaboration(checked, random):
     from hwdsl.base import render
     from hwdsl.base.diagnostics import Diagnostics
     from hwdsl.codegen.ir.interpreter import interpret
-    from hwdsl.codegen.ir.verifier import verify as verify_graph
+    from hwdsl.codegen.ir.verifier import verify_graph as verify_graph
     from hwdsl.codegen.passes import optimise
 
     diagnostics, done = Diagnostics(), 0
     found = driver.elaborate(checked, diagnostics)
     render.render_text(diagnostics.items)
-    driver.verify(checked, diagnostics)
+    driver.check_claims(checked, diagnostics)
     if diagnostics.failed:
         return 0
     for name, made in found.items():
         verify_graph(made.graph)
         graph = optimise(made.graph)
         verify_graph(graph)
-        spec = interface.spec_of(driver.evaluators(checked)[name], made)
+        spec = interface.evaluator_spec(driver.evaluators(checked)[name], made)
         for _ in range(POINTS):
             point = [value(random, p) for p in spec.params]
             results = interpret(graph, point)

@@ -1,6 +1,6 @@
 """Writing compiled evaluators as a module that needs nothing of hwdsl: NumPy is enough.
 
-`write_package` puts into a folder `NAME.py` (a small loader), `NAME.pyi` (its types) and a folder
+`write_module` puts into a folder `NAME.py` (a small loader), `NAME.pyi` (its types) and a folder
 `_NAME_HASH` with all that they load: kernels, specs, the runtime. Its name is a hash of what it
 holds, which the loader checks, and the loader is replaced last: whatever happens on the way, the
 old module is there or the new one. `write_wheel` makes a wheel of the same files.
@@ -80,7 +80,7 @@ class Said:
 
 
 def is_ours(head: str) -> bool:
-    """Whether a file that starts so was written by `write_package`."""
+    """Whether a file that starts so was written by `write_module`."""
     return head.startswith(OURS)
 
 
@@ -121,7 +121,7 @@ def package(
     return Package(name, loader, f"{OURS}\n{stub(ordered)}", files)
 
 
-def write_package(
+def write_module(
     folder: Path, name: str, graphs: Mapping[str, Graph], specs: Mapping[str, Spec],
     samplers: Mapping[str, Graph] | None = None, said: Mapping[str, Said] | None = None, *,
     cache_dir: Path | str | None = None,
@@ -163,7 +163,7 @@ def write_wheel(
 ) -> Path:  # fmt: skip
     """Build the graphs and write the module `name` as a wheel for this Python and platform.
 
-    The same evaluators give the same file. Raises as `write_package` does.
+    The same evaluators give the same file. Raises as `write_module` does.
     """
     made = package(name, graphs, specs, samplers, said, cache_dir=cache_dir)
     folder.mkdir(parents=True, exist_ok=True)

@@ -61,7 +61,8 @@ def _evaluator(spec: Spec) -> str:
     lines += [f"    {_doc(spec.doc or spec.name, '')}"]
     for arguments in (_MAPPING, _keywords(spec)):
         lines += ["    @overload", *_method("__call__", arguments, result)]
-    lines += ["    def complaints(", "        self, at: Mapping[str, Any] = ..., /, **given: Any,",
+    lines += ["    def violated_rules(",
+              "        self, at: Mapping[str, Any] = ..., /, **given: Any,",
               "    ) -> list[tuple[str, str, str]]: ..."]  # fmt: skip
     lines += _method("sweep", _many(spec, *_OPTIONS), sweep)
     chunks = _many(spec, "mode", "zipped", sized=True)

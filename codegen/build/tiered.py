@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 from numpy.typing import NDArray
 
 from hwdsl.codegen.build.toolchain import abandon
-from hwdsl.codegen.ir.graph import Graph, operations
+from hwdsl.codegen.ir.graph import Graph, count_operations
 from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.codegen.runtime import Axis, CompiledKernel, Kernel
 
@@ -93,8 +93,8 @@ class TieredKernel:
 
     def __attrs_post_init__(self) -> None:
         ops = self.interpreter.graph.ops
-        self.rounds = operations(ops, rounds=True)
-        self.price = MODULE + OPERATION * operations(ops, rounds=False)
+        self.rounds = count_operations(ops, rounds=True)
+        self.price = MODULE + OPERATION * count_operations(ops, rounds=False)
 
     @property
     def params(self) -> int:

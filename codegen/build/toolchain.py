@@ -31,8 +31,8 @@ from attrs import define, frozen
 
 from hwdsl.base import fingerprint, store
 from hwdsl.codegen.emit.kernels import MODULE, emit, module_files
-from hwdsl.codegen.ir.graph import Graph, operations
-from hwdsl.codegen.ir.serialization import canonical
+from hwdsl.codegen.ir.graph import Graph, count_operations
+from hwdsl.codegen.ir.serialization import canonical_text
 from hwdsl.codegen.numerics.c_backend import C_FLAGS
 from hwdsl.codegen.runtime import CompiledKernel
 
@@ -93,7 +93,7 @@ def build(
     `flags` are added for the C compiler. Raises `BuildError`: no compiler, compiling forbidden,
     the compiler's own error, or a cache folder that cannot be written.
     """
-    name = store.key(ingredients(graphs, flags))
+    name = store.key(cache_key_inputs(graphs, flags))
     try:
         found = store.find(name, cache_dir)
         if found is None:
@@ -109,7 +109,7 @@ def build(
 
 
 def cached(texts: Mapping[str, bytes], *, cache_dir: Path | str | None = None) -> Kernels | None:
-    """The kernels of graphs given as `canonical` text if the cache has them, else nothing."""
+    """The kernels of graphs given as `canonical_text` text if the cache has them, else nothing."""
     found = store.find(store.key(_ingredients(texts.values())), cache_dir)
     return None if found is None else _kernels(found, texts)
 
@@ -156,9 +156,11 @@ def load(path: Path) -> ModuleType:
     return _LOADED.modules[identity]
 
 
-def ingredients(graphs: Mapping[str, Graph], flags: Sequence[str] = ()) -> dict[str, bytes | str]:
+def cache_key_inputs(
+    graphs: Mapping[str, Graph], flags: Sequence[str] = ()
+) -> dict[str, bytes | str]:
     """Everything that can change the binary, by name."""
-    return _ingredients(map(canonical, graphs.values()), flags)
+    return _ingredients(map(canonical_text, graphs.values()), flags)
 
 
 def _ingredients(texts: Iterable[bytes], flags: Sequence[str] = ()) -> dict[str, bytes | str]:
@@ -261,8 +263,8 @@ def _compile(
     for graph_name, graph in graphs.items():
         if too_large(graph):
             raise BuildError(
-                f"`{graph_name}` has {operations(graph.ops, rounds=False):,} operations; kernels "
-                f"of at most {MOST_OPERATIONS:,} are built, unless {COMPILE_LARGE}=1"
+                f"`{graph_name}` has {count_operations(graph.ops, rounds=False):,} operations; "
+                f"kernels of at most {MOST_OPERATIONS:,} are built, unless {COMPILE_LARGE}=1"
             )
     command = compiler()
     if not command or shutil.which(command[0]) is None:
@@ -314,7 +316,7 @@ def kernel_flags(command: Sequence[str]) -> tuple[str, ...]:
 
 def too_large(graph: Graph) -> bool:
     """Whether no kernel is built of a graph, because of its size."""
-    large = operations(graph.ops, rounds=False) > MOST_OPERATIONS
+    large = count_operations(graph.ops, rounds=False) > MOST_OPERATIONS
     return large and os.environ.get(COMPILE_LARGE) != "1"
 
 

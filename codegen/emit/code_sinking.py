@@ -21,7 +21,7 @@ Guard = tuple[int, int, int]
 
 
 @frozen
-class Branch:
+class GuardedBlock:
     """Operations to run under a guard, and those of them that others need."""
 
     guard: Guard
@@ -29,7 +29,7 @@ class Branch:
     keep: frozenset[int]
 
 
-def condition(guard: Guard, value: str) -> str:
+def guard_condition(guard: Guard, value: str) -> str:
     """The C text of a guard, given the text of its scalar."""
     _, arm, arms = guard
     if not arms:
@@ -38,16 +38,16 @@ def condition(guard: Guard, value: str) -> str:
     return " && ".join(([above] if arm else []) + ([below] if arm + 1 < arms else []))
 
 
-def schedule(
+def schedule_with_guards(
     shape: Shape, steps: Sequence[int], roots: Sequence[int], sizes: Sequence[int]
-) -> list[int | Branch]:
+) -> list[int | GuardedBlock]:
     """The steps of a region in an order that works, dear arms gathered in branches."""
     chosen = _chosen(shape, steps, _guards(shape, steps, roots), sizes)
     if not chosen:
         return list(steps)
     stages = _stages(shape, steps, chosen)
     singles = _latest(shape, [i for i in steps if i not in chosen], stages, chosen)
-    result: list[int | Branch] = []
+    result: list[int | GuardedBlock] = []
     needed = _needed(shape, steps, roots)
     for stage in range(max(stages.values()) + 1):
         result += [i for i in steps if singles.get(i) == stage]
@@ -55,12 +55,12 @@ def schedule(
             own = tuple(i for i in steps if chosen.get(i) == guard and stages[i] == stage)
             inside = set(own)
             keep = {a for a, users in needed.items()
-                    if owner(shape, a) in inside and not users <= inside}  # fmt: skip
-            result.append(Branch(guard, own, frozenset(keep)))
+                    if defining_step(shape, a) in inside and not users <= inside}  # fmt: skip
+            result.append(GuardedBlock(guard, own, frozenset(keep)))
     return result
 
 
-def owner(shape: Shape, i: int) -> int:
+def defining_step(shape: Shape, i: int) -> int:
     """The step that makes a value: of a loop's result, the loop."""
     return shape.ops[i].args[0] if shape.ops[i].code == "proj" else i
 
@@ -81,8 +81,8 @@ def _guards(
     result: dict[int, frozenset[Guard]] = {}
 
     def need(i: int, guards: frozenset[Guard]) -> None:
-        known = result.get(owner(shape, i))
-        result[owner(shape, i)] = guards if known is None else known & guards
+        known = result.get(defining_step(shape, i))
+        result[defining_step(shape, i)] = guards if known is None else known & guards
 
     for r in roots:
         need(r, frozenset())
@@ -136,7 +136,7 @@ def _stages(shape: Shape, steps: Sequence[int], chosen: Mapping[int, Guard]) -> 
         reads = [*shape.ops[i].args, *(() if guard is None else guard[:1])]
         stage = 0
         for a in reads:
-            o = owner(shape, a)
+            o = defining_step(shape, a)
             if o in stages:
                 apart = o in chosen and chosen[o] != guard
                 stage = max(stage, stages[o] + apart)
@@ -152,11 +152,11 @@ def _latest(
     limit: dict[int, int] = {}
     for i, guard in chosen.items():
         for a in (*shape.ops[i].args, guard[0]):
-            o = owner(shape, a)
+            o = defining_step(shape, a)
             limit[o] = min(limit.get(o, end), stages[i])
     for i in reversed(singles):
         own = limit.setdefault(i, end)
         for a in shape.ops[i].args:
-            o = owner(shape, a)
+            o = defining_step(shape, a)
             limit[o] = min(limit.get(o, end), own)
     return {i: limit[i] for i in singles}

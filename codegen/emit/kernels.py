@@ -23,10 +23,10 @@ from attrs import define, field
 from jinja2 import DictLoader, Environment, StrictUndefined
 
 from hwdsl.codegen.emit.c_printer import HEAVY, literal
-from hwdsl.codegen.emit.regions import Draft, GraphSinks, Region, slot
-from hwdsl.codegen.emit.tile_invariants import Group, groups
-from hwdsl.codegen.emit.uniformity import Shape, graph_shape, hoisted
-from hwdsl.codegen.ir.graph import Graph, Op, operations
+from hwdsl.codegen.emit.regions import FunctionOutliner, GraphEpilogue, Region, slot
+from hwdsl.codegen.emit.tile_invariants import Group, find_invariant_groups
+from hwdsl.codegen.emit.uniformity import Shape, analyze_graph, call_invariant
+from hwdsl.codegen.ir.graph import Graph, Op, count_operations
 from hwdsl.codegen.numerics.c_backend import C_SOURCE, apart
 
 TILE, LEAST = 256, 64
@@ -65,16 +65,16 @@ def module_files() -> dict[str, str]:
 def emit(graphs: Mapping[str, Graph]) -> dict[str, str]:
     """The source files of one module with a kernel per graph, in the order given."""
     files = module_files()
-    uses = Counter(c for g in graphs.values() for c in _heavy(g.ops))
+    uses = Counter(c for g in graphs.values() for c in _outlined_operations(g.ops))
     far = frozenset(c for c, n in uses.items() if n > INLINE)
     for i, graph in enumerate(graphs.values()):
-        files[f"kernel_{i}.h"] = KernelWriter(i, graph, far).text()
+        files[f"kernel_{i}.h"] = KernelEmitter(i, graph, far).text()
     shapes = [
         {
             "params": len(g.params),
             "outputs": len(g.outputs),
             "words": g.words,
-            "work": literal(float(operations(g.ops, rounds=True))),
+            "work": literal(float(count_operations(g.ops, rounds=True))),
         }
         for g in graphs.values()
     ]
@@ -91,35 +91,37 @@ def emit(graphs: Mapping[str, Graph]) -> dict[str, str]:
     return files
 
 
-def _heavy(ops: Sequence[Op]) -> Iterator[str]:
+def _outlined_operations(ops: Sequence[Op]) -> Iterator[str]:
     """The codes that take much text, once per use."""
     for op in ops:
         if op.body is not None:
-            yield from _heavy(op.body.ops)
+            yield from _outlined_operations(op.body.ops)
         elif op.code in HEAVY:
             yield op.code
 
 
 @define(eq=False)
-class KernelWriter:
+class KernelEmitter:
     """Writes one kernel."""
 
     index: int
     graph: Graph
     far: frozenset[str] = frozenset()
-    draft: Draft = field(init=False)
+    draft: FunctionOutliner = field(init=False)
 
     def text(self) -> str:
         """The header with the kernel's function."""
         g = self.graph
-        self.draft = Draft(self.index, tuple(len(t) for t in g.tables), self.far)
-        shape = graph_shape(g)
-        early = hoisted(shape)
+        self.draft = FunctionOutliner(self.index, tuple(len(t) for t in g.tables), self.far)
+        shape = analyze_graph(g)
+        early = call_invariant(shape)
         params = [(i, op) for i, op in enumerate(g.ops) if op.code == "param" and shape.live[i]]
         place = {i: self.draft.storage.place(g.params[op.index].uniform) for i, op in params}
         scratch = slot(self.draft.storage.row()) if g.outputs else 0
-        sinks = GraphSinks(tuple(op for _, op in (*g.outputs, *g.rules)), g)
-        memos, late = groups(shape, early, [p.uniform for p in g.params], sinks.values)
+        sinks = GraphEpilogue(tuple(op for _, op in (*g.outputs, *g.rules)), g)
+        memos, late = find_invariant_groups(
+            shape, early, [p.uniform for p in g.params], sinks.values
+        )
         tiled = {*late, *(i for memo in memos for i in memo.steps)}
         wanted = {a for i in tiled for a in g.ops[i].args} | set(sinks.values)
         once = [i for i in shape.steps() if early[i]]

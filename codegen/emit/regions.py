@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from attrs import define, field, frozen
 
 from hwdsl.codegen.emit.c_printer import HEAVY, literal, statements, weight
-from hwdsl.codegen.emit.code_sinking import Branch, condition, schedule
-from hwdsl.codegen.emit.uniformity import LoopShape, Shape
-from hwdsl.codegen.ir.graph import Graph, Op, operations
+from hwdsl.codegen.emit.code_sinking import GuardedBlock, guard_condition, schedule_with_guards
+from hwdsl.codegen.emit.uniformity import LoopAnalysis, Shape
+from hwdsl.codegen.ir.graph import Graph, Op, count_operations
 
 WHOLE = 1500
 PIECE = 200
@@ -25,7 +25,7 @@ UNHALTED = 100_000
 
 
 @define(eq=False)
-class Storage:
+class SlotAllocator:
     """Hands out rows and cells. Rows come back when their value is no longer needed."""
 
     rows: int = 0
@@ -80,7 +80,7 @@ class Block:
 
 
 @frozen(eq=False)
-class Sinks:
+class Epilogue:
     """What the last segment of a region also reads; `write` adds lines, given their names."""
 
     values: tuple[int, ...]
@@ -90,7 +90,7 @@ class Sinks:
 
 
 @frozen(eq=False)
-class GraphSinks(Sinks):
+class GraphEpilogue(Epilogue):
     """Outputs and rule bits."""
 
     graph: Graph
@@ -118,11 +118,11 @@ class GraphSinks(Sinks):
 
 
 @frozen(eq=False)
-class LoopSinks(Sinks):
+class LoopEpilogue(Epilogue):
     """The states' next values, and which lanes go on."""
 
     op: Op
-    shape: LoopShape
+    shape: LoopAnalysis
     carries: tuple[str, ...]
     until: int | None
     round: str
@@ -173,13 +173,13 @@ def _is_number(op: Op) -> bool:
 
 
 @define(eq=False)
-class Draft:
+class FunctionOutliner:
     """What the regions of one kernel share: its number, storage, and functions set apart."""
 
     index: int
     sizes: tuple[int, ...]
     far: frozenset[str] = frozenset()
-    storage: Storage = field(factory=Storage)
+    storage: SlotAllocator = field(factory=SlotAllocator)
     pieces: list[str] = field(factory=list)
 
     def piece(self, text: str) -> str:
@@ -192,7 +192,7 @@ class Draft:
 class Region:
     """Writes one operation list: a graph's prologue, its tile code, or a loop body."""
 
-    draft: Draft
+    draft: FunctionOutliner
     shape: Shape
     steps: list[int]
     place: dict[int, str]
@@ -200,14 +200,14 @@ class Region:
     keep: set[int] = field(factory=set)
     variable: str = ""
     segments: list[list[int]] = field(factory=list)
-    branches: dict[int, Branch] = field(factory=dict)
+    branches: dict[int, GuardedBlock] = field(factory=dict)
     crossing: set[int] = field(factory=set)
     ends: dict[int, list[int]] = field(factory=dict)
     owned: dict[int, tuple[str, ...]] = field(factory=dict)
     projections: dict[int, list[int]] = field(factory=dict)
     cut: bool = False
 
-    def text(self, indent: str, sinks: Sinks | None) -> str:
+    def text(self, indent: str, sinks: Epilogue | None) -> str:
         """All segments, the loops between them, and the sinks in the last."""
         self._divide(sinks)
         parts: list[str] = []
@@ -222,7 +222,7 @@ class Region:
             self._release(k)
         return "\n".join(parts)
 
-    def _divide(self, sinks: Sinks | None) -> None:
+    def _divide(self, sinks: Epilogue | None) -> None:
         """Form segments, and find the values that cross from one to another."""
         ops, sizes = self.shape.ops, self.draft.sizes
         weights = {i: weight(ops[i], sizes) for i in self.steps if ops[i].code != "loop"}
@@ -230,8 +230,8 @@ class Region:
         segments: list[list[int]] = []
         room = 0
         roots = [*self.keep, *(() if sinks is None else sinks.values)]
-        for i in schedule(self.shape, self.steps, roots, sizes):
-            if isinstance(i, Branch):
+        for i in schedule_with_guards(self.shape, self.steps, roots, sizes):
+            if isinstance(i, GuardedBlock):
                 self.branches[len(segments)] = i
                 segments.append(list(i.steps))
                 room = 0
@@ -253,7 +253,7 @@ class Region:
                 self.projections.setdefault(op.args[0], []).append(i)
         self._find_crossing(sinks)
 
-    def _find_crossing(self, sinks: Sinks | None) -> None:
+    def _find_crossing(self, sinks: Epilogue | None) -> None:
         ops = self.shape.ops
         made = {i: k for k, steps in enumerate(self.segments) for i in steps}
         self.keep = {ops[i].args[0] if ops[i].code == "proj" else i for i in self.keep}
@@ -283,7 +283,7 @@ class Region:
             for place in rows:
                 self.draft.storage.free(place)
 
-    def _branch(self, branch: Branch, indent: str) -> str:
+    def _branch(self, branch: GuardedBlock, indent: str) -> str:
         """Code under a scalar condition; where it does not run, nothing reads what it makes."""
         steps, keep = list(branch.steps), set(branch.keep)
         inner = Region(self.draft, self.shape, steps, dict(self.place), self.depth, keep=keep,
@@ -291,10 +291,10 @@ class Region:
         text = inner.text(indent + "    ", None)
         self.place.update({i: inner.place[i] for i in sorted(keep)})
         self.owned.update(inner.owned)
-        test = condition(branch.guard, self._where(branch.guard[0]))
+        test = guard_condition(branch.guard, self._where(branch.guard[0]))
         return f"{indent}if ({test}) {{\n{text}\n{indent}}}"
 
-    def _segment(self, steps: Sequence[int], sinks: Sinks | None, indent: str) -> str:
+    def _segment(self, steps: Sequence[int], sinks: Epilogue | None, indent: str) -> str:
         """Straight-line code."""
         block = Block()
         for i in steps:
@@ -303,7 +303,7 @@ class Region:
             sinks.write(block, {v: self._use(block, v) for v in sinks.values})
         for row in block.spread.values():
             self.draft.storage.free(row)
-        apart = self.cut and not isinstance(sinks, GraphSinks)
+        apart = self.cut and not isinstance(sinks, GraphEpilogue)
         if apart:
             return indent + self.draft.piece(block.text("    "))
         return f"{indent}{{\n{block.text(indent + '    ')}\n{indent}}}"
@@ -330,7 +330,7 @@ class Region:
         storage, n = self.draft.storage, op.body.carries
         lo, hi, *rest = (self._where(a) for a in op.args)
         carries = tuple(storage.place(scalar) for scalar in shape.carries)
-        sinks = LoopSinks(
+        sinks = LoopEpilogue(
             (*op.body.next, *(() if op.body.until is None else (op.body.until,))),
             op, shape, carries, op.body.until, storage.cell(), lo, hi,
             "" if shape.control else storage.row(), storage.place(shape.control),
@@ -349,7 +349,12 @@ class Region:
         return text
 
     def _rounds(
-        self, op: Op, sinks: LoopSinks, initial: Sequence[str], inputs: Sequence[str], indent: str
+        self,
+        op: Op,
+        sinks: LoopEpilogue,
+        initial: Sequence[str],
+        inputs: Sequence[str],
+        indent: str,
     ) -> str:
         assert op.body is not None
         inside = sinks.shape.body
@@ -363,7 +368,7 @@ class Region:
         lines = [_start(sinks, initial).text(indent + "    ")]
         more = indent + "        "
         lines.append(f"{indent}    for (int64_t {k} = 0; {k} < {op.bound}; {k}++) {{")
-        if operations([op], rounds=True) > UNHALTED:
+        if count_operations([op], rounds=True) > UNHALTED:
             lines.append(f"{more}if (hw_halted) break;")
         lines.append(f"{more}{sinks.round} = (double){k};")
         if sinks.shape.control:
@@ -407,7 +412,7 @@ class Region:
         return literal(op.value) if op.code == "const" else self.place.get(i, "v")
 
 
-def _start(sinks: LoopSinks, initial: Sequence[str]) -> Block:
+def _start(sinks: LoopEpilogue, initial: Sequence[str]) -> Block:
     """The states before the first round."""
     block = Block()
     control = sinks.shape.control

@@ -31,7 +31,7 @@ class Group:
     keep: frozenset[int]
 
 
-def groups(
+def find_invariant_groups(
     shape: Shape, early: Sequence[bool], params: Sequence[bool], sinks: Sequence[int]
 ) -> tuple[list[Group], list[int]]:
     """The groups worth having, smaller sets of params first, and the steps that are left.
@@ -53,7 +53,7 @@ def groups(
     kept: set[int] = set()
     made: list[Group] = []
     for mask in sorted(chosen[:GROUPS], key=lambda m: (m.bit_count(), m)):
-        dear = _dear(shape, masks, mask, kept, early)
+        dear = _expensive(shape, masks, mask, kept, early)
         keep = frozenset(i for i in used if masks[i] == mask and i in dear)
         if keep and cost[mask] >= WORTH * len(keep) and len(kept) + len(keep) <= ROWS:
             made.append(Group(mask, _closure(shape, keep, kept, early), keep))
@@ -80,7 +80,7 @@ def _used_outside(shape: Shape, masks: Sequence[int], sinks: Sequence[int]) -> s
     return used
 
 
-def _dear(
+def _expensive(
     shape: Shape, masks: Sequence[int], mask: int, kept: set[int], early: Sequence[bool]
 ) -> set[int]:
     """The operations within a mask that stand on something dear and not kept already."""

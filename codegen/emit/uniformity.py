@@ -22,7 +22,7 @@ class Shape:
     ops: tuple[Op, ...]
     live: list[bool]
     scalar: list[bool]
-    loops: dict[int, LoopShape]
+    loops: dict[int, LoopAnalysis]
 
     def steps(self) -> list[int]:
         """The live operations that compute something, in order."""
@@ -31,7 +31,7 @@ class Shape:
 
 
 @frozen(eq=False)
-class LoopShape:
+class LoopAnalysis:
     """A loop: its body, whether all lanes run the same rounds, and which states are scalar."""
 
     body: Shape
@@ -44,14 +44,14 @@ class LoopShape:
         return self.control and all(self.carries)
 
 
-def graph_shape(graph: Graph) -> Shape:
+def analyze_graph(graph: Graph) -> Shape:
     """Analyse the top level of a graph."""
     roots = [i for _, i in graph.outputs] + [i for _, i in graph.rules]
     uniform = [p.uniform for p in graph.params]
-    return analyse(graph.ops, roots, uniform)
+    return analyze_operations(graph.ops, roots, uniform)
 
 
-def analyse(ops: tuple[Op, ...], roots: Sequence[int], uniform: Sequence[bool]) -> Shape:
+def analyze_operations(ops: tuple[Op, ...], roots: Sequence[int], uniform: Sequence[bool]) -> Shape:
     """Analyse an operation list whose params or inputs are scalar as `uniform` says."""
     shape = Shape(ops, _live(ops, roots), [False] * len(ops), {})
     for i, op in enumerate(ops):
@@ -72,7 +72,7 @@ def analyse(ops: tuple[Op, ...], roots: Sequence[int], uniform: Sequence[bool]) 
     return shape
 
 
-def hoisted(shape: Shape) -> list[bool]:
+def call_invariant(shape: Shape) -> list[bool]:
     """Which operations of the top level have one value for a whole kernel call."""
     result = [False] * len(shape.ops)
     for i, op in enumerate(shape.ops):
@@ -92,7 +92,7 @@ def _live(ops: Sequence[Op], roots: Sequence[int]) -> list[bool]:
     return live
 
 
-def _loop(op: Op, args: Sequence[bool]) -> LoopShape:
+def _loop(op: Op, args: Sequence[bool]) -> LoopAnalysis:
     """Find the scalar states: assume those that start scalar, drop what the body contradicts."""
     body = op.body
     assert body is not None
@@ -101,9 +101,9 @@ def _loop(op: Op, args: Sequence[bool]) -> LoopShape:
     control = args[0] and args[1]
     roots = [*body.next, *(() if body.until is None else (body.until,))]
     while True:
-        inside = analyse(body.ops, roots, [args[0], *carries, *args[2 + n :]])
+        inside = analyze_operations(body.ops, roots, [args[0], *carries, *args[2 + n :]])
         stop = control and (body.until is None or inside.scalar[body.until])
         kept = [c and stop and inside.scalar[x] for c, x in zip(carries, body.next, strict=True)]
         if kept == carries and stop == control:
-            return LoopShape(inside, control, tuple(carries))
+            return LoopAnalysis(inside, control, tuple(carries))
         carries, control = kept, stop

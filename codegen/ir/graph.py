@@ -503,11 +503,11 @@ def fold_loop(
     return run_loop(body, bound, args, tables, meter)
 
 
-def operations(ops: Sequence[Op], *, rounds: bool) -> int:
+def count_operations(ops: Sequence[Op], *, rounds: bool) -> int:
     """How many operations a list has, those inside loops included: once, or for each round."""
     return sum(
         1 if op.body is None
-        else (op.bound if rounds else 1) * operations(op.body.ops, rounds=rounds)
+        else (op.bound if rounds else 1) * count_operations(op.body.ops, rounds=rounds)
         for op in ops
     )  # fmt: skip
 

@@ -212,9 +212,10 @@ class _Run:
                 break
             values = self.values(body.ops, [variable, *states, *captures], kept)
             states = [
-                _freeze(active, values[n], old) for n, old in zip(body.next, states, strict=True)
+                _masked_update(active, values[n], old)
+                for n, old in zip(body.next, states, strict=True)
             ]
-            rounds = _freeze(active, rounds + 1.0, rounds)
+            rounds = _masked_update(active, rounds + 1.0, rounds)
             if body.until is not None:
                 held = _both(active, values[body.until] != 0.0)
                 settled = _either(settled, held)
@@ -258,7 +259,7 @@ def _lanes(*values: Any) -> bool:
     return any(isinstance(v, np.ndarray) for v in values)
 
 
-def _freeze(active: Any, new: Value, old: Value) -> Value:
+def _masked_update(active: Any, new: Value, old: Value) -> Value:
     """The new state in the lanes that run, the old one in those that stopped."""
     if isinstance(active, np.ndarray):
         return np.where(active, new, old)

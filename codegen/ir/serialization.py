@@ -26,14 +26,14 @@ from collections.abc import Iterator, Sequence
 from attrs import define
 
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Body, Graph, Op, Param
-from hwdsl.codegen.ir.verifier import GraphError, verify
+from hwdsl.codegen.ir.verifier import GraphError, verify_graph
 
-__all__ = ["canonical", "dump", "load"]
+__all__ = ["canonical_text", "dump", "load"]
 
 _HEAD = "graph 2"
 
 
-def canonical(graph: Graph) -> bytes:
+def canonical_text(graph: Graph) -> bytes:
     """Bytes that are equal exactly for equal graphs, in every run; for cache keys."""
     return dump(graph).encode("ascii")
 
@@ -83,7 +83,7 @@ def _operations(ops: Sequence[Op], indent: str) -> Iterator[str]:
 def load(text: str) -> Graph:
     """The graph that `dump` wrote; `GraphError` if the text is no graph, or one that breaks rules.
 
-    Texts come from disk: what is computed from them is held to all that `verify` asks.
+    Texts come from disk: what is computed from them is held to all that `verify_graph` asks.
     """
     reader = _Reader(text.splitlines())
     if reader.line() != _HEAD:
@@ -100,7 +100,7 @@ def load(text: str) -> Graph:
     if reader.at < len(reader.lines):
         raise reader.error("nothing more is expected here", ahead=True)
     graph = Graph(tuple(params), ops, outputs, rules, tuple(tables))
-    verify(graph)
+    verify_graph(graph)
     return graph
 
 

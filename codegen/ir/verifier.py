@@ -22,7 +22,7 @@ from hwdsl.codegen.ir.graph import (
     state_types,
 )
 
-__all__ = ["GraphError", "verify"]
+__all__ = ["GraphError", "verify_graph"]
 
 _ENTRIES = ("table", "bucket", "gather", "select", "pow")
 """Codes whose result may be declared narrower than their operands tell."""
@@ -35,7 +35,7 @@ class GraphError(Exception):
     """A graph that breaks the rules; the message says where."""
 
 
-def verify(graph: Graph) -> None:
+def verify_graph(graph: Graph) -> None:
     """Raise `GraphError` unless the graph is well formed and its types agree."""
     _names("params", (p.name for p in graph.params))
     _names("outputs", (n for n, _ in graph.outputs))

@@ -8,7 +8,7 @@ from attrs import define, field
 
 from hwdsl.codegen.ir.graph import Graph, Op, Ref
 from hwdsl.codegen.passes.dead_code import eliminate_dead_code
-from hwdsl.codegen.passes.rewriter import Rebuilder, known_table
+from hwdsl.codegen.passes.rewriter import GraphRewriter, known_table
 
 TABLE_FROM = 5  # a gather among fewer constants is as cheap as a few selections
 ROUNDS = 8
@@ -22,7 +22,7 @@ def fold_constants_and_cse(graph: Graph) -> Graph:
     """
     graph = eliminate_dead_code(graph)
     for _ in range(ROUNDS):
-        made = eliminate_dead_code(Folder(graph).copy())
+        made = eliminate_dead_code(ConstantFolder(graph).copy())
         if made == graph or all(op.body is None for op in made.ops):
             return made
         graph = made  # a loop that lost a state or capture may fold, and so on
@@ -30,7 +30,7 @@ def fold_constants_and_cse(graph: Graph) -> Graph:
 
 
 @define(eq=False)
-class Folder(Rebuilder):
+class ConstantFolder(GraphRewriter):
     """Copies a graph; the builder folds and shares."""
 
     interned: dict[bytes, int] = field(factory=dict)
@@ -46,14 +46,14 @@ class Folder(Rebuilder):
         """The number of a table with these entries."""
         if not self.interned:
             for i, old in enumerate(self.builder.tables):
-                self.interned.setdefault(pack(old), i)
-        key = pack(row)
+                self.interned.setdefault(table_bits(old), i)
+        key = table_bits(row)
         if key not in self.interned:
             self.interned[key] = len(self.builder.tables)
             self.builder.tables.append(row)
         return self.interned[key]
 
 
-def pack(row: tuple[float, ...]) -> bytes:
+def table_bits(row: tuple[float, ...]) -> bytes:
     """The bits of a table: what tells two of them apart."""
     return struct.pack(f"<{len(row)}d", *row)

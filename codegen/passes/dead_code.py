@@ -13,15 +13,15 @@ from hwdsl.codegen.ir.graph import Body, Graph, Op
 def eliminate_dead_code(graph: Graph) -> Graph:
     """The graph without what no output or rule needs. Params stay: callers pass them by place."""
     while True:
-        smaller = sweep(graph)
+        smaller = eliminate_dead_code_once(graph)
         if smaller == graph or all(o.body is None for o in smaller.ops):
             return smaller
         graph = smaller  # a state dropped from an inner loop may free one of the outer loop
 
 
-def sweep(graph: Graph) -> Graph:
+def eliminate_dead_code_once(graph: Graph) -> Graph:
     """One round of `dead`."""
-    cut = Cut(graph.ops, [i for _, i in (*graph.outputs, *graph.rules)])
+    cut = LiveSlice(graph.ops, [i for _, i in (*graph.outputs, *graph.rules)])
     ops = cut.kept()
     tables = sorted(tables_of(ops))
     if len(tables) < len(graph.tables):
@@ -36,7 +36,7 @@ def sweep(graph: Graph) -> Graph:
 
 
 @define(eq=False)
-class Cut:
+class LiveSlice:
     """The live part of one operation list. `place` gives the new index of each kept operation."""
 
     ops: Sequence[Op]
@@ -68,11 +68,11 @@ class Cut:
         the list, so all wants are known by now."""
         body = op.body
         assert body is not None
-        states = needed_states(body, self.wanted.get(i, set()))
+        states = live_carries(body, self.wanted.get(i, set()))
         roots = [body.next[c] for c in states]
         if body.until is not None:
             roots.append(body.until)
-        cut = Cut(body.ops, roots)
+        cut = LiveSlice(body.ops, roots)
         inner = cut.kept()
         captures = [s for s in cut.inputs() if s > body.carries]
         slots = {s: n for n, s in enumerate([0, *(1 + c for c in states), *captures])}
@@ -108,21 +108,21 @@ class Cut:
                 op = self.bodies[i][0]
             place[i] = len(kept)
             args = tuple([place[a] for a in op.args])
-            kept.append(op if args == op.args else moved(op, args))
+            kept.append(op if args == op.args else with_operands(op, args))
         return tuple(kept)
 
 
-def moved(op: Op, args: tuple[int, ...]) -> Op:
+def with_operands(op: Op, args: tuple[int, ...]) -> Op:
     """The operation with other arguments (`evolve` takes four times as long)."""
     return Op(op.code, args, op.type, op.value, op.index, op.bound, op.body)
 
 
-def needed_states(body: Body, wanted: set[int]) -> list[int]:
+def live_carries(body: Body, wanted: set[int]) -> list[int]:
     """The states that the wanted results of a loop depend on, `until` included."""
-    readers = [states_read(body, n) for n in body.next]
+    readers = [carries_read(body, n) for n in body.next]
     todo = {w for w in wanted if w < body.carries}
     if body.until is not None:
-        todo |= states_read(body, body.until)
+        todo |= carries_read(body, body.until)
     needed: set[int] = set()
     while todo:
         state = todo.pop()
@@ -131,7 +131,7 @@ def needed_states(body: Body, wanted: set[int]) -> list[int]:
     return sorted(needed)
 
 
-def states_read(body: Body, root: int) -> set[int]:
+def carries_read(body: Body, root: int) -> set[int]:
     """The states that one operation of a body depends on."""
     seen = {root}
     todo = [root]

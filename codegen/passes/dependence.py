@@ -5,7 +5,7 @@ from __future__ import annotations
 from hwdsl.codegen.ir.graph import Graph
 
 
-def params_read(graph: Graph) -> dict[int, frozenset[str]]:
+def param_dependences(graph: Graph) -> dict[int, frozenset[str]]:
     """For the operation of each output and each rule the names of the params that it depends on."""
     masks: list[int] = []  # per operation a bit for each param
     for op in graph.ops:

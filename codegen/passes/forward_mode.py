@@ -19,7 +19,7 @@ from attrs import define, field
 
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Body, LoopRegion, Op, Ref, state_types
 from hwdsl.codegen.passes.derivative_rules import Partials, passes
-from hwdsl.codegen.passes.rewriter import Rebuilder, Results
+from hwdsl.codegen.passes.rewriter import GraphRewriter, Results
 
 Moves = tuple[Ref | None, ...]  # per direction; None where nothing moves
 
@@ -28,13 +28,13 @@ SETTLED = 1e-12
 
 
 @define(eq=False)
-class Tangents(Rebuilder):
+class ForwardModeAD(GraphRewriter):
     """Copies operation lists together with their tangents in a number of directions."""
 
     partials: Partials = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        Rebuilder.__attrs_post_init__(self)
+        GraphRewriter.__attrs_post_init__(self)
         self.partials = Partials(self.builder)
 
     def advance(
@@ -98,14 +98,17 @@ class Tangents(Rebuilder):
         first = 2 + body.carries
         types = state_types(body, [a.type for a in args[2:first]])
         start = state_masks(
-            body, types, [mask(m) for m in moves[2:first]], [mask(m) for m in moves[first:]]
+            body,
+            types,
+            [direction_mask(m) for m in moves[2:first]],
+            [direction_mask(m) for m in moves[first:]],
         )
         pairs = [
             (c, d) for c in range(body.carries) for d in range(len(still)) if start[c] >> d & 1
         ]
         if not pairs:
             return self.loop(op, args), [still] * (body.carries + 2)
-        made = MovingLoop(self, op, args, moves, pairs).build()
+        made = JvpLoop(self, op, args, moves, pairs).build()
         found: dict[tuple[int, int], Ref] = dict(zip(pairs, made[body.carries :], strict=False))
         tangents = [
             tuple(found.get((c, d)) for d in range(len(still))) for c in range(body.carries)
@@ -114,10 +117,10 @@ class Tangents(Rebuilder):
 
 
 @define(eq=False)
-class MovingLoop:
+class JvpLoop:
     """A loop being copied with tangents of `pairs` = (state, direction)."""
 
-    owner: Tangents
+    owner: ForwardModeAD
     op: Op
     args: list[Ref]
     moves: Sequence[Moves]
@@ -211,7 +214,7 @@ class MovingLoop:
         return whole
 
 
-def total(owner: Rebuilder, terms: Iterable[Ref]) -> Ref:
+def total(owner: GraphRewriter, terms: Iterable[Ref]) -> Ref:
     """The sum of contributions, without the zeros among them."""
     moving = [t for t in terms if t.known != 0.0]
     if not moving:
@@ -220,12 +223,12 @@ def total(owner: Rebuilder, terms: Iterable[Ref]) -> Ref:
     return owner.builder.op(code, *moving, type=REAL)
 
 
-def mask(moves: Moves) -> int:
+def direction_mask(moves: Moves) -> int:
     """The directions that move, as bits."""
     return sum(1 << d for d, m in enumerate(moves) if m is not None)
 
 
-def reach(ops: Sequence[Op], params: Sequence[int], inputs: Sequence[int]) -> list[int]:
+def activity(ops: Sequence[Op], params: Sequence[int], inputs: Sequence[int]) -> list[int]:
     """The directions in which each operation of a list can move, given those of its leaves."""
     row: list[int] = []
     results: dict[int, list[int]] = {}
@@ -256,7 +259,7 @@ def state_masks(
     """The directions in which each state of a loop, of these types, can move."""
     states = [m if t == REAL else 0 for m, t in zip(start, types, strict=True)]
     while True:
-        row = reach(body.ops, (), (0, *states, *captures))
+        row = activity(body.ops, (), (0, *states, *captures))
         after = [
             s | row[n] if t == REAL else 0 for s, n, t in zip(states, body.next, types, strict=True)
         ]

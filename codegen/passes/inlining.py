@@ -15,13 +15,13 @@ from attrs import define, evolve, field
 from hwdsl.codegen.ir.graph import Builder, Op, Ref, fold, fold_loop, nearest
 from hwdsl.codegen.passes.rewriter import Copier
 
-__all__ = ["Replay"]
+__all__ = ["Inliner"]
 
 Number = Ref | float
 
 
 @define(eq=False)
-class Replay(Copier):
+class Inliner(Copier):
     """Copies values of `source`, each when it is first asked for.
 
     `argument` gives the value of a param by its index. `spend` is told how many operations are
@@ -30,7 +30,7 @@ class Replay(Copier):
 
     source: Builder
     argument: Callable[[int], Ref]
-    spend: Callable[[int], None]
+    consume_fuel: Callable[[int], None]
     _numbers: dict[int, Number] = field(factory=dict)
     _results: dict[int, tuple[Number, ...]] = field(factory=dict)
     _tables: dict[int, int] = field(factory=dict)
@@ -42,7 +42,7 @@ class Replay(Copier):
         assert ref.region is self.source.root
         before = len(self._numbers)
         found = self._find(ref.index)
-        self.spend(len(self._numbers) - before)
+        self.consume_fuel(len(self._numbers) - before)
         return found if isinstance(found, Ref) else self.builder.const(found, ref.type)
 
     def _find(self, index: int) -> Number:
@@ -107,7 +107,7 @@ class Replay(Copier):
         body = op.body
         assert body is not None
         if len(known) == len(args):
-            return fold_loop(body, op.bound, known, self.source.tables, self.spend)
+            return fold_loop(body, op.bound, known, self.source.tables, self.consume_fuel)
         return tuple(_number(ref) for ref in self.loop(op, self._refs(op, args)))
 
     def _refs(self, op: Op, args: Sequence[Number]) -> list[Ref]:

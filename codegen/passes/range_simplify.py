@@ -11,7 +11,7 @@ from attrs import define, field
 
 from hwdsl.codegen.ir.graph import BOOL, Graph, Op, Ref, state_types
 from hwdsl.codegen.passes.interval_analysis import ANY, TRUTH, Range, ranges_of
-from hwdsl.codegen.passes.rewriter import Rebuilder, Results
+from hwdsl.codegen.passes.rewriter import GraphRewriter, Results
 
 ZERO = Range(0.0, 0.0)
 LEAST, MOST = ("min", "nmin"), ("max", "nmax")
@@ -19,17 +19,17 @@ LEAST, MOST = ("min", "nmin"), ("max", "nmax")
 
 def simplify_by_ranges(graph: Graph) -> Graph:
     """The graph without what can have one value only; what nothing reads any more is kept."""
-    return Narrower(graph).copy()
+    return RangeSimplifier(graph).copy()
 
 
 @define(eq=False)
-class Narrower(Rebuilder):
+class RangeSimplifier(GraphRewriter):
     """Copies a graph; `known` has the ranges of each operation list by the list's identity."""
 
     known: dict[int, list[Range]] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        Rebuilder.__attrs_post_init__(self)
+        GraphRewriter.__attrs_post_init__(self)
         self.known[id(self.graph.ops)] = ranges_of(self.graph, self.graph.ops)
 
     def place(
@@ -42,11 +42,11 @@ class Narrower(Rebuilder):
     ) -> Ref:
         """Copy one operation, or what its range says that it is."""
         op, ranges = ops[i], self.known[id(ops)]
-        value = only_value(op, ranges[i])
+        value = singleton_value(op, ranges[i])
         if value is not None:
             return self.builder.const(value, op.type)
         among = [ranges[a] for a in op.args]
-        term = only_term(op, among)
+        term = identity_operand(op, among)
         if term is not None and values[term].type == op.type:
             return values[term]
         if op.code == "sum" and starts_in_vain(among):
@@ -57,7 +57,7 @@ class Narrower(Rebuilder):
             body = op.body.ops
             self.known[id(body)] = ranges_of(self.graph, body, loop_inputs(ops, i, among))
         elif op.code in LEAST or op.code in MOST:
-            kept = [values[op.args[k]] for k in contenders(op.code, among)]
+            kept = [values[op.args[k]] for k in possible_extrema(op.code, among)]
             if len(kept) == 1 and kept[0].type == op.type:
                 return kept[0]
             if 1 < len(kept) < len(among):
@@ -65,14 +65,14 @@ class Narrower(Rebuilder):
         return super().place(ops, i, values, results, inputs)
 
 
-def only_value(op: Op, known: Range) -> float | None:
+def singleton_value(op: Op, known: Range) -> float | None:
     """The one value that an operation can have, if its sign is known too where it is zero."""
     if known.nan or known.low != known.high or op.code == "const":
         return None
     return known.low if known.low or op.type == BOOL else None
 
 
-def only_term(op: Op, among: Sequence[Range]) -> int | None:
+def identity_operand(op: Op, among: Sequence[Range]) -> int | None:
     """The argument that a sum or difference with 0 is: one that is not 0, for 0 has two signs."""
     if op.code not in ("add", "sub"):
         return None
@@ -90,7 +90,7 @@ def starts_in_vain(among: Sequence[Range]) -> bool:
     return among[0] == ZERO and any(not a.has(0.0) for a in among[1:])
 
 
-def contenders(code: str, among: Sequence[Range]) -> list[int]:
+def possible_extrema(code: str, among: Sequence[Range]) -> list[int]:
     """Which operands may be the least (greatest), in order.
 
     One that is beyond another has no say unless it is NaN. Of two equal numbers the later is

@@ -15,7 +15,7 @@ from attrs import define, field
 from hwdsl.codegen.ir.graph import REAL, Graph, Op, Ref
 from hwdsl.codegen.passes.dead_code import eliminate_dead_code
 from hwdsl.codegen.passes.derivative_rules import passes
-from hwdsl.codegen.passes.forward_mode import Moves, Tangents, reach, total
+from hwdsl.codegen.passes.forward_mode import ForwardModeAD, Moves, activity, total
 from hwdsl.codegen.passes.rewriter import Results
 
 
@@ -30,7 +30,7 @@ def differentiate(graph: Graph, output: str, wrt: Sequence[str]) -> Graph:
         raise ValueError(f"there is no output named {output}")
     directions = [real_param(graph, name) for name in wrt]
     lean = eliminate_dead_code(attrs.evolve(graph, outputs=((output, root),)))
-    return eliminate_dead_code(Differentiator(lean, output=output, wrt=directions).derive())
+    return eliminate_dead_code(ReverseModeAD(lean, output=output, wrt=directions).derive())
 
 
 def real_param(graph: Graph, name: str) -> int:
@@ -44,7 +44,7 @@ def real_param(graph: Graph, name: str) -> int:
 
 
 @define(eq=False)
-class Differentiator(Tangents):
+class ReverseModeAD(ForwardModeAD):
     """Copies a graph and adds the adjoints of its one output."""
 
     output: str = ""
@@ -60,11 +60,11 @@ class Differentiator(Tangents):
         bits = [0] * len(graph.params)
         for d, p in enumerate(self.wrt):
             bits[p] |= 1 << d
-        moving = reach(graph.ops, bits, ())
+        moving = activity(graph.ops, bits, ())
         root = graph.outputs[0][1]
-        ancestors = above(graph.ops, [root])
+        ancestors = transitive_operands(graph.ops, [root])
         ahead = self._forward_loops(moving, ancestors)
-        self._copy(moving, ancestors, above(graph.ops, sorted(ahead)), ahead)
+        self._copy(moving, ancestors, transitive_operands(graph.ops, sorted(ahead)), ahead)
         gradient = self._backward(root, moving)
         names = [graph.params[p].name for p in self.wrt]
         derived = [(f"d.{self.output}.{n}", g) for n, g in zip(names, gradient, strict=True)]
@@ -79,9 +79,9 @@ class Differentiator(Tangents):
         ops = self.graph.ops
         many = [
             i for i in ancestors
-            if ops[i].code == "loop" and len(seeds(ops, i, moving)) > len(self.wrt)
+            if ops[i].code == "loop" and len(active_inputs(ops, i, moving)) > len(self.wrt)
         ]  # fmt: skip
-        return {i for i in above(ops, many) if ops[i].code == "loop"}
+        return {i for i in transitive_operands(ops, many) if ops[i].code == "loop"}
 
     def _copy(
         self, moving: Sequence[int], ancestors: set[int], forward: set[int], ahead: set[int]
@@ -91,7 +91,7 @@ class Differentiator(Tangents):
         results: Results = {}
         still: Moves = (None,) * len(self.wrt)
         for i, op in enumerate(ops):
-            if op.code == "loop" and i in ancestors and seeds(ops, i, moving):
+            if op.code == "loop" and i in ancestors and active_inputs(ops, i, moving):
                 results[i] = self._loop(i, op, moving, i in ahead)
                 self.values.append(results[i][-1])
                 self.rows.append(still)
@@ -119,7 +119,7 @@ class Differentiator(Tangents):
             still: Moves = (None,) * len(self.wrt)
             moves = [self.rows[a] or still for a in op.args]
         else:
-            own = seeds(self.graph.ops, i, moving)
+            own = active_inputs(self.graph.ops, i, moving)
             one = self.builder.const(1.0)
             moves = [tuple(one if a == s else None for s in own) for a in op.args]
             self.sources[i] = [(s, d) for d, s in enumerate(own)]
@@ -176,12 +176,12 @@ class Differentiator(Tangents):
                 parts.setdefault(source, []).append(self.partials.times(weight, m))
 
 
-def seeds(ops: Sequence[Op], loop: int, moving: Sequence[int]) -> list[int]:
+def active_inputs(ops: Sequence[Op], loop: int, moving: Sequence[int]) -> list[int]:
     """The distinct arguments of a loop that move."""
     return list(dict.fromkeys(a for a in ops[loop].args[2:] if moving[a]))
 
 
-def above(ops: Sequence[Op], roots: Sequence[int]) -> set[int]:
+def transitive_operands(ops: Sequence[Op], roots: Sequence[int]) -> set[int]:
     """These operations and all they depend on."""
     seen = set(roots)
     todo = list(roots)

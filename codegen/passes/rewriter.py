@@ -1,7 +1,7 @@
 """Copying a graph through the builder: what most passes are made of.
 
 A `Copier` adds operations to a builder, which folds, shares and moves what does not depend on a
-loop out of it; each value keeps its type. A `Rebuilder` walks a whole graph in order; a pass
+loop out of it; each value keeps its type. A `GraphRewriter` walks a whole graph in order; a pass
 overrides `visit` (one ordinary operation), `loop`, or `run` (a whole list).
 """
 
@@ -90,7 +90,7 @@ class Copier:
 
 
 @define(eq=False)
-class Rebuilder(Copier):
+class GraphRewriter(Copier):
     """Copies one graph."""
 
     graph: Graph

@@ -9,7 +9,7 @@ gets values in the units the description declares.
 from .columns import InUnit
 from .errors import CallError
 from .evaluator import Evaluator, tables
-from .execution_plan import Plan, Progress
+from .execution_plan import ExecutionPlan, Progress
 from .kernel import Axis, CompiledKernel, Floats, Kernel, Words
 from .message import Hole, Message, messages
 from .progress import Bar
@@ -25,6 +25,7 @@ __all__ = [
     "CallError",
     "CompiledKernel",
     "Evaluator",
+    "ExecutionPlan",
     "Floats",
     "Hole",
     "InUnit",
@@ -32,7 +33,6 @@ __all__ = [
     "Message",
     "Output",
     "Param",
-    "Plan",
     "Progress",
     "Result",
     "Rule",

@@ -36,7 +36,7 @@ def frame(value: Any) -> dict[str, Any] | None:
     return {str(name): np.asarray(value[name]) for name in names}
 
 
-def many(value: Any) -> bool:
+def is_vector(value: Any) -> bool:
     """Whether what is given for a param is several values."""
     if isinstance(value, str):
         return False
@@ -59,7 +59,7 @@ def to_base(param: Param, value: Any, base: Callable[[Any], float]) -> Floats:
     numbers = _numbers(param, value) if in_unit or param.plain else None
     if numbers is not None:
         with np.errstate(over="ignore", invalid="ignore"):
-            column = np.ascontiguousarray(held(param, param.scale.to_base(numbers)))
+            column = np.ascontiguousarray(clamp_to_range(param, param.scale.to_base(numbers)))
         if param.values:
             column, fits = _nearest(np.sort(param.values), column)
         else:
@@ -80,7 +80,7 @@ def to_base(param: Param, value: Any, base: Callable[[Any], float]) -> Floats:
     return np.array([base(cell) for cell in cells], np.float64)
 
 
-def held(param: Param, base: Any) -> Any:
+def clamp_to_range(param: Param, base: Any) -> Any:
     """A number or an array in base units, what differs from an end of the range by rounding at it.
 
     The end of a real in its unit is a rounded number: read again, it may lie beyond that end.
@@ -93,7 +93,7 @@ def held(param: Param, base: Any) -> Any:
     return np.where((base >= least) & (base <= most), ends, base)
 
 
-def shown(param: Param, values: Floats) -> NDArray[Any]:
+def to_display_unit(param: Param, values: Floats) -> NDArray[Any]:
     """Base values as the user reads them."""
     if param.kind == "choice":
         return np.asarray(np.array(param.labels)[values.astype(np.int64)])

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from . import html
-from .columns import InUnit, Masked, frame, held, many, to_base
+from .columns import InUnit, Masked, clamp_to_range, frame, is_vector, to_base
 from .dialects import elsewhere
 from .errors import CallError
-from .execution_plan import Plan, Progress
+from .execution_plan import ExecutionPlan, Progress
 from .kernel import Floats, Kernel
 from .message import Says
 from .quantity import is_many, scale_of, spread, written
 from .result import Result
 from .sample import Samples, draw
-from .spec import NEAR, UNDEFINED, Param, Scale, Spec, hint, joined
+from .spec import NEAR, UNDEFINED, Param, Scale, Spec, did_you_mean, joined
 from .sweep import Sweep
 
 _MOST = sys.float_info.max
@@ -81,11 +81,11 @@ class Evaluator:
             raise self._lacking(given)
         return Result(self.spec, values, *self.kernel.point(values))
 
-    def complaints(
+    def violated_rules(
         self, at: Mapping[str, Any] | None = None, /, **given: Any
     ) -> list[tuple[str, str, str]]:
         """The rules that a point breaks: name, message, help."""
-        result = self(self.named("complaints", at, given))
+        result = self(self.named("violated_rules", at, given))
         kernel, messages = (None, ()) if self._says is None else self._says()
         numbers = [] if kernel is None else kernel.point(result._values)[0]
         found = []
@@ -151,7 +151,7 @@ class Evaluator:
 
     def plan(
         self, at: Any = None, /, *, mode: str | None = None, zipped: Any = None, **axes: Any,
-    ) -> Plan:  # fmt: skip
+    ) -> ExecutionPlan:  # fmt: skip
         """The points of a sweep, nothing evaluated yet."""
         at, zipped = tables(at, zipped)
         axes = self.named("plan", at, axes, zipped, mode=mode)
@@ -167,10 +167,10 @@ class Evaluator:
         together = {n: self._spread(n, v) for n, v in together.items()}
         axes = {n: self._spread(n, v) for n, v in axes.items()}
         columns = {n: self.column(self.param(n), v) for n, v in {**together, **axes}.items()}
-        lengths = {n: len(columns[n]) for n, v in together.items() if many(v)}
+        lengths = {n: len(columns[n]) for n, v in together.items() if is_vector(v)}
         if len(set(lengths.values())) > 1:
             raise CallError(f"columns of different lengths: {lengths}")
-        dims = [(n, len(columns[n])) for n, v in axes.items() if many(v)]
+        dims = [(n, len(columns[n])) for n, v in axes.items() if is_vector(v)]
         if lengths:
             dims.insert(0, ("point", next(iter(lengths.values()))))
         strides, stride = dict[str, int](), 1
@@ -185,7 +185,7 @@ class Evaluator:
             column = np.array([p.default], np.float64) if column is None else column
             dim = "point" if p.name in lengths else p.name
             placed.append((column, strides.get(dim, 1), len(column)))
-        return Plan(self, tuple(placed), stride, tuple(dims))
+        return ExecutionPlan(self, tuple(placed), stride, tuple(dims))
 
     def sample(
         self, points: int = 100_000, at: Mapping[str, Any] | None = None, /, *,
@@ -209,7 +209,9 @@ class Evaluator:
         """A param by name; CallError with the closest name if there is none."""
         slot = self._slots.get(name)
         if slot is None:
-            raise CallError(f"{self.spec.name} has no param {name}{hint(name, [*self._slots])}")
+            raise CallError(
+                f"{self.spec.name} has no param {name}{did_you_mean(name, [*self._slots])}"
+            )
         return self.spec.params[slot[0]]
 
     @property
@@ -240,7 +242,9 @@ class Evaluator:
     def column(self, param: Param, value: Any) -> Floats:
         """Values of a param in base units."""
         try:
-            column = to_base(param, value if many(value) else [value], partial(self.base, param))
+            column = to_base(
+                param, value if is_vector(value) else [value], partial(self.base, param)
+            )
         except Masked as error:
             raise self._bad(param, str(error)) from None
         if not len(column):
@@ -280,11 +284,11 @@ class Evaluator:
             if math.isinf(base) and math.isfinite(number):
                 raise self._bad(param, "the number is beyond what a float64 holds")
         else:
-            hint = "; give many values to sweep" if many(value) else ""
+            hint = "; give many values to sweep" if is_vector(value) else ""
             raise self._bad(param, f"{value!r} is not a number or a text{hint}")
         if param.values:
             return self._alternative(param, value, base, scale)
-        base = float(held(param, base))
+        base = float(clamp_to_range(param, base))
         if not param.low <= base <= param.high:
             raise self._bad(param, f"{value} is out of range", scale)
         if param.kind == "int" and base % 1 != 0:

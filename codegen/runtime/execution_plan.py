@@ -32,7 +32,7 @@ FEW_CALLS, WORTH_A_CALL = 64, 256
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class ExecutionPlan:
     """Points to evaluate: an axis per param, how many points, and the grid's dimensions.
 
     `first` is the first of the points if they are a stretch of a larger grid.
@@ -76,11 +76,11 @@ class Plan:
         for start in range(0, self.points, size):
             count = min(size, self.points - start)
             dims = (("point", count),)
-            yield Plan(self.evaluator, self.axes, count, dims, self.first + start).run(
+            yield ExecutionPlan(self.evaluator, self.axes, count, dims, self.first + start).run(
                 None, threads
             )
 
-    def part(self, points: NDArray[np.int64]) -> Plan:
+    def part(self, points: NDArray[np.int64]) -> ExecutionPlan:
         """The plan of some of the points, as columns."""
         axes = []
         points = points + self.first
@@ -90,7 +90,7 @@ class Plan:
             else:
                 column = np.ascontiguousarray(values[points // stride % count])
                 axes.append((column, 1, len(points)))
-        return Plan(self.evaluator, tuple(axes), len(points), (("point", len(points)),))
+        return ExecutionPlan(self.evaluator, tuple(axes), len(points), (("point", len(points)),))
 
     def _groups(self) -> list[tuple[tuple[Axis, ...], Span]]:
         """Kernel calls: in each, params that must be uniform are."""

@@ -17,7 +17,7 @@ BLOCK = 1024
 Marks = NDArray[np.bool_]
 
 
-def front(costs: Sequence[Floats]) -> NDArray[np.int64]:
+def pareto_front(costs: Sequence[Floats]) -> NDArray[np.int64]:
     """The points that none dominates (all costs at most, one less), in their order.
 
     `costs` has an array for each objective, finite, with a value for each point. Points that are

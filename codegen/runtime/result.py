@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import html
-from .spec import UNDEFINED, Output, Param, Spec, hint, labels_of, names_of, required, unit_of
+from .spec import (
+    UNDEFINED,
+    Output,
+    Param,
+    Spec,
+    did_you_mean,
+    labels_of,
+    names_of,
+    required,
+    unit_of,
+)
 
 
 class Result:
@@ -34,7 +44,7 @@ class Result:
         if vector:
             return {label: self[f"{name}.{label}"] for label in vector}
         known = [o.name for o in self._spec.outputs]
-        raise KeyError(f"{self._spec.name} has no output {name}{hint(name, known)}")
+        raise KeyError(f"{self._spec.name} has no output {name}{did_you_mean(name, known)}")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # asked by copy and pickle before there are slots to look into

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import html
 from .errors import CallError
-from .execution_plan import Plan, pool_of, workers
+from .execution_plan import ExecutionPlan, pool_of, workers
 from .kernel import Axis, Floats, Kernel
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class _Run:
                 raise CallError(f"{whose}: its distribution is NaN for some of the draws")
             clipped[name] = int((held != drawn[name]).sum())
             axes[slot] = (held, 1, count)
-        part = Plan(self.evaluator, tuple(axes), count, (("point", count),)).run(threads=1)
+        part = ExecutionPlan(self.evaluator, tuple(axes), count, (("point", count),)).run(threads=1)
         for name, column in self.columns.items():
             column[start : start + count] = part[name]
         self.feasible[start : start + count] = part.feasible

@@ -223,7 +223,7 @@ def required(spec: Spec) -> tuple[int, ...]:
     return tuple(masks)
 
 
-def hint(name: str, known: Sequence[str]) -> str:
+def did_you_mean(name: str, known: Sequence[str]) -> str:
     """What to say behind a name that there is not: the closest, or all there are."""
     close = difflib.get_close_matches(name, known, 1)
     return f"; did you mean {close[0]}?" if close else f"; it has {', '.join(known) or 'none'}"
@@ -248,7 +248,7 @@ def unit_of(spec: Spec, name: str) -> str:
         if output.name.partition(".")[0] == name:
             return output.scale.unit
     known = [*names_of(spec), *(p.name for p in spec.params)]
-    raise KeyError(f"{spec.name} has no {name}{hint(name, known)}")
+    raise KeyError(f"{spec.name} has no {name}{did_you_mean(name, known)}")
 
 
 def labels_of(spec: Spec, name: str) -> list[str]:

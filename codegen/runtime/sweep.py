@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import html
-from .columns import shown
+from .columns import to_display_unit
 from .errors import CallError
 from .kernel import Floats, Words
-from .pareto import front
+from .pareto import pareto_front
 from .result import Result
-from .spec import UNDEFINED, described_by, hint, labels_of, names_of, required, unit_of
+from .spec import UNDEFINED, described_by, did_you_mean, labels_of, names_of, required, unit_of
 
 if TYPE_CHECKING:
-    from .execution_plan import Plan
+    from .execution_plan import ExecutionPlan
 
 
 class Sweep:
@@ -29,7 +29,7 @@ class Sweep:
     to NaN).
     """
 
-    def __init__(self, plan: Plan, columns: Sequence[Floats], words: Words) -> None:
+    def __init__(self, plan: ExecutionPlan, columns: Sequence[Floats], words: Words) -> None:
         self.plan, self.words = plan, words
         self.spec = plan.evaluator.spec
         self._columns = dict(zip((o.name for o in self.spec.outputs), columns, strict=True))
@@ -108,9 +108,9 @@ class Sweep:
         for p, (values, stride, count) in zip(self.spec.params, self.plan.axes, strict=True):
             if p.name == name:
                 points = np.arange(self.plan.first, self.plan.first + len(self))
-                return shown(p, values)[points // stride % count]
+                return to_display_unit(p, values)[points // stride % count]
         known = [*self._columns, *(p.name for p in self.spec.params)]
-        raise KeyError(f"{self.spec.name} has no {name}{hint(name, known)}")
+        raise KeyError(f"{self.spec.name} has no {name}{did_you_mean(name, known)}")
 
     @property
     def feasible(self) -> NDArray[np.bool_]:
@@ -129,7 +129,7 @@ class Sweep:
         """Where a rule is broken."""
         names = [*(r.name for r in self.spec.rules), UNDEFINED]
         if rule not in names:
-            raise KeyError(f"{self.spec.name} has no rule {rule}{hint(rule, names)}")
+            raise KeyError(f"{self.spec.name} has no rule {rule}{did_you_mean(rule, names)}")
         return self._bit(names.index(rule)).reshape(self.shape)
 
     def _bit(self, bit: int) -> NDArray[np.bool_]:
@@ -171,7 +171,7 @@ class Sweep:
         if not goals:
             raise CallError("name outputs or params to maximize or to minimize")
         allowed = self._comparable(goals)
-        return self.take(allowed[front([g[allowed] for g in goals])])
+        return self.take(allowed[pareto_front([g[allowed] for g in goals])])
 
     def _comparable(self, goals: Sequence[Floats]) -> NDArray[np.int64]:
         """The feasible points where all goals are finite; CallError if there are none."""
@@ -186,7 +186,7 @@ class Sweep:
     def _objective(self, name: str, maximize: bool) -> Floats:
         numbers = [p.name for p in self.spec.params if p.kind in ("real", "int")]
         if name not in self._columns and name not in numbers:
-            known = hint(name, [*self._columns, *numbers])
+            known = did_you_mean(name, [*self._columns, *numbers])
             raise CallError(f"{self.spec.name} has no output or numeric param {name}{known}")
         values = self._columns[name] if name in self._columns else self.column(name)
         return np.asarray(-values if maximize else values, np.float64)
@@ -245,7 +245,7 @@ class Sweep:
         coordinates = {}
         for p, (values, _, _) in zip(self.spec.params, self.plan.axes, strict=True):
             if p.name in self.dims:
-                coordinates[p.name] = shown(p, values)
+                coordinates[p.name] = to_display_unit(p, values)
         data = {n: (self.dims, self[n]) for n in self._columns}
         dataset = _package("xarray", "to_xarray").Dataset
         found = dataset({**data, "feasible": (self.dims, self.feasible)}, coordinates)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hwdsl.api.evaluator_artifact import Kept
     from hwdsl.codegen.ir.graph import Graph
     from hwdsl.codegen.runtime import Kernel
-    from hwdsl.elaborate import Elaboration, Verdict
+    from hwdsl.elaborate import ClaimResult, Elaboration
     from hwdsl.semantics.symbols import Checked, EvaluatorInfo
     from hwdsl.syntax import ast
 
@@ -241,7 +241,7 @@ def kernels(
         misses_abort,
         too_large,
     )
-    from hwdsl.codegen.ir.graph import operations
+    from hwdsl.codegen.ir.graph import count_operations
 
     if not graphs:
         return {}, ""
@@ -260,7 +260,7 @@ def kernels(
     built: Mapping[str, Kernel] = {}
     try:
         if small:
-            size = sum(operations(graph.ops, rounds=False) for graph in small.values())
+            size = sum(count_operations(graph.ops, rounds=False) for graph in small.values())
             with doing(f"compiling {size:,} operations"):
                 built = build(small)
     except BuildError as error:
@@ -272,7 +272,7 @@ def kernels(
     return found, "; ".join(notices)
 
 
-def kernels_of(
+def kernels_from_text(
     evaluators: Mapping[str, Kept], *, compiled: bool | None = True
 ) -> tuple[Mapping[str, Kernel], str]:
     """As `kernels`, by the texts of graphs: what is in the cache is found without reading them."""
@@ -297,16 +297,16 @@ def _tiered(name: str, graph: Graph) -> Kernel:
     """A kernel that interprets its graph until it has so much to do that building it pays."""
     from hwdsl.codegen.build.tiered import InterpreterKernel, TieredKernel
     from hwdsl.codegen.build.toolchain import BuildError, cached
-    from hwdsl.codegen.ir.serialization import canonical
+    from hwdsl.codegen.ir.serialization import canonical_text
 
     def build() -> Kernel:
         built, notice = kernels({name: graph})
         if notice:
-            tell(notice)
+            warn_once(notice)
         return built[name]
 
     with suppress(BuildError):
-        found = cached({name: canonical(graph)})
+        found = cached({name: canonical_text(graph)})
         if found is not None:
             return found.kernels[name]
     return TieredKernel(InterpreterKernel(graph), build)
@@ -315,7 +315,7 @@ def _tiered(name: str, graph: Graph) -> Kernel:
 _told: set[str] = set()
 
 
-def tell(notice: str) -> None:
+def warn_once(notice: str) -> None:
     """Say something once in the life of the process."""
     if notice not in _told:
         _told.add(notice)
@@ -329,7 +329,7 @@ def differentiate(graph: Graph, output: str, wrt: Sequence[str]) -> Graph:
     return optimise(differentiate(graph, output, wrt))
 
 
-def verify(checked: Checked, diagnostics: Diagnostics) -> dict[str, list[Verdict]]:
+def check_claims(checked: Checked, diagnostics: Diagnostics) -> dict[str, list[ClaimResult]]:
     """Evaluate the claims of the file itself: a verdict for each expectation, by claim."""
     from hwdsl.elaborate import Callees, verify
     from hwdsl.semantics.symbols import ClaimInfo

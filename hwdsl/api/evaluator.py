@@ -20,13 +20,13 @@ from attrs import define, evolve, field
 from hwdsl.api import driver
 from hwdsl.api import evaluator_artifact as kept
 from hwdsl.api.evaluator_artifact import Kept, KeptFile
-from hwdsl.api.interface import spec_of
+from hwdsl.api.interface import evaluator_spec
 from hwdsl.api.program import LoadedProgram
 from hwdsl.base import render
 from hwdsl.base.diagnostics import Diagnostics, did_you_mean
 from hwdsl.base.source import Source
 from hwdsl.codegen import runtime
-from hwdsl.codegen.ir.graph import operations
+from hwdsl.codegen.ir.graph import count_operations
 from hwdsl.codegen.ir.serialization import dump
 from hwdsl.codegen.ir.verifier import GraphError
 from hwdsl.codegen.runtime import CallError, Result, Sweep
@@ -34,7 +34,7 @@ from hwdsl.codegen.runtime import CallError, Result, Sweep
 if TYPE_CHECKING:
     from hwdsl.codegen.ir.graph import Graph
     from hwdsl.elaborate import Elaboration
-    from hwdsl.explain.explanation import Derivation
+    from hwdsl.explain.explanation import Explanation
     from hwdsl.semantics.symbols import Checked, EvaluatorInfo
 
 __all__ = [
@@ -242,7 +242,7 @@ class Evaluator(runtime.Evaluator):
             raise CallError(f"{self.name}: give single values, not many")
         return [float(column[0]) for column, _, _ in plan.axes]
 
-    def why(self, output: str, at: Mapping[str, Any] | None = None, /, **given: Any) -> Derivation:
+    def why(self, output: str, at: Mapping[str, Any] | None = None, /, **given: Any) -> Explanation:
         """How an output comes about at one point: named steps with values, units and lines."""
         return self.derivations([output], at, **given)[output]
 
@@ -254,18 +254,18 @@ class Evaluator(runtime.Evaluator):
         *,
         steps: int | None = None,
         **given: Any,
-    ) -> dict[str, Derivation]:
+    ) -> dict[str, Explanation]:
         """The derivations of several outputs at one point; of all if none is named.
 
         After so many `steps` of an output, which have their own limit, none is opened further.
         """
-        from hwdsl.explain.derivation import derive
+        from hwdsl.explain.derivation import trace_provenance
 
         given = self.named("derivations", at, given, steps=steps)
         names = [self._output(n).name for n in outputs or [o.name for o in self.spec.outputs]]
         params = (p.name for p in self.spec.params)
         point = dict(zip(params, self._point(given), strict=True))
-        return derive(self._program.traced(self.name), names, point, given, steps)
+        return trace_provenance(self._program.traced(self.name), names, point, given, steps)
 
     @property
     def undecided(self) -> tuple[tuple[str, str], ...]:
@@ -277,11 +277,11 @@ class Evaluator(runtime.Evaluator):
         """How many operations a point takes as elaborated, with the rounds of loops."""
         return self._kept.operations
 
-    def complaints(
+    def violated_rules(
         self, at: Mapping[str, Any] | None = None, /, **given: Any
     ) -> list[tuple[str, str, str]]:
         """The rules that a point breaks: name, message, help."""
-        given = self.named("complaints", at, given)
+        given = self.named("violated_rules", at, given)
         return self.broken(self(given).violations, given)
 
     def broken(
@@ -382,9 +382,9 @@ def _unpickled_module(path: Path, main: Source, file: KeptFile, compiled: bool |
 
 def _module(path: Path, program: LoadedProgram, *, compiled: bool | None) -> Module:
     main, file = program.main, program.file
-    kernels, notice = driver.kernels_of(file.evaluators, compiled=compiled)
+    kernels, notice = driver.kernels_from_text(file.evaluators, compiled=compiled)
     if notice:
-        driver.tell(notice)
+        driver.warn_once(notice)
     evaluators = {
         name: Evaluator(main, file, name, program, kernels[name], compiled=compiled)
         for name in file.evaluators
@@ -402,12 +402,12 @@ def file_of(program: driver.Program, diagnostics: Diagnostics) -> KeptFile:
             elaboration = program.elaborations[name]
             sampler = elaboration.sampler
             found[name] = Kept(
-                spec_of(info, elaboration),
+                evaluator_spec(info, elaboration),
                 {p.name: p.unit for p in elaboration.params},
                 dump(program.graphs[name]),
                 None if sampler is None else dump(sampler),
                 tuple((note.name, note.message) for note in elaboration.undecided),
-                operations(elaboration.graph.ops, rounds=True),
+                count_operations(elaboration.graph.ops, rounds=True),
             )
     units = kept.units_data(main.visible_units)
     return KeptFile(found, units, main.tree.doc, tuple(diagnostics.items))

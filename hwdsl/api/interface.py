@@ -11,22 +11,22 @@ from hwdsl.api import driver
 from hwdsl.api.quantities import scale, scales
 from hwdsl.base.diagnostics import Severity
 from hwdsl.codegen import runtime
-from hwdsl.codegen.passes.dependence import params_read
+from hwdsl.codegen.passes.dependence import param_dependences
 
 if TYPE_CHECKING:
     from hwdsl.elaborate import Elaboration, ParamInfo
     from hwdsl.semantics.symbols import EvaluatorInfo
 
 
-def specs_of(program: driver.Program) -> dict[str, runtime.Spec]:
+def evaluator_specs(program: driver.Program) -> dict[str, runtime.Spec]:
     """What the runtime is told of each evaluator where the language is not there to help."""
     return {
-        name: spec_of(info, program.elaborations[name], scales(info.scope.visible_units))
+        name: evaluator_spec(info, program.elaborations[name], scales(info.scope.visible_units))
         for name, info in driver.evaluators(program.checked).items()
     }
 
 
-def spec_of(
+def evaluator_spec(
     info: EvaluatorInfo, elaboration: Elaboration, units: Mapping[str, runtime.Scale] | None = None
 ) -> runtime.Spec:
     """What the runtime is told of an evaluator; `units` are those that texts may use without us."""
@@ -47,7 +47,7 @@ def spec_of(
 def _outputs(elaboration: Elaboration) -> tuple[runtime.Output, ...]:
     """The numbers that outputs are: one each, or for a vector one for each label."""
     graph = elaboration.graph
-    read, place = params_read(graph), dict(graph.outputs)
+    read, place = param_dependences(graph), dict(graph.outputs)
     return tuple(
         runtime.Output(name, scale(info.unit), info.cases, info.doc,
                        tuple(p.name for p in graph.params if p.name in read[place[name]]))

@@ -351,14 +351,14 @@ class Expectation:
 
     `status` is claim, calibration, identity, assumed or unsure. `mode` says whether `tolerance` is
     relative, absolute (in base units) or a factor; for an ordering, the tolerance and the published
-    number are null. `holds` says whether the expectation is met; `as_said`, whether this agrees
+    number are null. `holds` says whether the expectation is met; `as_expected`, whether this agrees
     with the file, which may declare it `missed`.
     """
 
     text: str
     status: str
     holds: bool
-    as_said: bool
+    as_expected: bool
     published: Number | None
     computed: Number | None
     base_published: Number | None

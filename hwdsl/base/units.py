@@ -28,7 +28,7 @@ class Dim:
         return cls(((name, Fraction(1)),))
 
     @property
-    def is_one(self) -> bool:
+    def is_dimensionless(self) -> bool:
         """Whether this is the dimension of a pure number."""
         return not self.powers
 

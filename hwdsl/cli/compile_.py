@@ -35,10 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compile all evaluators of a file; without a compiler that is an error here."""
     from hwdsl.api import driver
-    from hwdsl.api.interface import specs_of
+    from hwdsl.api.interface import evaluator_specs
     from hwdsl.api.rule_messages import said_of
     from hwdsl.base.diagnostics import Diagnostics
-    from hwdsl.codegen.build.ahead_of_time import generated, is_ours, write_package, write_wheel
+    from hwdsl.codegen.build.ahead_of_time import generated, is_ours, write_module, write_wheel
     from hwdsl.codegen.build.toolchain import BuildError, build
 
     if options.keep and options.output is None:
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
             print(f"built {', '.join(program.graphs)}")
         else:
             folder = Path(options.output)
-            parts = (program.graphs, specs_of(program), _samplers(program), said_of(program))
+            parts = (program.graphs, evaluator_specs(program), _samplers(program), said_of(program))
             kept = generated(program.graphs, _samplers(program)) if options.keep else {}
             _check_kept(folder / "generated", kept)
             if not options.wheel:
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
                 if options.wheel:
                     written = [write_wheel(folder, path.stem, *parts)]
                 else:
-                    written = write_package(folder, path.stem, *parts)
+                    written = write_module(folder, path.stem, *parts)
             for file in written:
                 print(f"wrote {file}")
             _keep(folder / "generated", kept)

@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
         raise Failure(str(error)) from None
     print(text)
     if options.output is not None:
-        write_text(Path(options.output), fit.fragment(found, module))
+        write_text(Path(options.output), fit.to_source(found, module))
         print(f"\nwrote {options.output}")
     return FINE
 
@@ -115,7 +115,7 @@ def _text(found: Fit, group: str | None, columns: Sequence[str]) -> str:
     `columns` are those that name groups.
     """
     from hwdsl.measure.fit import CONFIDENCE, shown
-    from hwdsl.measure.validate import unread
+    from hwdsl.measure.validate import unmatched_columns
 
     problem = found.problem
     outputs = ", ".join(t.output for t in problem.targets)
@@ -139,7 +139,7 @@ def _text(found: Fit, group: str | None, columns: Sequence[str]) -> str:
         lines.append(f"kept, since no row depends on them: {', '.join(problem.unused)}")
     lines += [f"warning: {note}" for note in found.notes]
     read = {*(t.column for t in problem.targets), *(c.name for c in problem.coefficients)}
-    left = unread(problem.evaluator, problem.table, {*read, *problem.unused, *columns})
+    left = unmatched_columns(problem.evaluator, problem.table, {*read, *problem.unused, *columns})
     lines += [left] if left else []
     return "\n".join([*lines, "", _errors(found, group)])
 
@@ -166,9 +166,9 @@ def _held_out(problem: Problem, baselines: Sequence[Problem | None], column: str
     """What each group is predicted as: as declared, by a fit of the others, by the baseline's."""
     import numpy as np
 
-    from hwdsl.measure.fit import hold_out, shown
+    from hwdsl.measure.fit import cross_validate, shown
 
-    folds = hold_out(problem, column)
+    folds = cross_validate(problem, column)
     declared = problem.evaluate(problem.start)[0]
     parts = []
     for i, (target, baseline) in enumerate(zip(problem.targets, baselines, strict=True)):
@@ -179,7 +179,7 @@ def _held_out(problem: Problem, baselines: Sequence[Problem | None], column: str
         if baseline is not None:
             refitted = ", fitted" if baseline.coefficients else ", as declared"
             errors[baseline.targets[0].output + refitted] = [
-                found.of(0, held).relative for _, held, found in hold_out(baseline, column)
+                found.of(0, held).relative for _, held, found in cross_validate(baseline, column)
             ]
         title = f"{target.output}, each {column} by a fit of the others"
         parts.append(f"{title}\n{_side_by_side(problem, i, [n for n, _, _ in folds], errors)}")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from hwdsl.base.units import Dim
     from hwdsl.cli.base import Failure
     from hwdsl.codegen.runtime import Output, Param, Result, Samples
-    from hwdsl.elaborate import Verdict
-    from hwdsl.explain.explanation import Derivation
+    from hwdsl.elaborate import ClaimResult
+    from hwdsl.explain.explanation import Explanation
     from hwdsl.help import Page
     from hwdsl.measure.validate import Errors, Validation
     from hwdsl.semantics.symbols import Checked
@@ -57,7 +57,7 @@ def dimension_of(dim: Dim) -> str:
     """The same of the language's own dimensions."""
     from hwdsl.base.units import dim_text
 
-    return "1" if dim.is_one else dim_text(dim)
+    return "1" if dim.is_dimensionless else dim_text(dim)
 
 
 def inputs(result: Result, given: Iterable[str]) -> list[answers.Input]:
@@ -94,7 +94,7 @@ def run(
     )
 
 
-def sum_of(output: str, of: Derivation, depth: int, least: float) -> answers.Sum:
+def sum_of(output: str, of: Explanation, depth: int, least: float) -> answers.Sum:
     """An output as a sum."""
     unit = of.unit
     assert unit is not None  # an output's
@@ -105,7 +105,7 @@ def sum_of(output: str, of: Derivation, depth: int, least: float) -> answers.Sum
     return answers.Sum(output, _name(unit.name), rows)
 
 
-def why(evaluator: Evaluator, output: str, of: Derivation, depth: int | None) -> answers.Why:
+def why(evaluator: Evaluator, output: str, of: Explanation, depth: int | None) -> answers.Why:
     """A derivation: its steps by numbers, each once, down to a depth if one is given."""
     numbers, level = {id(of): 0}, [of]
     found, deep = [of], 0
@@ -122,14 +122,14 @@ def why(evaluator: Evaluator, output: str, of: Derivation, depth: int | None) ->
     return answers.Why(evaluator.name, output, [_step(step, numbers) for step in found])
 
 
-def _step(step: Derivation, numbers: Mapping[int, int]) -> answers.Step:
+def _step(step: Explanation, numbers: Mapping[int, int]) -> answers.Step:
     from hwdsl.elaborate.quantities import suited_unit
 
     value: Any = {"true": True, "false": False}.get(step.label, step.label)
     unit = ""
     if not step.label:
         shown = step.unit if step.unit is not None and step.unit.dim == step.dim else None
-        if shown is None and not step.dim.is_one:
+        if shown is None and not step.dim.is_dimensionless:
             shown = suited_unit(step.value, step.dim, step.scope)
         value = step.value if shown is None else shown.from_base(step.value)
         unit = "" if shown is None else _name(shown.name)
@@ -240,7 +240,7 @@ def _summary(errors: Errors) -> answers.Errors:
 
 
 def verify(
-    claims: Sequence[tuple[str, Checked, str, Sequence[Verdict]]], wrong: Sequence[Diagnostic]
+    claims: Sequence[tuple[str, Checked, str, Sequence[ClaimResult]]], wrong: Sequence[Diagnostic]
 ) -> answers.Verify:
     """Claims, each with its file's name, and what is wrong in files."""
     from hwdsl.base.render import finding
@@ -248,7 +248,9 @@ def verify(
     return answers.Verify([_claim(*each) for each in claims], [finding(each) for each in wrong])
 
 
-def _claim(file: str, checked: Checked, name: str, verdicts: Sequence[Verdict]) -> answers.Claim:
+def _claim(
+    file: str, checked: Checked, name: str, verdicts: Sequence[ClaimResult]
+) -> answers.Claim:
     from hwdsl.elaborate import confidence
     from hwdsl.semantics.symbols import ClaimInfo
     from hwdsl.syntax import ast
@@ -261,17 +263,17 @@ def _claim(file: str, checked: Checked, name: str, verdicts: Sequence[Verdict]) 
     return answers.Claim(file, name, notes, assumed, confidence(info.decl), found)
 
 
-def _expectation(verdict: Verdict) -> answers.Expectation:
+def _expectation(verdict: ClaimResult) -> answers.Expectation:
     from hwdsl.base.render import place
-    from hwdsl.show.claim_report import reasons
+    from hwdsl.show.claim_report import notes
 
     def shown(base: float | None) -> float | None:
         return None if base is None else verdict.unit.from_base(base)
 
     published = None if verdict.tolerance is None else verdict.expected
     return answers.Expectation(
-        " ".join(verdict.text.split()), verdict.status or "claim", verdict.ok, verdict.as_said,
+        " ".join(verdict.text.split()), verdict.status or "claim", verdict.ok, verdict.as_expected,
         shown(published), shown(verdict.got), published, verdict.got,
         "" if verdict.unit.name == "1" else verdict.unit.name, verdict.tolerance, verdict.mode,
-        reasons(verdict), place(verdict.span),
+        notes(verdict), place(verdict.span),
     )  # fmt: skip

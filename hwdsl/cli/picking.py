@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hwdsl.api.evaluator import Evaluator
-    from hwdsl.codegen.runtime import Floats, Plan, Sweep
+    from hwdsl.codegen.runtime import ExecutionPlan, Floats, Sweep
 
     Marks = NDArray[np.bool_]
 
@@ -104,13 +104,16 @@ def goal(evaluator: Evaluator, text: str) -> Goal:
 
 
 def best(
-    plan: Plan, goals: Sequence[Goal], conditions: Sequence[Condition], parts: Iterable[Sweep]
+    plan: ExecutionPlan,
+    goals: Sequence[Goal],
+    conditions: Sequence[Condition],
+    parts: Iterable[Sweep],
 ) -> NDArray[np.int64]:
     """The numbers of the feasible points that no other beats in all goals, among `parts` of a plan.
 
     Points where a goal is not finite are left out. Only the front so far is kept in memory.
     """
-    from hwdsl.codegen.runtime.pareto import front
+    from hwdsl.codegen.runtime.pareto import pareto_front
 
     found, costs = np.empty(0, np.int64), [np.empty(0) for _ in goals]
     for part in parts:
@@ -122,6 +125,6 @@ def best(
         found = np.concatenate([found, part.plan.first - plan.first + places])
         costs = [np.concatenate([old, more[places]]) for old, more in zip(costs, new, strict=True)]
         if len(found):
-            kept = np.sort(front(costs))
+            kept = np.sort(pareto_front(costs))
             found, costs = found[kept], [cost[kept] for cost in costs]
     return found

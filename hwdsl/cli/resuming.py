@@ -21,7 +21,7 @@ from hwdsl.cli.files import check_target, write_text
 
 if TYPE_CHECKING:
     from hwdsl.api.evaluator import Evaluator
-    from hwdsl.codegen.runtime import Plan
+    from hwdsl.codegen.runtime import ExecutionPlan
 
 _START = '{"sweep": "'
 
@@ -36,7 +36,7 @@ class Record:
     bytes: int
 
 
-def identity(evaluator: Evaluator, plan: Plan, conditions: Sequence[str]) -> str:
+def identity(evaluator: Evaluator, plan: ExecutionPlan, conditions: Sequence[str]) -> str:
     """What tells a sweep from others, in a word."""
     from hwdsl.codegen.ir.serialization import dump
 

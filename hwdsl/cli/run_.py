@@ -20,7 +20,7 @@ from hwdsl.cli.base import (
 
 if TYPE_CHECKING:
     from hwdsl.api.evaluator import Evaluator, Result
-    from hwdsl.explain.explanation import Derivation
+    from hwdsl.explain.explanation import Explanation
 
 SHALLOW, DEEP = 2, 6
 UNASKED_STEPS, UNASKED_OPERATIONS = 3_000, 20_000
@@ -126,7 +126,7 @@ def _verdict(evaluator: Evaluator, result: Result, given: Mapping[str, str]) -> 
     return "\n".join(lines)
 
 
-def _endless(name: str, of: Derivation) -> str:
+def _endless(name: str, of: Explanation) -> str:
     """Where an infinite output becomes infinite, and what is 0 there."""
     while (inner := next((i for i in of.inputs if math.isinf(i.value)), None)) is not None:
         of = inner
@@ -137,7 +137,7 @@ def _endless(name: str, of: Derivation) -> str:
     return f"{name} is infinite{where}{place}{nothing}"
 
 
-def _sum(name: str, of: Derivation, depth: int, least: float) -> tuple[str, set[float]]:
+def _sum(name: str, of: Explanation, depth: int, least: float) -> tuple[str, set[float]]:
     """An output as a tree of sums, and the values in it; no values if it is no sum."""
     rows = of.breakdown(depth, least)
     unit = of.unit

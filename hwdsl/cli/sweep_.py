@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hwdsl.cli.picking import Condition, Goal
     from hwdsl.cli.resuming import Record
     from hwdsl.cli.tables import Column
-    from hwdsl.codegen.runtime import Plan, Sweep
+    from hwdsl.codegen.runtime import ExecutionPlan, Sweep
 
 CHUNK = 1 << 16
 FIRST = 20
@@ -130,7 +130,7 @@ def _goals(options: argparse.Namespace) -> list[str]:
     return options.pareto.split(",") if options.pareto else []
 
 
-def _plan(evaluator: Evaluator, given: dict[str, str], together: str | None) -> Plan:
+def _plan(evaluator: Evaluator, given: dict[str, str], together: str | None) -> ExecutionPlan:
     """The points: all combinations, but for axes that go together."""
     if together == "all" and "all" not in given:
         return evaluator.plan(dict[str, Any](given), mode="zip")
@@ -142,7 +142,7 @@ def _plan(evaluator: Evaluator, given: dict[str, str], together: str | None) -> 
     return evaluator.plan(dict[str, Any](given), zipped=zipped or None)
 
 
-def _header(plan: Plan) -> list[str]:
+def _header(plan: ExecutionPlan) -> list[str]:
     spec = plan.evaluator.spec
     header = [title(p.name, p.scale.unit) for p in spec.params]
     header += [title(o.name, o.scale.unit) for o in spec.outputs]
@@ -152,7 +152,7 @@ def _header(plan: Plan) -> list[str]:
 # --- printed -------------------------------------------------------------------------------------
 
 
-def _show_first(plan: Plan, conditions: Sequence[Condition], threads: int) -> None:
+def _show_first(plan: ExecutionPlan, conditions: Sequence[Condition], threads: int) -> None:
     """Print the first rows that fit."""
     from hwdsl.cli.picking import fitting
 
@@ -172,7 +172,7 @@ def _show_first(plan: Plan, conditions: Sequence[Condition], threads: int) -> No
         print(f"… {plan.points - FIRST:,} more rows: write them with -o OUT.csv")
 
 
-def _show(plan: Plan, parts: Sequence[Sweep]) -> None:
+def _show(plan: ExecutionPlan, parts: Sequence[Sweep]) -> None:
     """Print the first rows of parts."""
     rows: list[list[str]] = []
     for part in parts:
@@ -185,7 +185,7 @@ def _show(plan: Plan, parts: Sequence[Sweep]) -> None:
 
 
 def _picked(
-    plan: Plan,
+    plan: ExecutionPlan,
     target: Path | None,
     goals: Sequence[Goal],
     conditions: Sequence[Condition],
@@ -237,7 +237,7 @@ class Written:
 
 
 def _to_table(
-    plan: Plan,
+    plan: ExecutionPlan,
     target: Path,
     before: Record | None,
     conditions: Sequence[Condition],
@@ -267,7 +267,7 @@ def _to_table(
     return done
 
 
-def _tell(done: Written, plan: Plan, target: Path) -> None:
+def _tell(done: Written, plan: ExecutionPlan, target: Path) -> None:
     """Say how much was written, and how fast; of few points the time is that of the first call."""
     said = f"wrote {done.rows:,} rows of {done.points:,} points"
     if done.rows == done.points:
@@ -292,7 +292,7 @@ class _Parts:
     torn; a second one ends everything. `done` says how far it came, `ended` which signal was first.
     """
 
-    def __init__(self, plan: Plan, first: int, threads: int) -> None:
+    def __init__(self, plan: ExecutionPlan, first: int, threads: int) -> None:
         from hwdsl.codegen.runtime import Bar
 
         self.done = first
@@ -333,14 +333,14 @@ class _Parts:
             raise ending(number)
 
 
-def evolved(plan: Plan, first: int) -> Plan:
+def evolved(plan: ExecutionPlan, first: int) -> ExecutionPlan:
     """The plan of the points from number `first` on."""
     points = plan.points - first
     return replace(plan, points=points, dims=(("point", points),), first=plan.first + first)
 
 
 @contextmanager
-def _parts(plan: Plan, first: int, threads: int) -> Iterator[_Parts]:
+def _parts(plan: ExecutionPlan, first: int, threads: int) -> Iterator[_Parts]:
     """Evaluate a plan in parts, as far as interrupts let it."""
     parts = _Parts(plan, first, threads)
     with caught((signal.SIGINT, *POLITE), parts.note):

@@ -69,9 +69,9 @@ def run(options: argparse.Namespace) -> int:
 
         jsons.write(jsons.validate(found))
     elif len(found) > 1:
-        from hwdsl.measure.validation_report import together
+        from hwdsl.measure.validation_report import summary_table
 
-        print(_laid_out(together(found)))
+        print(_laid_out(summary_table(found)))
     if options.output is not None:
         with told(WRONG_DESCRIPTION):
             _draw(Path(options.output), found, rows=options.rows)
@@ -108,7 +108,7 @@ def _files(targets: Sequence[str]) -> list[str]:
     """The targets, a folder standing for its files that ask to be validated."""
     from hwdsl.api import driver
     from hwdsl.base.diagnostics import Diagnostics
-    from hwdsl.measure.validate import asks
+    from hwdsl.measure.validate import declares_measured_table
 
     found = []
     for target in targets:
@@ -116,7 +116,11 @@ def _files(targets: Sequence[str]) -> list[str]:
             found.append(target)
             continue
         sources = [(name, driver.read(Path(name), Diagnostics())) for name in listed([target])]
-        below = [name for name, source in sources if source is not None and asks(source)]
+        below = [
+            name
+            for name, source in sources
+            if source is not None and declares_measured_table(source)
+        ]
         if not below:
             raise Failure(f"no file below {target} declares a `table` with `data`")
         found += below
@@ -125,10 +129,10 @@ def _files(targets: Sequence[str]) -> list[str]:
 
 def _requests(module: Module, name: str | None, options: argparse.Namespace) -> list[Request]:
     """What the command line asks for, or the file's tables."""
-    from hwdsl.measure.validate import Request, requests
+    from hwdsl.measure.validate import Request, validation_requests
 
     if options.data is None:
-        declared = requests(module)
+        declared = validation_requests(module)
         if not declared:
             raise Failure(f"{module.path} declares no `table` with `data`; see --data")
         found = [r for r in declared if name in (None, r.title)]

@@ -20,7 +20,7 @@ from hwdsl.cli.base import (
 
 if TYPE_CHECKING:
     from hwdsl.base.diagnostics import Diagnostic
-    from hwdsl.elaborate import Verdict
+    from hwdsl.elaborate import ClaimResult
     from hwdsl.semantics.symbols import Checked
 
 
@@ -44,8 +44,8 @@ def run(options: argparse.Namespace) -> int:
     from hwdsl.show.claim_report import heading, markdown
 
     code = FINE
-    seen: list[Verdict] = []
-    told: list[tuple[str, Checked, str, list[Verdict]]] = []
+    seen: list[ClaimResult] = []
+    told: list[tuple[str, Checked, str, list[ClaimResult]]] = []
     wrong: list[Diagnostic] = []
     names = listed(options.files)
     if options.format == "markdown":
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
             wrong += diagnostics.items
             code = max(code, code_of(diagnostics))
             continue
-        found = driver.verify(checked, diagnostics)
+        found = driver.check_claims(checked, diagnostics)
         if options.format == "markdown" and found:
             print(markdown(name, checked, found))
         for claim, verdicts in found.items():
@@ -75,23 +75,23 @@ def run(options: argparse.Namespace) -> int:
         from hwdsl.cli import jsons
 
         jsons.write(jsons.verify(told, wrong))
-    return code if all(v.as_said for v in seen) else max(code, WRONG_DESCRIPTION)
+    return code if all(v.as_expected for v in seen) else max(code, WRONG_DESCRIPTION)
 
 
-def _print(title: str, checked: Checked, claim: str, verdicts: list[Verdict]) -> None:
+def _print(title: str, checked: Checked, claim: str, verdicts: list[ClaimResult]) -> None:
     """Print a claim: its sources, and its verdicts as a table."""
     from hwdsl.semantics.symbols import ClaimInfo
-    from hwdsl.show.claim_report import origin
+    from hwdsl.show.claim_report import source_notes
 
     info = checked.main.values[claim]
     assert isinstance(info, ClaimInfo)
     print(title)
-    for line in origin(info.decl):
+    for line in source_notes(info.decl):
         print(f"  {line}")
     print(table([_HEADER, *map(_row, verdicts)], right=[2, 3, 4]))
 
 
-def _count(seen: list[Verdict]) -> None:
+def _count(seen: list[ClaimResult]) -> None:
     """Print how many hold and how many are missed: claims, then all that is none."""
     claims = [v for v in seen if not v.status]
     others = [v for v in seen if v.status]
@@ -101,7 +101,7 @@ def _count(seen: list[Verdict]) -> None:
         print(f"  {_tally(others, 'hold')}")
 
 
-def _tally(seen: list[Verdict], word: str) -> str:
+def _tally(seen: list[ClaimResult], word: str) -> str:
     """How many hold, in that word, and how many are missed."""
     missed = sum(not v.ok and not v.missed for v in seen)
     told = sum(not v.ok and bool(v.missed) for v in seen)
@@ -109,17 +109,24 @@ def _tally(seen: list[Verdict], word: str) -> str:
     return f"{text}, {told} missed for the reason given" if told else text
 
 
-def _row(verdict: Verdict) -> list[str]:
+def _row(verdict: ClaimResult) -> list[str]:
     """A line of the table, as `_HEADER` names it."""
-    from hwdsl.show.claim_report import difference, outcome, published, reasons, shown, tolerance
+    from hwdsl.show.claim_report import (
+        computed_text,
+        difference,
+        notes,
+        published_text,
+        status_text,
+        tolerance,
+    )
 
     return [
-        f"  {outcome(verdict)}",
+        f"  {status_text(verdict)}",
         verdict.status or "claim",
-        published(verdict),
-        shown(verdict, verdict.got),
+        published_text(verdict),
+        computed_text(verdict, verdict.got),
         difference(verdict),
         tolerance(verdict),
         " ".join(verdict.text.split()),
-        reasons(verdict),
+        notes(verdict),
     ]

@@ -8,15 +8,15 @@ from functools import partial
 from attrs import evolve
 
 from hwdsl.base.diagnostics import Diagnostic, Diagnostics
-from hwdsl.elaborate.claims import Verdict, confidence, verify_claim
+from hwdsl.elaborate.claims import ClaimResult, confidence, verify_claim
 from hwdsl.elaborate.displays import Picture, picture_of
 from hwdsl.elaborate.elaboration_info import Elaboration, OutputInfo, ParamInfo, RuleInfo
 from hwdsl.elaborate.evaluator import Callee, draws, elaborate_evaluator
 from hwdsl.elaborate.expressions import new_machine, symbol_value
-from hwdsl.elaborate.findings import settle, told_once
-from hwdsl.elaborate.partial_evaluator import Machine, run_deep
+from hwdsl.elaborate.findings import deduplicate, report_static_violations
+from hwdsl.elaborate.partial_evaluator import Machine, with_large_stack
 from hwdsl.elaborate.records import component, find, member
-from hwdsl.elaborate.rules import Waivers, Walk
+from hwdsl.elaborate.rules import RuleCollector, Waivers
 from hwdsl.elaborate.trace import Trace
 from hwdsl.elaborate.values import Failure, Record
 from hwdsl.semantics.displays import settings_of
@@ -39,12 +39,12 @@ ROUNDS = 20
 
 __all__ = [
     "Callees",
+    "ClaimResult",
     "Elaboration",
     "OutputInfo",
     "ParamInfo",
     "Picture",
     "RuleInfo",
-    "Verdict",
     "check_rules",
     "confidence",
     "displays",
@@ -73,11 +73,11 @@ def elaborate(
     elaborated of other evaluators of the file with the same `free`, and of this one afterwards.
     """
     m = new_machine(checked, overrides, frozenset(free), callees=None if overrides else callees)
-    found = run_deep(lambda: elaborate_evaluator(m, evaluator, diagnostics))
+    found = with_large_stack(lambda: elaborate_evaluator(m, evaluator, diagnostics))
     if m.lacking:
         _find_lacking(checked, evaluator, diagnostics, m.lacking)
     apart = new_machine(checked)
-    return evolve(found, sampler=run_deep(lambda: draws(apart, evaluator, diagnostics)))
+    return evolve(found, sampler=with_large_stack(lambda: draws(apart, evaluator, diagnostics)))
 
 
 def elaborate_traced(
@@ -88,7 +88,7 @@ def elaborate_traced(
 ) -> tuple[Elaboration, Machine]:
     """The same graph, with the machine whose `trace` says where each value in it comes from."""
     m = new_machine(checked, None, frozenset(free), Trace())
-    return run_deep(lambda: elaborate_evaluator(m, evaluator, diagnostics)), m
+    return with_large_stack(lambda: elaborate_evaluator(m, evaluator, diagnostics)), m
 
 
 def _find_lacking(
@@ -107,7 +107,7 @@ def _find_lacking(
         given |= lacking
         m, found = new_machine(checked), Diagnostics()
         m.assumed = given
-        run_deep(lambda m=m, found=found: elaborate_evaluator(m, evaluator, found))  # type: ignore[misc]
+        with_large_stack(lambda m=m, found=found: elaborate_evaluator(m, evaluator, found))  # type: ignore[misc]
         for item in found.items:
             if item.missing:
                 diagnostics.add(item)
@@ -145,7 +145,7 @@ def picture(
     """What a figure or table shows of its elaborated evaluator; None if it cannot be shown."""
     m, info = new_machine(checked), shown_by(checked, node)
     try:
-        return run_deep(partial(picture_of, m, info, elaboration, node))
+        return with_large_stack(partial(picture_of, m, info, elaboration, node))
     except Failure as failure:
         diagnostics.add(failure.diagnostic)
         return None
@@ -154,11 +154,11 @@ def picture(
 def check_rules(checked: Checked, diagnostics: Diagnostics) -> None:
     """Decide the rules of the top-level components of the main file, and evaluate its values."""
     m = new_machine(checked)
-    run_deep(lambda: _check_main(m, diagnostics))
+    with_large_stack(lambda: _check_main(m, diagnostics))
 
 
 def _check_main(m: Machine, diagnostics: Diagnostics) -> None:
-    walk = Walk(m)
+    walk = RuleCollector(m)
     top = tuple(i for i in m.checked.main.tree.items if isinstance(i, ast.Allow))
     told: list[Diagnostic] = []
 
@@ -179,11 +179,11 @@ def _check_main(m: Machine, diagnostics: Diagnostics) -> None:
                 attempt(partial(m.has_value, partial(_read, m, symbol, name)))
         elif isinstance(symbol, ValueInfo):
             attempt(partial(m.has_value, partial(symbol_value, m, symbol)))
-    for effect in told_once(m, walk.found):
-        settle(m, effect, diagnostics)
+    for effect in deduplicate(m, walk.found):
+        report_static_violations(m, effect, diagnostics)
 
 
-def _assert(walk: Walk, symbol: ComponentInfo, waivers: Waivers) -> None:
+def _assert(walk: RuleCollector, symbol: ComponentInfo, waivers: Waivers) -> None:
     walk.component(component(walk.machine, symbol), symbol.name, waivers)
 
 
@@ -200,10 +200,10 @@ def _read(m: Machine, symbol: ComponentInfo, name: str) -> None:
 
 def verify(
     checked: Checked, claim: ClaimInfo, diagnostics: Diagnostics, callees: Callees | None = None
-) -> list[Verdict]:
+) -> list[ClaimResult]:
     """Evaluate a claim: one verdict for each expectation.
 
     `callees` holds the evaluators that the claims before have called, each elaborated once.
     """
     m = new_machine(checked, callees=callees)
-    return run_deep(lambda: verify_claim(m, claim, diagnostics))
+    return with_large_stack(lambda: verify_claim(m, claim, diagnostics))

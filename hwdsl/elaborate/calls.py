@@ -17,7 +17,7 @@ from attrs import define, evolve, field
 from hwdsl.base.diagnostics import Severity
 from hwdsl.base.source import Span
 from hwdsl.codegen.ir.graph import Ref
-from hwdsl.codegen.passes.inlining import Replay
+from hwdsl.codegen.passes.inlining import Inliner
 from hwdsl.elaborate import messages, params
 from hwdsl.elaborate.evaluator import Callee, open_evaluator
 from hwdsl.elaborate.expressions import symbol_value
@@ -32,7 +32,7 @@ from hwdsl.elaborate.values import (
     MessageText,
     RangeValue,
     ResultValue,
-    Selector,
+    SelectIndex,
     Value,
 )
 from hwdsl.semantics.symbols import EvaluatorInfo, ValueInfo
@@ -83,14 +83,14 @@ class Call:
     callee: Callee
     given: Mapping[str, Value]
     span: Span
-    declared: dict[str, params.Free] = field(factory=dict)
-    replay: Replay = field(init=False)
+    declared: dict[str, params.InputSpec] = field(factory=dict)
+    replay: Inliner = field(init=False)
     spent: int = 0
     _arguments: dict[int, Ref] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         source = self.callee.machine.builder
-        self.replay = Replay(source, self.argument, self.spend, builder=self.m.builder)
+        self.replay = Inliner(source, self.argument, self.consume_fuel, builder=self.m.builder)
 
     @property
     def info(self) -> EvaluatorInfo:
@@ -135,7 +135,7 @@ class Call:
             holds = self.number(effect.holds)
             if holds.known != 1.0:
                 if choice is not None:
-                    choice = Selector(self.number(choice.ref), choice.count)
+                    choice = SelectIndex(self.number(choice.ref), choice.count)
                 self.m.effects.append(evolve(effect, holds=holds, choice=choice))
         found = self.value(value)
         cell = self.callee.instance.names[name]
@@ -192,10 +192,10 @@ class Call:
     def _known(self, refs: Sequence[Ref]) -> Sequence[float | None]:
         return [self.number(ref).known for ref in refs]
 
-    def spend(self, operations: int) -> None:
+    def consume_fuel(self, operations: int) -> None:
         """Count the operations of the replay as steps of the caller's."""
         self.spent += operations
-        self.m.spend(self.spent // STEP, self.span)
+        self.m.consume_fuel(self.spent // STEP, self.span)
         self.spent %= STEP
 
     def argument(self, index: int) -> Ref:

@@ -20,7 +20,7 @@ from hwdsl.syntax import ast
 
 
 @frozen
-class Verdict:
+class ClaimResult:
     """One expectation: `got` and `expected` in base units where two numbers are compared.
 
     `tolerance` is absolute in base units, relative, or a factor, as `mode` says. `status` is
@@ -41,17 +41,17 @@ class Verdict:
     missed: str = ""
 
     @property
-    def as_said(self) -> bool:
+    def as_expected(self) -> bool:
         """Whether it came out as its file says: it holds, or is missed where that is said."""
         return self.ok == (not self.missed)
 
 
-def verify_claim(m: Machine, claim: ClaimInfo, diagnostics: Diagnostics) -> list[Verdict]:
+def verify_claim(m: Machine, claim: ClaimInfo, diagnostics: Diagnostics) -> list[ClaimResult]:
     """Evaluate a claim's expectations."""
     m.ensure(claim)
     lets = [x for x in claim.decl.members if isinstance(x, ast.Let)]
     env = with_lets(m, Env(claim.scope), lets)
-    verdicts: list[Verdict] = []
+    verdicts: list[ClaimResult] = []
     rests = "unsure" if confidence(claim.decl) == ast.CONFIDENCES[0] else ""
     m.watching = True
     for member in claim.decl.members:
@@ -75,7 +75,7 @@ def confidence(claim: ast.Claim) -> str:
     return min(said, key=ast.CONFIDENCES.index, default="")
 
 
-def _judged(m: Machine, node: ast.Expect, env: Env, status: str) -> Verdict:
+def _judged(m: Machine, node: ast.Expect, env: Env, status: str) -> ClaimResult:
     """The verdict. Against it is an implied rule (`whole`, a loop that must settle) that is broken,
     and an infeasible result that was read, unless the expectation read its `feasible` too.
     """
@@ -94,13 +94,13 @@ def _judged(m: Machine, node: ast.Expect, env: Env, status: str) -> Verdict:
     return evolve(verdict, ok=False, note=note)
 
 
-def _failed(node: ast.Expect, note: str, status: str) -> Verdict:
-    return Verdict(
+def _failed(node: ast.Expect, note: str, status: str) -> ClaimResult:
+    return ClaimResult(
         node.condition.span.text, None, None, None, node.mode, False, status, PURE, note, node.span
     )
 
 
-def _expect(m: Machine, node: ast.Expect, env: Env, status: str) -> Verdict:
+def _expect(m: Machine, node: ast.Expect, env: Env, status: str) -> ClaimResult:
     condition = node.condition
     got = expected = tolerance = None
     mode, unit = node.mode, PURE
@@ -113,7 +113,7 @@ def _expect(m: Machine, node: ast.Expect, env: Env, status: str) -> Verdict:
         ok = _within(got, expected, tolerance, mode)
     else:
         ok = m.need_known(m.number(condition, env), "what is expected", node.span) == 1.0
-    return Verdict(
+    return ClaimResult(
         condition.span.text,
         expected,
         got,
@@ -138,7 +138,7 @@ def _mode(m: Machine, node: ast.Expect) -> str:
     """A tolerance without a word is absolute if it has a dimension."""
     assert node.tolerance is not None
     type_ = m.checked.types.get(node.tolerance)
-    return "absolute" if isinstance(type_, Real) and not type_.dim.is_one else "relative"
+    return "absolute" if isinstance(type_, Real) and not type_.dim.is_dimensionless else "relative"
 
 
 def _within(got: float, expected: float, tolerance: float, mode: str) -> bool:

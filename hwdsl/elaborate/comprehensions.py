@@ -15,7 +15,7 @@ from attrs import evolve, field, frozen
 
 from hwdsl.base.source import Span
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, LoopRegion, Ref
-from hwdsl.elaborate.loop_lowering import Rolled, close, flatten, inner_effects, rebuild
+from hwdsl.elaborate.loop_lowering import Rolled, finish_loop, flatten, loop_assertions, rebuild
 from hwdsl.elaborate.partial_evaluator import MAX_ITEMS, Machine, as_ref
 from hwdsl.elaborate.select_lowering import check_size, items_of, pick_value
 from hwdsl.elaborate.values import (
@@ -24,10 +24,10 @@ from hwdsl.elaborate.values import (
     Env,
     Failure,
     ListValue,
-    NotKnown,
+    NotConstant,
     RangeValue,
     ResultValue,
-    Selector,
+    SelectIndex,
     Value,
 )
 from hwdsl.semantics.types import Int
@@ -93,7 +93,7 @@ class Term:
     goes_on: bool = False
 
 
-def candidates(m: Machine, expr: ast.Comprehension, env: Env) -> Iterator[Candidate]:
+def unroll(m: Machine, expr: ast.Comprehension, env: Env) -> Iterator[Candidate]:
     """All assignments of the variables, written out, for which the filter may hold."""
     yield from _Expansion(m, expr, lambda c: c, lambda c, over: None).over(
         0, Candidate(env, None, {})
@@ -260,7 +260,7 @@ def _term(m: Machine, how: str, expr: ast.Comprehension, candidate: Candidate) -
     inside, env = candidate.mask, candidate.env
     if inside is None:
         return Term(as_element(m, how, m.evaluate(expr.element, env)), candidate.picks, None)
-    selector = Selector(inside, 2)
+    selector = SelectIndex(inside, 2)
 
     def nothing() -> Ref:
         kind = BOOL if how in ("any", "all") else INT if how == "count" else REAL
@@ -358,11 +358,11 @@ def _try_roll(
     depth = m.depth
     try:
         rolled, effects = m.collect(
-            lambda: inner_effects(m, lambda extra: _roll(m, how, expr, part, over, before, extra))
+            lambda: loop_assertions(m, lambda extra: _roll(m, how, expr, part, over, before, extra))
         )
     except Failure as failure:
         broken = failure.diagnostic.name in IMPLIED and count <= MAX_ITEMS
-        if not (broken or isinstance(failure, NotKnown)):
+        if not (broken or isinstance(failure, NotConstant)):
             raise
         m.depth = depth
         return None
@@ -415,7 +415,7 @@ def _roll(
     initial.extend([over.low] if best else [])
     initial.extend([m.truth(False)] if seeks else [])
     bound = int(m.interval(over.high)[1] - m.interval(over.low)[0]) + 1
-    mine, outer = close(
+    mine, outer = finish_loop(
         m,
         loop,
         over.low,
@@ -503,7 +503,7 @@ def _weighted(
     def neutral() -> Ref:
         return m.const(0.0)
 
-    for candidate in candidates(m, node, env):
+    for candidate in unroll(m, node, env):
         mask, inner = candidate.mask, candidate.env
         masks.append(mask)
 
@@ -515,7 +515,7 @@ def _weighted(
             values.append(element())
             weights.append(one)
         else:
-            selector = Selector(mask, 2)
+            selector = SelectIndex(mask, 2)
             there: Callable[[], Ref] = partial(m.masked, mask, element)
             value, other = m.masked_arms([(selector, 0, there), (selector, 1, neutral)])
             values.append(m.op(node, "select", mask, value, other))
@@ -526,7 +526,6 @@ def _weighted(
 __all__ = [
     "Candidate",
     "ListValue",
-    "candidates",
     "combine",
     "flatten",
     "list_refs",
@@ -534,4 +533,5 @@ __all__ = [
     "rebuild",
     "reduce",
     "total",
+    "unroll",
 ]

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from functools import partial
 
 from hwdsl.codegen.ir.graph import INT, Ref, Region
-from hwdsl.elaborate.comprehensions import candidates
+from hwdsl.elaborate.comprehensions import unroll
 from hwdsl.elaborate.loops import iterate
 from hwdsl.elaborate.partial_evaluator import Machine
-from hwdsl.elaborate.select_lowering import merge
+from hwdsl.elaborate.select_lowering import merge_select
 from hwdsl.elaborate.values import (
     EnumValue,
     Env,
     ListValue,
     Merged,
     Record,
-    Selector,
+    SelectIndex,
     TextValue,
     Value,
 )
@@ -43,11 +43,11 @@ def _select(
     yes: Callable[[], Value],
     no: Callable[[], Value],
 ) -> Value:
-    selector = Selector(condition, 2)
+    selector = SelectIndex(condition, 2)
     first = partial(m.masked, condition, yes)
     second = partial(m.masked, m.op(expr, "not", condition), no)
     arms = m.masked_arms([(selector, 0, first), (selector, 1, second)])
-    return merge(m, selector, arms, expr.span)
+    return merge_select(m, selector, arms, expr.span)
 
 
 def match(m: Machine, expr: ast.Match, env: Env) -> Value:
@@ -64,12 +64,12 @@ def _match_cases(m: Machine, expr: ast.Match, subject: EnumValue, env: Env) -> V
     arms = _arms(m, expr, count)
     if subject.ref.known is not None:
         return m.evaluate(arms[int(subject.ref.known)].value, env)
-    selector = Selector(subject.ref, count)
+    selector = SelectIndex(subject.ref, count)
     possible = _possible(m, subject.ref.region, subject.ref.index)
     reached = [i for i in range(count) if possible is None or i in possible]
     if len({arms[i] for i in reached}) == 1:
         return m.evaluate(arms[reached[0]].value, env)
-    among: list[tuple[Selector, int, Callable[[], Value]]] = []
+    among: list[tuple[SelectIndex, int, Callable[[], Value]]] = []
     taken: list[ast.Arm] = []
     leading: dict[ast.Arm, list[int]] = {}
     for i in reached:
@@ -82,10 +82,10 @@ def _match_cases(m: Machine, expr: ast.Match, subject: EnumValue, env: Env) -> V
                 here = m.op(arm, "or", here, m.case(selector, i))
             taken.append(arm)
             compute = partial(m.masked, here, partial(m.evaluate, arm.value, env))
-            among.append((Selector(here, 2), 0, compute))
+            among.append((SelectIndex(here, 2), 0, compute))
     values = dict(zip(taken, m.masked_arms(among), strict=True))
     some = next(iter(values.values()))  # stands where no case leads
-    return merge(m, selector, [values.get(arm, some) for arm in arms], expr.span)
+    return merge_select(m, selector, [values.get(arm, some) for arm in arms], expr.span)
 
 
 def _possible(m: Machine, region: Region, index: int) -> frozenset[float] | None:
@@ -145,7 +145,7 @@ def list_comprehension(m: Machine, expr: ast.Comprehension, env: Env) -> Value:
     """`[element for x in xs if condition]`: the condition must be known."""
     items: list[Value] = []
     labels: list[str | None] = []
-    for candidate in candidates(m, expr, env):
+    for candidate in unroll(m, expr, env):
         if candidate.mask is not None:
             m.need_known(candidate.mask, "the filter of a list", expr.span)
         items.append(m.evaluate(expr.element, candidate.env))

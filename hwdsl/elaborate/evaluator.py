@@ -10,14 +10,14 @@ from attrs import define, field
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.units import Unit
 from hwdsl.codegen.ir.graph import REAL, Graph, Ref, rounds
-from hwdsl.codegen.passes.dependence import params_read
+from hwdsl.codegen.passes.dependence import param_dependences
 from hwdsl.elaborate import messages, params
 from hwdsl.elaborate.elaboration_info import Elaboration, OutputInfo, ParamInfo, RuleInfo
-from hwdsl.elaborate.findings import settle, told_once, undecided
+from hwdsl.elaborate.findings import deduplicate, report_static_violations, undecided_note
 from hwdsl.elaborate.loop_lowering import check_rounds
-from hwdsl.elaborate.partial_evaluator import Machine, run_deep
+from hwdsl.elaborate.partial_evaluator import Machine, with_large_stack
 from hwdsl.elaborate.quantities import PURE, coherent_unit
-from hwdsl.elaborate.rules import Waivers, Walk, state_rule, waived
+from hwdsl.elaborate.rules import RuleCollector, Waivers, lower_rule, waived
 from hwdsl.elaborate.select_lowering import items_of
 from hwdsl.elaborate.values import (
     Cell,
@@ -42,7 +42,7 @@ class Instance:
     info: EvaluatorInfo
     env: Env
     names: dict[str, Value | Cell]
-    frees: dict[str, params.Free] = field(factory=dict)
+    frees: dict[str, params.InputSpec] = field(factory=dict)
 
     @property
     def waivers(self) -> Waivers:
@@ -56,7 +56,7 @@ def open_evaluator(
     m: Machine,
     info: EvaluatorInfo,
     given: Mapping[str, Value],
-    free: Callable[[params.Free], Value] | None = None,
+    free: Callable[[params.InputSpec], Value] | None = None,
 ) -> Instance:
     """An instance with params as given; others by `free`, or at their defaults."""
     names: dict[str, Value | Cell] = {}
@@ -82,7 +82,7 @@ def _free_value(
     m: Machine,
     instance: Instance,
     node: ast.Param | ast.Choice,
-    free: Callable[[params.Free], Value] | None,
+    free: Callable[[params.InputSpec], Value] | None,
 ) -> Value:
     name = node.name.name
     declared = params.declare(m, node, instance.info.free[name], instance.env)
@@ -100,7 +100,7 @@ def rules_of(m: Machine, instance: Instance, report: Callable[[Failure], None]) 
     """All rules of an evaluator: its own, implied ones, those of the components in its reach."""
     waivers = instance.waivers
     found: list[Effect] = []
-    walk = Walk(m)
+    walk = RuleCollector(m)
     for node in instance.info.decl.members:
         if isinstance(node, ast.Let | ast.Output):
             name = node.name.name
@@ -120,7 +120,7 @@ def rules_of(m: Machine, instance: Instance, report: Callable[[Failure], None]) 
         elif isinstance(node, ast.Rule):
             name = f"{instance.info.name}.{node.name.name}"
             try:
-                found.extend(state_rule(m, name, node, instance.env, ""))
+                found.extend(lower_rule(m, name, node, instance.env, ""))
             except Failure as failure:
                 report(failure)
     kept = [e for e in found if not waived(waivers, e.rule, f"{e.path}.{e.rule}")]
@@ -163,7 +163,7 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
     m.ensure(info)
     frees: list[ParamInfo] = []
 
-    def free(declared: params.Free) -> Value:
+    def free(declared: params.InputSpec) -> Value:
         if declared.info.name in m.overrides:
             return params.fixed(m, declared, m.overrides[declared.info.name])
         frees.append(declared.info)
@@ -194,7 +194,7 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
     except UnknownValue as failure:
         report(failure)
         stated = []
-    effects = told_once(m, [*found, *stated])
+    effects = deduplicate(m, [*found, *stated])
     outputs: list[OutputInfo] = []
     refs: list[tuple[str, Ref]] = []
     for node in info.decl.members:
@@ -214,7 +214,7 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
     except Failure as failure:
         report(failure)
     order = {p.name: i for i, p in enumerate(graph.params)}
-    notes = tuple(undecided(e, e.unknown) for e in effects if e.unknown is not None)
+    notes = tuple(undecided_note(e, e.unknown) for e in effects if e.unknown is not None)
     if not (diagnostics.failed or notes):
         _warn_of_unread(graph, frees, diagnostics)
     return Elaboration(
@@ -230,7 +230,7 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
 
 def _warn_of_unread(graph: Graph, frees: list[ParamInfo], diagnostics: Diagnostics) -> None:
     """Warn of params that nothing depends on; a choice of one alternative is no question."""
-    read = frozenset[str]().union(*params_read(graph).values())
+    read = frozenset[str]().union(*param_dependences(graph).values())
     for info in frees:
         if info.name not in read and len(info.labels) != 1:
             diagnostics.warning(
@@ -305,7 +305,7 @@ def _type_name(type_: Type) -> str:
 def _output_unit(m: Machine, node: ast.Output, type_: Type, env: Env) -> Unit:
     if node.unit is not None:
         return m.checked.units[node.unit]
-    if not isinstance(type_, Real) or type_.dim.is_one:
+    if not isinstance(type_, Real) or type_.dim.is_dimensionless:
         return PURE
     return coherent_unit(type_.dim, env.scope)
 
@@ -322,7 +322,7 @@ def decide(
     """
     groups: dict[str, list[Effect]] = {}
     for effect in effects:
-        if settle(m, effect, diagnostics):
+        if report_static_violations(m, effect, diagnostics):
             continue
         short = effect.rule.rsplit(".", 1)[-1]
         groups.setdefault(f"{effect.path}.{short}" if effect.path else short, []).append(effect)
@@ -339,10 +339,10 @@ def _rule_info(m: Machine, name: str, group: Sequence[Effect]) -> RuleInfo:
             broken = next((e for e, h in zip(group, held, strict=True) if h != 1.0), group[0])
             return messages.render(m, broken.text, numbers)
 
-        return run_deep(work)
+        return with_large_stack(work)
 
     def said() -> list[tuple[Ref, list[str | messages.Hole]]]:
-        return run_deep(lambda: [(e.holds, messages.pieces(m, e.text)) for e in group])
+        return with_large_stack(lambda: [(e.holds, messages.pieces(m, e.text)) for e in group])
 
     first = group[0]
     help = next((e.help for e in group if e.help is not None), None)

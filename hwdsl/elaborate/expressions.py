@@ -23,7 +23,7 @@ from hwdsl.elaborate.values import (
     Merged,
     RangeValue,
     ResultValue,
-    Selector,
+    SelectIndex,
     TextValue,
     Value,
 )
@@ -221,7 +221,7 @@ def _connective(m: Machine, expr: ast.Binary, left: Ref, env: Env) -> Value:
     if left.known is not None:
         return m.number(expr.right, env)
     where = left if both else m.op(expr, "not", left)
-    selector = Selector(where, 2)
+    selector = SelectIndex(where, 2)
     right, _ = m.masked_arms(
         [
             (selector, 0, lambda: m.masked(where, lambda: m.number(expr.right, env))),
@@ -298,12 +298,14 @@ def _call_method(m: Machine, of: Component, name: str, expr: ast.Call, env: Env)
     info = records.method(of, name)
     if info is None:
         assert isinstance(of, Merged)
-        return records.each(m, of, lambda a: _call_method(m, a, name, expr, env), expr.span)
+        return records.map_alternatives(
+            m, of, lambda a: _call_method(m, a, name, expr, env), expr.span
+        )
     decl, scope = info.decl, info.owner.scope
     assert isinstance(decl, ast.Fn)
     assert scope is not None
     arguments = _arguments(m, decl, expr.arguments, env)
-    return records.merged_call(
+    return records.call_alternatives(
         m,
         of,
         lambda self: call_function(m, decl, Env(scope, None, (self,)), arguments, expr.span),

@@ -30,16 +30,16 @@ LABELLED = 2
 Key = tuple[object, ...]
 
 
-def settle(m: Machine, effect: Effect, diagnostics: Diagnostics) -> bool:
+def report_static_violations(m: Machine, effect: Effect, diagnostics: Diagnostics) -> bool:
     """Report a rule that is known to be broken, or cannot be decided; False if params decide it."""
     if effect.unknown is not None:
-        diagnostics.leave(undecided(effect, effect.unknown))
+        diagnostics.leave(undecided_note(effect, effect.unknown))
     if effect.holds.known == 0.0:
         diagnostics.add(_broken(m, effect))
     return effect.holds.known is not None
 
 
-def told_once(m: Machine, effects: Sequence[Effect]) -> list[Effect]:
+def deduplicate(m: Machine, effects: Sequence[Effect]) -> list[Effect]:
     """The rules, those to be told of once for each component that breaks them by its own text."""
     groups: dict[Key, list[Effect]] = {}
     for effect in effects:
@@ -47,7 +47,7 @@ def told_once(m: Machine, effects: Sequence[Effect]) -> list[Effect]:
     return [_together(m, group) for group in groups.values()]
 
 
-def undecided(effect: Effect, unknown: Diagnostic) -> Diagnostic:
+def undecided_note(effect: Effect, unknown: Diagnostic) -> Diagnostic:
     """The note on a rule that reads a value which nobody knows; the last label declares that."""
     text = f"not decided: {unknown.message}"
     declared = [label for label in unknown.labels if label.text == UNKNOWN]

@@ -41,7 +41,7 @@ class Rolled(Generic[T]):
     loop: LoopRegion
 
 
-def inner_effects(m: Machine, attempt: Callable[[int], Rolled[T]]) -> T:
+def loop_assertions(m: Machine, attempt: Callable[[int], Rolled[T]]) -> T:
     """Build a loop, again with a state for each rule that its body states if there are any."""
     rolled = attempt(0)
     if rolled.need:
@@ -49,7 +49,7 @@ def inner_effects(m: Machine, attempt: Callable[[int], Rolled[T]]) -> T:
     return rolled.value
 
 
-def close(
+def finish_loop(
     m: Machine,
     loop: LoopRegion,
     low: Ref,
@@ -82,7 +82,7 @@ def close(
     check_rounds(bound * (1 + rounds(loop.region.ops)), "this loop", node.span)
     # What is known folds, round by round; the rest becomes a loop of the graph.
     folds = all(ref.known is not None for ref in known)
-    m.spend(bound * work(loop.region.ops) if folds else LOOP_STEPS, node.span)
+    m.consume_fuel(bound * work(loop.region.ops) if folds else LOOP_STEPS, node.span)
     first, after = [*initial, *starts], [*following, *checks]
     if m.trace is not None:
         m.trace.closed(loop.region, Closing(low, high, bound, first, after, until))
@@ -134,4 +134,12 @@ def rebuild(like: Value, refs: Iterator[Ref]) -> Value:
     raise TypeError(f"the checker let {type(like).__name__} pass as a state")
 
 
-__all__ = ["RangeValue", "ResultValue", "Rolled", "close", "flatten", "inner_effects", "rebuild"]
+__all__ = [
+    "RangeValue",
+    "ResultValue",
+    "Rolled",
+    "finish_loop",
+    "flatten",
+    "loop_assertions",
+    "rebuild",
+]

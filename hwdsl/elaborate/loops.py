@@ -9,7 +9,7 @@ from functools import partial
 from attrs import frozen
 
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Ref
-from hwdsl.elaborate.loop_lowering import Rolled, close, flatten, inner_effects, rebuild
+from hwdsl.elaborate.loop_lowering import Rolled, finish_loop, flatten, loop_assertions, rebuild
 from hwdsl.elaborate.partial_evaluator import Machine
 from hwdsl.elaborate.records import with_lets
 from hwdsl.elaborate.select_lowering import (
@@ -18,7 +18,7 @@ from hwdsl.elaborate.select_lowering import (
     ends_of,
     items_of,
     known_index,
-    merge,
+    merge_select,
     pick_value,
 )
 from hwdsl.elaborate.values import (
@@ -29,7 +29,7 @@ from hwdsl.elaborate.values import (
     ListValue,
     RangeValue,
     ResultValue,
-    Selector,
+    SelectIndex,
     Value,
 )
 from hwdsl.semantics.types import BoolType, EnumType, Int, ListType, ResultType, Type
@@ -59,7 +59,7 @@ class Loop:
 
 
 @frozen(eq=False)
-class Round:
+class IterationResult:
     """What a round gives: the states after it, and whether `until` held."""
 
     states: dict[str, Value]
@@ -121,7 +121,7 @@ def _carry(type_: Type) -> str:
     return BOOL if isinstance(type_, BoolType) else REAL
 
 
-def _round(m: Machine, loop: Loop, variable: Value, states: Mapping[str, Value]) -> Round:
+def _round(m: Machine, loop: Loop, variable: Value, states: Mapping[str, Value]) -> IterationResult:
     """One round of the body from given states."""
     lets = [x for x in loop.expr.members if isinstance(x, ast.Let)]
     env = loop.env.extend({**states, loop.expr.variable.name: variable})
@@ -137,7 +137,7 @@ def _round(m: Machine, loop: Loop, variable: Value, states: Mapping[str, Value])
                 else _replaced(m, after[name], m.number(member.index, env), value, member, env)
             )
     stop = None if loop.until is None else m.number(loop.until.condition, env)
-    return Round(after, stop)
+    return IterationResult(after, stop)
 
 
 def _replaced(
@@ -153,7 +153,7 @@ def _replaced(
     check_index(m, index, len(items), node, env)
     for i, item in enumerate(items):
         here = m.op(node, "eq", index, m.const(i, INT))
-        items[i] = merge(m, Selector(here, 2), (value, item), node.span)
+        items[i] = merge_select(m, SelectIndex(here, 2), (value, item), node.span)
     return ListValue(tuple(items), old.labels)
 
 
@@ -243,7 +243,7 @@ def _rolled(m: Machine, loop: Loop) -> ResultValue:
             f"this loop may run {bound:,} rounds; {MAX_ROUNDS:,} are allowed",
             loop.expr.range.span,
         )
-    results = inner_effects(m, lambda extra: _attempt(m, loop, bound, extra))
+    results = loop_assertions(m, lambda extra: _attempt(m, loop, bound, extra))
     assert results is not None
     refs = iter(results)
     fields: dict[str, Value | Cell] = {n: rebuild(v, refs) for n, v in loop.initial.items()}
@@ -276,7 +276,7 @@ def _attempt(m: Machine, loop: Loop, bound: int, extra: int) -> Rolled[tuple[Ref
             "the lists of a state must keep their lengths",
             loop.expr.span,
         )
-    results, outer = close(
+    results, outer = finish_loop(
         m,
         region,
         loop.low,
@@ -307,9 +307,10 @@ def _trace(m: Machine, loop: Loop) -> ResultValue:
         before = states
         runs = m.op(loop.expr, "not", stopped)
         step = m.masked(runs, partial(_round, m, loop, loop.variable(m.const(i, INT)), before))
-        selector = Selector(stopped, 2)
+        selector = SelectIndex(stopped, 2)
         states = {
-            n: merge(m, selector, (before[n], v), loop.expr.span) for n, v in step.states.items()
+            n: merge_select(m, selector, (before[n], v), loop.expr.span)
+            for n, v in step.states.items()
         }
         trace.append(states)
         if step.stop is not None:

@@ -84,7 +84,7 @@ def suited(hole: Hole) -> list[tuple[float, Unit]]:
     """The units of a number, each with the least size in base units that is shown in it."""
     if hole.unit is not None and hole.unit.dim == hole.dim:
         return [(0.0, hole.unit)]
-    if hole.scope is None or hole.dim.is_one:
+    if hole.scope is None or hole.dim.is_dimensionless:
         return []
     bases = {base for base, _ in hole.dim.powers}
     units = [u for u in hole.scope.visible_units.values() if {b for b, _ in u.dim.powers} <= bases]

@@ -28,14 +28,14 @@ from hwdsl.syntax import ast
 
 
 @frozen(eq=False)
-class Free:
+class InputSpec:
     """A param or choice as declared: what it may be, in order, if that is a list."""
 
     info: ParamInfo
     alternatives: tuple[Value, ...]
 
 
-def declare(m: Machine, node: ast.Param | ast.Choice, type_: Type, env: Env) -> Free:
+def declare(m: Machine, node: ast.Param | ast.Choice, type_: Type, env: Env) -> InputSpec:
     """Evaluate the default and range of a param, or the alternatives of a choice."""
     written = node.range if isinstance(node, ast.Param) else node.alternatives
     alternatives: tuple[Value, ...] = ()
@@ -71,7 +71,7 @@ def _describe(
     low: float | None,
     high: float | None,
     env: Env,
-) -> Free:
+) -> InputSpec:
     values = tuple(
         m.need_known(v, "what a choice is made from", node.span)
         for v in alternatives
@@ -107,7 +107,7 @@ def _describe(
         node.name.span,
         plain=declared is not None,
     )
-    return Free(info, alternatives)
+    return InputSpec(info, alternatives)
 
 
 def _check_repeated(
@@ -175,7 +175,7 @@ def _declared_unit(
         unit = None if source is None else literal_unit(m, source)
         if unit is not None and unit.dim == dim:
             return unit
-    return PURE if dim.is_one else None
+    return PURE if dim.is_dimensionless else None
 
 
 def _labels(
@@ -243,7 +243,7 @@ def _range_help(
     return f"a list gives alternatives; a range is written `in {first} .. {last}`"
 
 
-def check_given(m: Machine, free: Free, value: Value, env: Env, span: Span) -> None:
+def check_given(m: Machine, free: InputSpec, value: Value, env: Env, span: Span) -> None:
     """Hold an argument of a call to the param's range or alternatives.
 
     What is known not to fit is a failure; what depends on a param becomes a rule.
@@ -300,7 +300,7 @@ def _among(m: Machine, alternatives: Sequence[Value], value: Value, span: Span) 
     return result
 
 
-def as_input(m: Machine, free: Free) -> Value:
+def as_input(m: Machine, free: InputSpec) -> Value:
     """The param as an input of the graph."""
     info = free.info
     if info.type in (REAL, INT):
@@ -317,7 +317,7 @@ def as_input(m: Machine, free: Free) -> Value:
     return pick_value(m, ref, free.alternatives, info.span)
 
 
-def argument(m: Machine, free: Free, value: Value, span: Span) -> Ref:
+def argument(m: Machine, free: InputSpec, value: Value, span: Span) -> Ref:
     """The number that `as_input` reads for a param that a call gives a value."""
     if isinstance(value, Ref):
         return m.widen(value) if free.info.type == REAL else value
@@ -342,7 +342,7 @@ def _all_cases(alternatives: Sequence[Value]) -> bool:
     return all(isinstance(v, EnumValue) and v.ref.known == i for i, v in enumerate(alternatives))
 
 
-def fixed(m: Machine, free: Free, value: float) -> Value:
+def fixed(m: Machine, free: InputSpec, value: float) -> Value:
     """The param at a value in base units, or at an index among its alternatives."""
     if free.info.type in ("enum", "component"):
         return free.alternatives[int(value)]
@@ -363,4 +363,4 @@ def calibrated_info(m: Machine, name: str, node: ast.Calibrated, env: Env) -> Pa
     return ParamInfo(name, node.doc, unit.dim, REAL, unit, value, low, high, (), (), node.span)
 
 
-__all__ = ["Free", "as_input", "calibrated_info", "check_given", "declare", "fixed"]
+__all__ = ["InputSpec", "as_input", "calibrated_info", "check_given", "declare", "fixed"]

@@ -23,16 +23,16 @@ from hwdsl.elaborate.trace import Guard, Trace
 from hwdsl.elaborate.values import (
     Block,
     Cell,
-    CellState,
     Effect,
     Env,
     Failure,
     Layer,
     Merged,
     MessageText,
-    NotKnown,
+    NotConstant,
     Record,
-    Selector,
+    SelectIndex,
+    ThunkState,
     UnknownValue,
     Value,
 )
@@ -92,7 +92,7 @@ class Machine:
     def evaluate(self, expr: ast.Expr, env: Env) -> Value:
         """The value of an expression."""
         self.depth += 1
-        self.spend(1, expr.span)
+        self.consume_fuel(1, expr.span)
         if self.depth > MAX_DEPTH:
             self.depth = 0
             raise Failure(
@@ -111,7 +111,7 @@ class Machine:
         self.depth = depth - 1
         return value
 
-    def spend(self, steps: int, span: Span) -> None:
+    def consume_fuel(self, steps: int, span: Span) -> None:
         """Count steps of work; refuse more than can sensibly be done."""
         self.steps += steps
         if self.steps > MAX_STEPS:
@@ -135,9 +135,9 @@ class Machine:
         """The value of a cell, computed if it has not been; other values as they are."""
         if not isinstance(value, Cell):
             return value
-        if value.state is CellState.NEW:
+        if value.state is ThunkState.NEW:
             self._run(value)
-        elif value.state is CellState.RUNNING:
+        elif value.state is ThunkState.RUNNING:
             raise self._cycle(value)
         if value.failure is not None:
             raise value.failure
@@ -149,19 +149,19 @@ class Machine:
 
     def _run(self, cell: Cell) -> None:
         saved, self.effects = self.effects, []
-        depth, cell.state = self.depth, CellState.RUNNING
+        depth, cell.state = self.depth, ThunkState.RUNNING
         self.running.append(cell)
         try:
             cell.value = cell.compute() if self.trace is None else self.trace.running(cell)
             cell.effects = tuple(_distinct(self.effects))
-            cell.state = CellState.DONE
+            cell.state = ThunkState.DONE
         except Failure as failure:
-            cell.failure, cell.state = failure, CellState.FAILED
+            cell.failure, cell.state = failure, ThunkState.FAILED
         finally:
             self.running.pop()
             self.effects, self.depth = saved, depth
-            if cell.state is CellState.RUNNING:
-                cell.state = CellState.NEW
+            if cell.state is ThunkState.RUNNING:
+                cell.state = ThunkState.NEW
 
     def _cycle(self, cell: Cell) -> Failure:
         chain = self.running[self.running.index(cell) :]
@@ -258,7 +258,7 @@ class Machine:
 
     def masked_arms(
         self,
-        arms: Sequence[tuple[Selector, int, Callable[[], T]]],
+        arms: Sequence[tuple[SelectIndex, int, Callable[[], T]]],
         told: Callable[[UnknownValue], UnknownValue] = lambda failure: failure,
     ) -> list[T]:
         """The values of alternatives, each as evaluated where a selector takes it.
@@ -282,7 +282,7 @@ class Machine:
         some = next(iter(values.values()))
         return [values.get(i, some) for i in range(len(arms))]
 
-    def absent(self, failure: UnknownValue, choice: Selector, index: int) -> None:
+    def absent(self, failure: UnknownValue, choice: SelectIndex, index: int) -> None:
         """State that where a selector takes an alternative, its value, which nobody knows, is not
         read."""
         span = failure.diagnostic.labels[0].span
@@ -339,11 +339,11 @@ class Machine:
 
     def masked(self, condition: Ref, compute: Callable[[], T]) -> T:
         """Compute; the rules stated on the way need to hold only where `condition` does."""
-        value, effects = self.collect(self._traced((Selector(condition, 2), 0), compute))
+        value, effects = self.collect(self._traced((SelectIndex(condition, 2), 0), compute))
         self._state_where(condition, effects)
         return value
 
-    def within_case(self, selector: Selector, index: int, compute: Callable[[], T]) -> T:
+    def within_case(self, selector: SelectIndex, index: int, compute: Callable[[], T]) -> T:
         """Compute; the rules stated on the way matter only if the selector takes that case."""
         value, effects = self.collect(self._traced((selector, index), compute))
         if effects:
@@ -376,14 +376,14 @@ class Machine:
 
     # --- choices ------------------------------------------------------------------------------
 
-    def case(self, selector: Selector, index: int) -> Ref:
+    def case(self, selector: SelectIndex, index: int) -> Ref:
         """Whether the selector takes that alternative."""
         ref = selector.ref
         if ref.type == BOOL:
             return ref if index == 0 else self.builder.op("not", ref)
         return self.builder.op("eq", ref, self.const(index, INT))
 
-    def pick(self, selector: Selector, refs: Sequence[Ref]) -> Ref:
+    def pick(self, selector: SelectIndex, refs: Sequence[Ref]) -> Ref:
         """The number of the alternative taken; constants become one look-up."""
         if all(r == refs[0] for r in refs):
             return refs[0]
@@ -463,7 +463,7 @@ class Machine:
             if names
             else "changes from round to round of a loop"
         )
-        raise NotKnown(
+        raise NotConstant(
             "not-known",
             f"{what} must be known when the file is compiled, but it {why}",
             span,
@@ -505,7 +505,7 @@ def _distinct(effects: Sequence[Effect]) -> list[Effect]:
 _running = threading.Lock()
 
 
-def run_deep(work: Callable[[], T]) -> T:
+def with_large_stack(work: Callable[[], T]) -> T:
     """Run `work` with a stack deep enough for long chains of definitions.
 
     Nearly all that an elaboration makes lives until its end, so the collector of cyclic garbage

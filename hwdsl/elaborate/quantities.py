@@ -20,7 +20,7 @@ LONG = 1e5
 def quantity_text(value: float, dim: Dim, scope: ModuleScope, unit: Unit | None = None) -> str:
     """A value in base units as text; in `unit` if that is given and of the dimension."""
     if unit is None or unit.dim != dim:
-        if dim.is_one:
+        if dim.is_dimensionless:
             return number_text(value)
         unit = suited_unit(value, dim, scope)
     return in_unit(value, unit)
@@ -36,7 +36,7 @@ def in_unit(value: float, unit: Unit) -> str:
 
 def coherent_unit(dim: Dim, scope: ModuleScope) -> Unit:
     """A unit of the dimension whose factor is 1."""
-    return PURE if dim.is_one else _compose(dim, scope, 1.0)
+    return PURE if dim.is_dimensionless else _compose(dim, scope, 1.0)
 
 
 def suited_unit(value: float, dim: Dim, scope: ModuleScope) -> Unit:

@@ -13,7 +13,7 @@ from hwdsl.base.source import Span
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Ref
 from hwdsl.codegen.runtime.message import number_text
 from hwdsl.elaborate.partial_evaluator import Machine, as_component, as_ref
-from hwdsl.elaborate.select_lowering import merge, merge_components
+from hwdsl.elaborate.select_lowering import merge_components, merge_select
 from hwdsl.elaborate.values import (
     UNKNOWN,
     Block,
@@ -306,9 +306,9 @@ def _compute(m: Machine, of: Component, name: str, span: Span) -> Value:
     if name == "parts":
         return all_parts(m, of, span)
     if name == "feasible":
-        from hwdsl.elaborate.rules import feasible
+        from hwdsl.elaborate.rules import all_requires
 
-        return feasible(m, of)
+        return all_requires(m, of)
     if isinstance(of, Merged):
         return _merged_member(m, of, name, span)
     found = find(m, of, name)
@@ -406,10 +406,12 @@ def _merged_member(m: Machine, of: Merged, name: str, span: Span) -> Value:
         else:
             m.effects.extend(effects)
             return value
-    return each(m, of, lambda a: member(m, a, name, span), span)
+    return map_alternatives(m, of, lambda a: member(m, a, name, span), span)
 
 
-def each(m: Machine, of: Merged, read: Callable[[Component], Value], span: Span) -> Value:
+def map_alternatives(
+    m: Machine, of: Merged, read: Callable[[Component], Value], span: Span
+) -> Value:
     """Read something of every alternative and select."""
     values = m.masked_arms(
         [
@@ -418,17 +420,19 @@ def each(m: Machine, of: Merged, read: Callable[[Component], Value], span: Span)
         ],
         lambda failure: failure.chosen_by(m.depends_on([of.selector.ref])),
     )
-    return merge(m, of.selector, values, span)
+    return merge_select(m, of.selector, values, span)
 
 
-def merged_call(m: Machine, of: Component, call: Callable[[Component], Value], span: Span) -> Value:
+def call_alternatives(
+    m: Machine, of: Component, call: Callable[[Component], Value], span: Span
+) -> Value:
     """Call something on a component; on each alternative if their lists differ in length."""
     if isinstance(of, Record):
         return call(of)
     try:
         value, effects = m.collect(lambda: call(of))
     except UnequalLengths:
-        return each(m, of, call, span)
+        return map_alternatives(m, of, call, span)
     m.effects.extend(effects)
     return value
 
@@ -472,7 +476,7 @@ def parts_of_kind(m: Machine, parts: ListValue, kind: KindInfo, span: Span) -> V
     of = parts.parts_of
     if isinstance(of, Merged) and parts.labels is None:
         rows = [parts_of_kind(m, all_parts(m, a, span), kind, span) for a in of.alternatives]
-        return merge(m, of.selector, rows, span)
+        return merge_select(m, of.selector, rows, span)
     kept = [
         (item, label)
         for item, label in zip(parts.items, parts.labels or (), strict=True)

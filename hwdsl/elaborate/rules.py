@@ -31,7 +31,7 @@ Waivers = tuple[ast.Allow, ...]
 
 
 @define(eq=False)
-class Walk:
+class RuleCollector:
     """A walk through components: the rules found, and what has been visited."""
 
     machine: Machine
@@ -112,7 +112,7 @@ class Walk:
             self._add(effects, waivers, mask)
             alike.append(rule)
         for i, alternative in enumerate(of.alternatives):
-            inner = Walk(m, [], set(self.visited), self.kept)
+            inner = RuleCollector(m, [], set(self.visited), self.kept)
             inner.alternative(alternative, path, waivers, alike, [*known, *names])
             if inner.found:
                 here = m.case(of.selector, i)
@@ -148,7 +148,7 @@ class Walk:
         name = f"{owner}.{rule.name.name}"
         if waived(waivers, name, f"{path}.{rule.name.name}"):
             return []
-        effects = state_rule(self.machine, name, rule, env, path)
+        effects = lower_rule(self.machine, name, rule, env, path)
         return [
             e if e.place is not None else evolve(e, place=of.span, owner=of.path) for e in effects
         ]
@@ -160,7 +160,7 @@ class Walk:
             self.found.append(effect if mask is None else self.machine.mask(mask, effect))
 
 
-def state_rule(m: Machine, name: str, rule: ast.Rule, env: Env, path: str) -> list[Effect]:
+def lower_rule(m: Machine, name: str, rule: ast.Rule, env: Env, path: str) -> list[Effect]:
     """A written rule as an effect, after those its condition states itself.
 
     A rule that reads what nobody knows is not decided: it holds, and says what is not known.
@@ -289,14 +289,14 @@ def waived(waivers: Waivers, rule: str, place: str) -> bool:
     return False
 
 
-def feasible(m: Machine, of: Component) -> Ref:
+def all_requires(m: Machine, of: Component) -> Ref:
     """Whether all `require` rules of a component and of what it consists of hold."""
-    walk = Walk(m)
+    walk = RuleCollector(m)
     walk.component(of, of.path, ())
-    return holds(m, walk.found, of)
+    return conjunction(m, walk.found, of)
 
 
-def holds(m: Machine, effects: Sequence[Effect], of: Component) -> Ref:
+def conjunction(m: Machine, effects: Sequence[Effect], of: Component) -> Ref:
     """The conjunction of the rules that are errors."""
     hard = [e.holds for e in effects if e.severity is Severity.ERROR]
     return m.all_of(hard, of.span)

@@ -21,7 +21,7 @@ from hwdsl.elaborate.values import (
     RangeValue,
     Record,
     ResultValue,
-    Selector,
+    SelectIndex,
     TextValue,
     UnequalLengths,
     Value,
@@ -30,7 +30,7 @@ from hwdsl.semantics.symbols import KindInfo
 from hwdsl.syntax import ast
 
 
-def merge(m: Machine, selector: Selector, values: Sequence[Value], span: Span) -> Value:
+def merge_select(m: Machine, selector: SelectIndex, values: Sequence[Value], span: Span) -> Value:
     """The value of the alternative that the selector takes."""
     first = values[0]
     known = selector.ref.known
@@ -55,7 +55,7 @@ def merge(m: Machine, selector: Selector, values: Sequence[Value], span: Span) -
     return merge_components(m, selector, components, span)
 
 
-def _merge_texts(m: Machine, selector: Selector, values: Sequence[TextValue]) -> TextValue:
+def _merge_texts(m: Machine, selector: SelectIndex, values: Sequence[TextValue]) -> TextValue:
     if all(v.selector is None and v.options == values[0].options for v in values):
         return values[0]
     options: list[str] = []
@@ -68,17 +68,17 @@ def _merge_texts(m: Machine, selector: Selector, values: Sequence[TextValue]) ->
             if value.selector is None
             else m.builder.op("add", offset, text_index(m, value.selector))
         )
-    return TextValue(tuple(options), Selector(m.pick(selector, picks), len(options)))
+    return TextValue(tuple(options), SelectIndex(m.pick(selector, picks), len(options)))
 
 
-def text_index(m: Machine, selector: Selector) -> Ref:
+def text_index(m: Machine, selector: SelectIndex) -> Ref:
     """The selector as an index."""
     if selector.ref.type != BOOL:
         return selector.ref
     return m.builder.op("select", selector.ref, m.const(0, "int"), m.const(1, "int"))
 
 
-def _merge_lists(m: Machine, selector: Selector, values: Sequence[Value], span: Span) -> Value:
+def _merge_lists(m: Machine, selector: SelectIndex, values: Sequence[Value], span: Span) -> Value:
     ranges = [v for v in values if isinstance(v, RangeValue)]
     if len(ranges) == len(values):
         low = m.pick(selector, [r.low for r in ranges])
@@ -100,7 +100,7 @@ def _merge_lists(m: Machine, selector: Selector, values: Sequence[Value], span: 
     labels = [v.labels for v in values if isinstance(v, ListValue)]
     same = len(labels) == len(values) and all(x == labels[0] for x in labels)
     return ListValue(
-        tuple(merge(m, selector, row, span) for row in rows), labels[0] if same else None
+        tuple(merge_select(m, selector, row, span) for row in rows), labels[0] if same else None
     )
 
 
@@ -173,7 +173,7 @@ def check_index(m: Machine, index: Ref, count: int, expr: ast.Node, env: Env) ->
 
 
 def _merge_results(
-    m: Machine, selector: Selector, values: Sequence[ResultValue], span: Span
+    m: Machine, selector: SelectIndex, values: Sequence[ResultValue], span: Span
 ) -> ResultValue:
     def field(name: str) -> Cell:
         def compute() -> Value:
@@ -184,7 +184,7 @@ def _merge_results(
                     for i, each in enumerate(reads)
                 ]
             )
-            return merge(m, selector, read, span)
+            return merge_select(m, selector, read, span)
 
         return Cell(name, span, compute)
 
@@ -193,7 +193,7 @@ def _merge_results(
 
 
 def merge_components(
-    m: Machine, selector: Selector, components: Sequence[Component], span: Span
+    m: Machine, selector: SelectIndex, components: Sequence[Component], span: Span
 ) -> Component:
     """A component to be read field by field; the same one for the same alternatives."""
     key = (id(selector.ref.region), selector.ref.index, tuple(id(c) for c in components))
@@ -215,7 +215,7 @@ def pick_value(m: Machine, index: Ref, values: Sequence[Value], span: Span) -> V
     """`values[index]`, the index known to lie inside."""
     if len(values) == 1:
         return values[0]
-    return merge(m, Selector(index, len(values)), values, span)
+    return merge_select(m, SelectIndex(index, len(values)), values, span)
 
 
 def equal(m: Machine, node: ast.Node | Span, a: Value, b: Value) -> Ref:

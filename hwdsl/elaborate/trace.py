@@ -14,12 +14,12 @@ from typing import TypeVar
 from attrs import define, field, frozen
 
 from hwdsl.codegen.ir.graph import Builder, Ref, Region
-from hwdsl.elaborate.values import Cell, Component, Env, Merged, Record, Selector, Value
+from hwdsl.elaborate.values import Cell, Component, Env, Merged, Record, SelectIndex, Value
 from hwdsl.syntax import ast
 
 T = TypeVar("T")
 
-Guard = tuple[Selector, int]
+Guard = tuple[SelectIndex, int]
 """A selector and the alternative that it has to take."""
 
 

@@ -41,7 +41,7 @@ class Failure(Exception):
         self.diagnostic = Diagnostic(name, Severity.ERROR, message, labels, help, missing)
 
 
-class NotKnown(Failure):
+class NotConstant(Failure):
     """Something must be known here and depends on a param."""
 
 
@@ -78,7 +78,7 @@ class TextValue:
     """A text; several options stand under an unknown choice, told apart by `selector`."""
 
     options: tuple[str, ...]
-    selector: Selector | None = None
+    selector: SelectIndex | None = None
 
 
 @frozen(eq=False)
@@ -118,7 +118,7 @@ class ResultValue:
 
 
 @frozen(eq=False)
-class Selector:
+class SelectIndex:
     """Which of several alternatives holds.
 
     A `ref` of type bool takes the first of two alternatives where it is true; an int one is the
@@ -129,7 +129,7 @@ class Selector:
     count: int
 
 
-class CellState(Enum):
+class ThunkState(Enum):
     """How far a lazy value has come."""
 
     NEW = 0
@@ -145,7 +145,7 @@ class Cell:
     label: str
     span: Span
     compute: Callable[[], Value]
-    state: CellState = CellState.NEW
+    state: ThunkState = ThunkState.NEW
     value: Value | None = None
     effects: tuple[Effect, ...] = ()
     failure: Failure | None = None
@@ -178,7 +178,7 @@ class Effect:
     result: ResultValue | None = None
     unknown: Diagnostic | None = None
     absent: UnknownValue | None = None
-    choice: Selector | None = None
+    choice: SelectIndex | None = None
     elsewhere: str = ""
     condition: ast.Expr | None = None
 
@@ -290,7 +290,7 @@ class Record:
 class Merged:
     """A component chosen by something unknown, read field by field."""
 
-    selector: Selector
+    selector: SelectIndex
     alternatives: tuple[Component, ...]
     kind: KindInfo
     name: str

@@ -1,7 +1,7 @@
 """Finding out why: steps with values, from the trace of the elaboration that made the graph.
 
-Input: a traced evaluator, outputs, one point. Output: a `Derivation` of each. Each name, member and
-call that a formula reads is followed to the formula behind it; a formula that is a sum, or a
+Input: a traced evaluator, outputs, one point. Output: an `Explanation` of each. Each name, member
+and call that a formula reads is followed to the formula behind it; a formula that is a sum, or a
 multiple of one, becomes terms. What is chosen (`if`, `match`, `max`, `lowest`) is followed where it
 was chosen.
 """
@@ -24,13 +24,13 @@ from hwdsl.codegen.ir.graph import Ref, nearest
 from hwdsl.codegen.runtime.message import number_text
 from hwdsl.elaborate import Elaboration, ParamInfo, elaborate_traced
 from hwdsl.elaborate.messages import literal_unit
-from hwdsl.elaborate.partial_evaluator import Machine, run_deep
+from hwdsl.elaborate.partial_evaluator import Machine, with_large_stack
 from hwdsl.elaborate.select_lowering import items_of
 from hwdsl.elaborate.trace import Node
 from hwdsl.elaborate.values import Cell, ListValue, Merged, Record, ResultValue, Value
-from hwdsl.explain.explanation import Derivation, Term
+from hwdsl.explain.explanation import Explanation, Term
 from hwdsl.explain.provenance import LITERAL, At, Formula, Provenance, Read
-from hwdsl.explain.term_labels import differences
+from hwdsl.explain.term_labels import distinguishing_bindings
 from hwdsl.semantics.literal_values import reading
 from hwdsl.semantics.symbols import Checked, EvaluatorInfo, ModuleScope
 from hwdsl.syntax import ast
@@ -43,7 +43,7 @@ MOST_STEPS = 100_000
 
 
 @frozen
-class Factor:
+class Coefficient:
     """A number by which a step is multiplied, kept as a fraction as it is written.
 
     `written` is the product's text where the product is of another dimension than the step."""
@@ -57,18 +57,18 @@ class Factor:
         """The number."""
         return self.up / self.down if self.down else math.nan
 
-    def by(self, other: Factor) -> Factor:
+    def by(self, other: Coefficient) -> Coefficient:
         """The product."""
         written = other.written or self.written
-        return Factor(self.up * other.up, self.down * other.down, written)
+        return Coefficient(self.up * other.up, self.down * other.down, written)
 
-    def plus(self, other: Factor | None) -> Factor:
+    def plus(self, other: Coefficient | None) -> Coefficient:
         """The sum."""
         if other is None:
             return self
         if self.down == other.down:
-            return Factor(self.up + other.up, self.down)
-        return Factor(self.value + other.value)
+            return Coefficient(self.up + other.up, self.down)
+        return Coefficient(self.value + other.value)
 
     def text(self) -> str:
         """How it stands before a step: `64 ×`, `2/0.95 ×`, `-`; nothing if it is one."""
@@ -95,30 +95,30 @@ def trace(checked: Checked, info: EvaluatorInfo, free: Collection[str] = ()) -> 
     return Traced(*elaborate_traced(checked, info, Diagnostics(), free))
 
 
-def derive(
+def trace_provenance(
     traced: Traced,
     outputs: Sequence[str],
     point: Mapping[str, float],
     given: Collection[str],
     most: int | None = None,
-) -> dict[str, Derivation]:
+) -> dict[str, Explanation]:
     """Derive outputs (`name`, or `name.label` of a vector) at a point in base units.
 
     `given` names the params that the user set; the others are said to be at their defaults. After
     `most` steps of an output nothing further is opened.
     """
 
-    def work() -> dict[str, Derivation]:
+    def work() -> dict[str, Explanation]:
         found = Provenance(traced.machine, point)
         steps = MOST_STEPS if most is None else most
-        walk = _Walk(found, traced.elaboration, frozenset(given), steps)
+        walk = _ProvenanceWalk(found, traced.elaboration, frozenset(given), steps)
         return {name: walk.output(name) for name in outputs}
 
-    return run_deep(work)
+    return with_large_stack(work)
 
 
 @define(eq=False)
-class _Walk:
+class _ProvenanceWalk:
     """Turns formulas into steps; that of a cell or formula is made once."""
 
     p: Provenance
@@ -128,10 +128,10 @@ class _Walk:
     left: int = 0
     scope: ModuleScope = field(init=False)
     params: dict[Cell, ParamInfo] = field(factory=dict)
-    steps: dict[Read | Formula, Derivation] = field(factory=dict)
+    steps: dict[Read | Formula, Explanation] = field(factory=dict)
     sums: dict[Formula, bool] = field(factory=dict)
     calls: dict[tuple[Node, At], Formula] = field(factory=dict)
-    given_steps: dict[tuple[int, str, At], Derivation | None] = field(factory=dict)
+    given_steps: dict[tuple[int, str, At], Explanation | None] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.scope = self.p.m.checked.main
@@ -140,7 +140,7 @@ class _Walk:
             if isinstance(cell, Cell):
                 self.params[cell] = info
 
-    def output(self, name: str) -> Derivation:
+    def output(self, name: str) -> Explanation:
         """The step of an output."""
         self.left = self.most
         base, _, label = name.partition(".")
@@ -165,14 +165,14 @@ class _Walk:
 
     # --- values --------------------------------------------------------------------------------
 
-    def leaf(self, name: str, value: Value, at: At, dim: Dim, span: Span) -> Derivation:
+    def leaf(self, name: str, value: Value, at: At, dim: Dim, span: Span) -> Explanation:
         """A step whose formula is not known, or is a literal."""
         number, label = self.p.float_of(value, at), self.p.label(value, at)
-        return Derivation(name, number, dim, self.scope, label, place=place(span))
+        return Explanation(name, number, dim, self.scope, label, place=place(span))
 
     # --- steps ---------------------------------------------------------------------------------
 
-    def step(self, formula: Formula) -> Derivation | None:
+    def step(self, formula: Formula) -> Explanation | None:
         """The step of an expression; None for what has no value to show, such as a component."""
         expr, value = formula.expr, formula.value
         argument = self.argument(formula)
@@ -196,7 +196,7 @@ class _Walk:
             self.steps[key] = self.cell(key, formula)
         return self.steps[key]
 
-    def cell(self, read: Read, by: Formula) -> Derivation:
+    def cell(self, read: Read, by: Formula) -> Explanation:
         """The step of a field, variable, param or call that a formula reads."""
         cell, value, dim = read.cell, read.cell.value, self.p.dim(by.expr)
         assert value is not None
@@ -214,7 +214,7 @@ class _Walk:
             return self.leaf(name, value, read.at, dim, cell.span)
         return self.named(name, formula, value, dim, formula.expr.span, label)
 
-    def param(self, info: ParamInfo, value: Value) -> Derivation:
+    def param(self, info: ParamInfo, value: Value) -> Explanation:
         """The step of a param of the evaluator."""
         step = self.leaf(info.name, value, self.p.start, info.dim, info.span)
         role = "given" if info.name in self.given else "default"
@@ -222,7 +222,7 @@ class _Walk:
 
     def named(
         self, name: str, formula: Formula, value: Value, dim: Dim, span: Span, path: str = ""
-    ) -> Derivation:
+    ) -> Explanation:
         """A step with that name for a formula: its terms, and what else it reads."""
         expr = formula.expr
         written = self.written(formula)
@@ -264,7 +264,7 @@ class _Walk:
         taken = next((a for a in arms if arm is not None and a.value is arm.expr), None)
         return formula.expr.span if taken is None else taken.span
 
-    def argument(self, formula: Formula) -> Derivation | None:
+    def argument(self, formula: Formula) -> Explanation | None:
         """The step of a parameter: what the call gave for it."""
         expr = formula.expr
         if not isinstance(expr, ast.Name):
@@ -302,14 +302,14 @@ class _Walk:
 
         Empty if it is only itself. A step that is added several times is one term.
         """
-        found = list(self.linear(formula, Factor()))
+        found = list(self.linear(formula, Coefficient()))
         if len(found) == 1 and found[0][1] == formula:
             return [], frozenset()
         found = [x for x in found if not _is_zero(x[1].expr)] or found
         if any(isinstance(x.expr, ast.Number) for _, x in found):
             return [], frozenset()  # `ratio - 1` is no sum of parts
-        factors: dict[int, Factor] = {}
-        steps: dict[int, Derivation] = {}
+        factors: dict[int, Coefficient] = {}
+        steps: dict[int, Explanation] = {}
         parts: dict[int, Formula] = {}
         products = Counter(factor.written for factor, _ in found)
         for factor, part in found:
@@ -333,31 +333,33 @@ class _Walk:
         return terms, frozenset(part for _, part in found)
 
     def told_apart(
-        self, steps: Mapping[int, Derivation], parts: Mapping[int, Formula]
-    ) -> dict[int, Derivation]:
+        self, steps: Mapping[int, Explanation], parts: Mapping[int, Formula]
+    ) -> dict[int, Explanation]:
         """The steps; the names of those that are written alike say what differs."""
         found = dict(steps)
         alike: dict[ast.Expr, list[int]] = {}
         for i in steps:
             alike.setdefault(parts[i].expr, []).append(i)
         for places in (p for p in alike.values() if len(p) > 1):
-            texts = differences(self.p, [parts[i] for i in places])
+            texts = distinguishing_bindings(self.p, [parts[i] for i in places])
             for i, text in zip(places, texts, strict=True):
                 if text:
                     found[i] = evolve(steps[i], name=f"{steps[i].name} [{text}]")
         return found
 
-    def linear(self, formula: Formula, factor: Factor) -> Iterator[tuple[Factor, Formula]]:
+    def linear(
+        self, formula: Formula, factor: Coefficient
+    ) -> Iterator[tuple[Coefficient, Formula]]:
         """The terms of `factor` times the formula."""
         expr = formula.expr
         if isinstance(expr, ast.Binary) and expr.op in ("+", "-"):
             yield from self.linear(self.p.part(formula, expr.left), factor)
-            sign = Factor(1.0 if expr.op == "+" else -1.0)
+            sign = Coefficient(1.0 if expr.op == "+" else -1.0)
             yield from self.linear(self.p.part(formula, expr.right), factor.by(sign))
             return
         whole = reading(expr, self.p.m.checked.units) is not None
         if isinstance(expr, ast.Unary) and expr.op in ("+", "-") and not whole:
-            sign = Factor(1.0 if expr.op == "+" else -1.0)
+            sign = Coefficient(1.0 if expr.op == "+" else -1.0)
             yield from self.linear(self.p.part(formula, expr.operand), factor.by(sign))
             return
         chosen = self.p.chosen(formula)
@@ -374,27 +376,29 @@ class _Walk:
         else:
             yield from self.linear(core, factor.by(times))
 
-    def multiple(self, formula: Formula) -> tuple[Factor, Formula]:
+    def multiple(self, formula: Formula) -> tuple[Coefficient, Formula]:
         """A product as a number times the one factor worth following.
 
         That is the one of the product's dimension, or else the one that is a sum.
         """
         expr = formula.expr
         if not (isinstance(expr, ast.Binary) and expr.op in ("*", "/")):
-            return Factor(), formula
+            return Coefficient(), formula
         above, below = self.factors(formula)
         cores = [f for f in above if not isinstance(f.expr, LITERAL)]
         dim, dim_of = self.p.dim(expr), self.p.dim
-        same = [] if dim.is_one else [f for f in cores if dim_of(f.expr) == dim]
+        same = [] if dim.is_dimensionless else [f for f in cores if dim_of(f.expr) == dim]
         if len(same) != 1:
-            whole = [f for f in cores if dim.is_one or not dim_of(f.expr).is_one]
+            whole = [
+                f for f in cores if dim.is_dimensionless or not dim_of(f.expr).is_dimensionless
+            ]
             same = [f for f in whole if self.is_sum(f)]
         if len(same) != 1:
-            return Factor(), formula
+            return Coefficient(), formula
         up = math.prod(self.p.value(f) for f in above if f is not same[0])
         down = math.prod(self.p.value(f) for f in below)
         written = "" if dim_of(same[0].expr) == dim else _text(expr.span, 40)
-        return Factor(up, down, written), same[0]
+        return Coefficient(up, down, written), same[0]
 
     def factors(self, formula: Formula) -> tuple[list[Formula], list[Formula]]:
         """What stands above and below the line of a product."""
@@ -419,14 +423,14 @@ class _Walk:
             read = self.p.follow(formula)
             behind = None if read is None or read.cell in self.params else self.p.behind(read)
             return behind is not None and self.is_sum(behind)
-        parts = [x for _, x in self.linear(formula, Factor())]
+        parts = [x for _, x in self.linear(formula, Coefficient())]
         if len(parts) > 1:
             return not any(isinstance(x.expr, ast.Number) for x in parts)
         return bool(parts) and parts[0] != formula and self.is_sum(parts[0])
 
     # --- what a formula reads ------------------------------------------------------------------
 
-    def inputs(self, formula: Formula, told: frozenset[Formula]) -> Iterator[Derivation]:
+    def inputs(self, formula: Formula, told: frozenset[Formula]) -> Iterator[Explanation]:
         """The steps of all that a formula reads on the way that was taken, in its order."""
         for item in self.reads(formula, told):
             step = self.step(item)

@@ -46,7 +46,7 @@ class Term:
 
     factor: float
     text: str
-    step: Derivation
+    step: Explanation
     written: str = ""
 
     @property
@@ -56,7 +56,7 @@ class Term:
 
 
 @frozen(eq=False)
-class Derivation:
+class Explanation:
     """One step: a field, variable, param or part of a formula, at one point.
 
     `value` is in base units of `dim` (an index for an enum case, 0 or 1 for a bool, both of which
@@ -75,7 +75,7 @@ class Derivation:
     role: str = ""
     path: str = ""
     terms: tuple[Term, ...] = field(default=(), repr=False)
-    inputs: tuple[Derivation, ...] = field(default=(), repr=False)
+    inputs: tuple[Explanation, ...] = field(default=(), repr=False)
 
     def shown(self, like: Unit | None = None) -> str:
         """The value with its unit: the declared one, or `like` if that suits."""
@@ -87,7 +87,7 @@ class Derivation:
         Terms below `least` of the whole are summed up in one line, and a step that was shown
         before is not unfolded again.
         """
-        lines = list(_Tree(least, _habits(self)).lines(self, depth))
+        lines = list(_Tree(least, _preferred_units(self)).lines(self, depth))
         first = min(max(len(left) for left, _, _ in lines), 72)
         second = max(len(share) for _, share, _ in lines)
         return "\n".join(
@@ -126,7 +126,7 @@ class _Line:
     """A step and the multiple of it that is part of the whole."""
 
     times: str
-    step: Derivation
+    step: Explanation
     factor: float
     written: str = ""
 
@@ -191,7 +191,7 @@ def _parts(line: _Line, owner: str, told: Set[Key]) -> tuple[list[_Line], str]:
     return found, owner
 
 
-def _key(step: Derivation) -> Key:
+def _key(step: Explanation) -> Key:
     """Tells steps apart; what a function is given is the same step in each function."""
     return (step.path or step.name, step.place, step.value)
 
@@ -210,7 +210,7 @@ def _share(value: float, whole: float) -> float:
 Line = tuple[str, str, str]
 
 
-def _habits(whole: Derivation) -> dict[Dim, Unit]:
+def _preferred_units(whole: Explanation) -> dict[Dim, Unit]:
     """Units that a text writes and no prefix makes, such as USD/h: others of the dimension have
     them too. The first that is met counts."""
     found: dict[Dim, Unit] = {}
@@ -222,7 +222,7 @@ def _habits(whole: Derivation) -> dict[Dim, Unit]:
             continue
         seen.add(id(step))
         unit = step.unit
-        if unit is not None and not (step.dim.is_one or unit.offset or prefixed(unit)):
+        if unit is not None and not (step.dim.is_dimensionless or unit.offset or prefixed(unit)):
             found.setdefault(step.dim, unit)
         todo += [*reversed(step.inputs), *(t.step for t in reversed(step.terms))]
     return found
@@ -239,11 +239,11 @@ class _Tree:
     habits: Mapping[Dim, Unit]
     seen: set[Key] = field(factory=set)
 
-    def lines(self, step: Derivation, depth: int) -> Iterator[Line]:
+    def lines(self, step: Explanation, depth: int) -> Iterator[Line]:
         """All lines, for a whole that is the step."""
         yield from self._step(step, f"{step.name} = {self._shown(step)}", depth, "", 1.0, None)
 
-    def _shown(self, step: Derivation) -> str:
+    def _shown(self, step: Explanation) -> str:
         """The value of a step in its unit, or else in the one that the text is used to."""
         return step.shown(self._habit(step.value, step.dim))
 
@@ -260,7 +260,7 @@ class _Tree:
 
     def _step(
         self,
-        step: Derivation,
+        step: Explanation,
         left: str,
         depth: int,
         indent: str,
@@ -296,7 +296,7 @@ class _Tree:
 
     def _terms(
         self,
-        step: Derivation,
+        step: Explanation,
         depth: int,
         indent: str,
         share: float,
@@ -329,7 +329,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %" if math.isfinite(share) else "–"
 
 
-def _multiple(term: Term, parent: Derivation, unit: Unit | None, habit: Unit | None) -> str:
+def _multiple(term: Term, parent: Explanation, unit: Unit | None, habit: Unit | None) -> str:
     """What a term adds in a unit, and how it is a multiple of its step, small ones in a habit's."""
     total = quantity_text(term.value, parent.dim, parent.scope, unit)
     if term.written or term.text in ("", "-"):
@@ -338,14 +338,14 @@ def _multiple(term: Term, parent: Derivation, unit: Unit | None, habit: Unit | N
     return total if single == total else f"{term.text} {single} = {total}"
 
 
-def _suits(unit: Unit | None, step: Derivation) -> bool:
+def _suits(unit: Unit | None, step: Explanation) -> bool:
     """Whether a step's value is no small number in a unit."""
     return unit is not None and abs(unit.from_base(step.value)) >= SMALL
 
 
-def _common(terms: Sequence[Term], step: Derivation, like: Unit | None) -> Unit | None:
+def _common(terms: Sequence[Term], step: Explanation, like: Unit | None) -> Unit | None:
     """One unit for all terms: the parent's, unless even the largest is small in it."""
-    if not terms or step.dim.is_one:
+    if not terms or step.dim.is_dimensionless:
         return like
     largest = max(abs(t.value) for t in terms)
     if like is not None and abs(like.from_base(largest)) >= SMALL:
@@ -353,6 +353,6 @@ def _common(terms: Sequence[Term], step: Derivation, like: Unit | None) -> Unit 
     return suited_unit(largest, step.dim, step.scope)
 
 
-def _short(step: Derivation, owner: str) -> str:
+def _short(step: Explanation, owner: str) -> str:
     """The name without the path of the component that the formula stands in."""
     return step.name[len(owner) + 1 :] if owner and step.name.startswith(owner + ".") else step.name

@@ -27,7 +27,7 @@ from hwdsl.elaborate.values import (
     Merged,
     RangeValue,
     Record,
-    Selector,
+    SelectIndex,
     TextValue,
     Value,
 )
@@ -145,7 +145,7 @@ class Provenance:
             return "true" if at.number(value) else "false"
         return ""
 
-    def taken(self, selector: Selector, at: At) -> int:
+    def taken(self, selector: SelectIndex, at: At) -> int:
         """The alternative that a selector takes."""
         number = at.number(selector.ref)
         if selector.ref.type == BOOL:

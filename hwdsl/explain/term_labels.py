@@ -22,7 +22,7 @@ FEW = 3
 """So many values are named at most."""
 
 
-def differences(p: Provenance, alike: Sequence[Formula]) -> list[str]:
+def distinguishing_bindings(p: Provenance, alike: Sequence[Formula]) -> list[str]:
     """What differs between formulas of one text: a word, then the numbers that tell most."""
     rows = [dict(_values(p, formula)) for formula in alike]
     labels = [k for k in rows[0] if all(k in row for row in rows)]

@@ -101,7 +101,7 @@ def scope(module: str) -> ModuleScope:
 def type_text(type_: Type, where: ModuleScope, written: str = "") -> str:
     """What a type is called, with a unit if it is a quantity; as written where it is declared."""
     dim = dimension(type_)
-    if dim is not None and not dim.is_one:
+    if dim is not None and not dim.is_dimensionless:
         unit = unit_for(dim, where)
         return f"{written or dim_name(dim, where)}{f' ({unit})' if unit else ''}"
     if written:

@@ -22,9 +22,9 @@ from hwdsl.api.program import LoadedProgram
 from hwdsl.base.diagnostics import Diagnostics, did_you_mean
 from hwdsl.base.source import Source
 from hwdsl.codegen import runtime
-from hwdsl.codegen.runtime import CallError, Floats, Plan
+from hwdsl.codegen.runtime import CallError, ExecutionPlan, Floats
 from hwdsl.elaborate import ParamInfo
-from hwdsl.measure.measurements import Measured
+from hwdsl.measure.measurements import MeasurementTable
 from hwdsl.measure.validate import (
     Errors,
     check_relative,
@@ -32,7 +32,7 @@ from hwdsl.measure.validate import (
     inputs,
     numbers,
     output_of,
-    requests,
+    validation_requests,
 )
 from hwdsl.semantics.symbols import ValueInfo
 from hwdsl.syntax import ast
@@ -65,13 +65,13 @@ class Problem:
     """
 
     evaluator: Evaluator
-    table: Measured
+    table: MeasurementTable
     coefficients: tuple[ParamInfo, ...]
     unused: tuple[str, ...]
     targets: tuple[Target, ...]
     measured: Floats = field(repr=False)
     relative: bool
-    plans: tuple[Plan, ...] = field(repr=False)
+    plans: tuple[ExecutionPlan, ...] = field(repr=False)
     slots: tuple[int, ...]
 
     @property
@@ -114,7 +114,9 @@ class Problem:
             axes = list(plan.axes)
             for slot, value in zip(self.slots, values, strict=True):
                 axes[slot] = (np.array([value], np.float64), 1, 1)
-            swept = Plan(plan.evaluator, tuple(axes), plan.points, plan.dims).run(threads=1)
+            swept = ExecutionPlan(plan.evaluator, tuple(axes), plan.points, plan.dims).run(
+                threads=1
+            )
             errors.append(swept.column(target.output))
             by = [swept.column(f"d.{target.output}.{c.name}") for c in self.coefficients]
             slopes.append(np.stack(by, axis=-1) if by else np.empty((len(swept), 0)))
@@ -144,7 +146,7 @@ class Fit:
 def prepare(
     module: Module,
     name: str,
-    table: Measured,
+    table: MeasurementTable,
     *,
     targets: Sequence[Target] = (),
     only: Sequence[str] = (),
@@ -179,7 +181,7 @@ def baselines(
     where there is none.
     """
     name, table = problem.evaluator.name, problem.table
-    declared = {r.output: r.baseline for r in requests(module) if r.evaluator == name}
+    declared = {r.output: r.baseline for r in validation_requests(module) if r.evaluator == name}
     found = []
     for target in problem.targets:
         output = named or declared.get(target.output)
@@ -193,7 +195,7 @@ def baselines(
 def _reduced(
     module: Module,
     name: str,
-    table: Measured,
+    table: MeasurementTable,
     targets: tuple[Target, ...],
     only: Sequence[str],
     relative: bool,
@@ -205,7 +207,7 @@ def _reduced(
     )
     if relative:
         check_relative(table, measured, "; fit absolute ones")
-    evaluator, coefficients = freed(module, name, only)
+    evaluator, coefficients = with_free_coefficients(module, name, only)
     problem = _problem(evaluator, table, coefficients, targets, measured, relative)
     errors, slopes = problem.evaluate(problem.start)
     _check_finite(problem, errors)
@@ -220,7 +222,7 @@ def _reduced(
 
 def _problem(
     evaluator: Evaluator,
-    table: Measured,
+    table: MeasurementTable,
     coefficients: tuple[ParamInfo, ...],
     targets: tuple[Target, ...],
     measured: Floats,
@@ -235,7 +237,7 @@ def _problem(
     for name, graph in graphs.items():
         outputs = tuple(runtime.Output(n) for n, _ in graph.outputs)
         slopes = runtime.Evaluator(replace(evaluator.spec, outputs=outputs), kernels[name])
-        plans.append(Plan(slopes, axes.axes, axes.points, axes.dims))
+        plans.append(ExecutionPlan(slopes, axes.axes, axes.points, axes.dims))
     places = {p.name: i for i, p in enumerate(evaluator.spec.params)}
     slots = tuple(places[n] for n in names)
     return Problem(
@@ -243,7 +245,7 @@ def _problem(
     )
 
 
-def freed(
+def with_free_coefficients(
     module: Module, name: str, only: Sequence[str]
 ) -> tuple[Evaluator, tuple[ParamInfo, ...]]:
     """The evaluator with coefficients as params (all that it reads, or `only` some), and those."""
@@ -389,7 +391,7 @@ def _between(problem: Problem, values: Floats, slopes: Floats) -> tuple[list[int
     return free, notes
 
 
-def hold_out(problem: Problem, column: str) -> list[tuple[str, NDArray[np.bool_], Fit]]:
+def cross_validate(problem: Problem, column: str) -> list[tuple[str, NDArray[np.bool_], Fit]]:
     """For each group of rows a fit of all the others: the group, its rows, the fit."""
     cells = groups(problem.table, column)
     names = list(dict.fromkeys(cells))
@@ -402,7 +404,7 @@ def hold_out(problem: Problem, column: str) -> list[tuple[str, NDArray[np.bool_]
     return found
 
 
-def fragment(found: Fit, module: Module) -> str:
+def to_source(found: Fit, module: Module) -> str:
     """The coefficients as a `.hw` file: new values, declared bounds, and where they are from."""
     from hwdsl.syntax.format import format_module
 
@@ -429,7 +431,7 @@ def fragment(found: Fit, module: Module) -> str:
 
 
 def is_fragment(head: str) -> bool:
-    """Whether a text starts as those of `fragment` do."""
+    """Whether a text starts as those of `to_source` do."""
     return any(line.startswith(FITTED) for line in head.splitlines()[:3])
 
 

@@ -1,6 +1,6 @@
 """Measured tables: CSV files with at least one row.
 
-Input: a path. Output: a `Measured` with columns of text, and their units as written.
+Input: a path. Output: a `MeasurementTable` with columns of text, and their units as written.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hwdsl.codegen.runtime import CallError
 
 
 @frozen
-class Measured:
+class MeasurementTable:
     """A table by columns; all of one length."""
 
     path: Path
@@ -38,7 +38,7 @@ class Measured:
         return self.columns[name]
 
 
-def read_table(path: Path) -> Measured:
+def read_table(path: Path) -> MeasurementTable:
     """Read a CSV table. Raises CallError for what cannot be read or is no table."""
     try:
         data = read_bytes(path, LARGEST_TABLE)
@@ -49,4 +49,4 @@ def read_table(path: Path) -> Measured:
         raise CallError(f"{path}: {error}; {error.help}") from None
     if not table.rows:
         raise CallError(f"{path} has no rows")
-    return Measured(path, table.columns, hashlib.sha256(data).hexdigest())
+    return MeasurementTable(path, table.columns, hashlib.sha256(data).hexdigest())

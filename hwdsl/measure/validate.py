@@ -21,8 +21,17 @@ from hwdsl.api.quantities import scale
 from hwdsl.base.csv_table import Column
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source, lies_below
-from hwdsl.codegen.runtime import CallError, Floats, Output, Plan, Scale, Sweep, joined, read
-from hwdsl.measure.measurements import Measured, read_table
+from hwdsl.codegen.runtime import (
+    CallError,
+    ExecutionPlan,
+    Floats,
+    Output,
+    Scale,
+    Sweep,
+    joined,
+    read,
+)
+from hwdsl.measure.measurements import MeasurementTable, read_table
 from hwdsl.syntax import ast
 
 MILLION = 1_000_000
@@ -128,13 +137,13 @@ def _shares(predicted: Floats, measured: Floats) -> Floats:
         return np.asarray(predicted / measured - 1)
 
 
-def asks(source: Source) -> bool:
+def declares_measured_table(source: Source) -> bool:
     """Whether a file declares a `table` with `data`; what does not parse declares none."""
     tree = driver.parse(source, Diagnostics())
     return any(isinstance(item, ast.Display) and _has_data(item) for item in tree.items)
 
 
-def requests(module: Module) -> list[Request]:
+def validation_requests(module: Module) -> list[Request]:
     """The validations that a file's `table` declarations ask for.
 
     Raises CallError for a declaration with a setting that is missing or no name or text.
@@ -205,7 +214,9 @@ def validate(module: Module, request: Request) -> Validation:
         sweep.column(request.output),
         sweep.column(request.baseline) if request.baseline else None,
         groups(table, request.group) if request.group else (),
-        unread(evaluator, table, {request.measured, request.label or "", request.group or ""}),
+        unmatched_columns(
+            evaluator, table, {request.measured, request.label or "", request.group or ""}
+        ),
         sweep.violations,
         evaluator.compiled,
         _differences(sweep, {o.name: other.column(o.name) for o in evaluator.spec.outputs}),
@@ -214,7 +225,7 @@ def validate(module: Module, request: Request) -> Validation:
     )
 
 
-def check_relative(table: Measured, measured: Floats, hint: str = "") -> None:
+def check_relative(table: MeasurementTable, measured: Floats, hint: str = "") -> None:
     """Raise CallError for a measured value, in some unit, that no error can be a share of."""
     with np.errstate(divide="ignore", over="ignore"):
         bad = ~np.isfinite(1 / measured)
@@ -233,12 +244,14 @@ def output_of(evaluator: Evaluator, name: str) -> Output:
     raise CallError(f"{evaluator.name} has no output {name}; it has {known}")
 
 
-def groups(table: Measured, column: str) -> tuple[str, ...]:
+def groups(table: MeasurementTable, column: str) -> tuple[str, ...]:
     """The group of each row: the cell of a column."""
     return table.column(column).cells
 
 
-def inputs(evaluator: Evaluator, table: Measured, but: Collection[str]) -> dict[str, list[str]]:
+def inputs(
+    evaluator: Evaluator, table: MeasurementTable, but: Collection[str]
+) -> dict[str, list[str]]:
     """The columns that are params, as texts with their units, but those in `but`."""
     given: dict[str, list[str]] = {}
     for param in evaluator.spec.params:
@@ -256,7 +269,7 @@ def inputs(evaluator: Evaluator, table: Measured, but: Collection[str]) -> dict[
     return given
 
 
-def unread(evaluator: Evaluator, table: Measured, read: Collection[str]) -> str:
+def unmatched_columns(evaluator: Evaluator, table: MeasurementTable, read: Collection[str]) -> str:
     """What a misspelt header would leave: columns that are no params, and params without one.
 
     Not those in `read`. Empty unless there are both.
@@ -269,7 +282,9 @@ def unread(evaluator: Evaluator, table: Measured, read: Collection[str]) -> str:
     return f"columns not read: {', '.join(columns)}; params at their defaults: {', '.join(missing)}"
 
 
-def _each(table: Measured, cells: Sequence[str], read: Callable[[str], float]) -> list[float]:
+def _each(
+    table: MeasurementTable, cells: Sequence[str], read: Callable[[str], float]
+) -> list[float]:
     """Every cell read, each text once; CallError names the row of the first that does not fit."""
     known: dict[str, float] = {}
     for row, cell in enumerate(cells, 1):
@@ -285,7 +300,7 @@ def _with_unit(column: Column) -> list[str]:
     return [joined(cell, column.unit or "") for cell in column.cells]
 
 
-def numbers(evaluator: Evaluator, table: Measured, column: str, output: str) -> Floats:
+def numbers(evaluator: Evaluator, table: MeasurementTable, column: str, output: str) -> Floats:
     """A measured column in base units; cells without a unit are in that of the output."""
     info = next(o for o in evaluator.elaboration.outputs if o.name == output.partition(".")[0])
     cells = _with_unit(table.column(column))
@@ -326,7 +341,7 @@ def _repeated(
     once = evaluator.plan(zipped=dict(given))
     times = -(-MILLION // len(sweep))
     axes, dims = once.axes, (("repeat", times), *once.dims)
-    many = Plan(evaluator, axes, times * len(sweep), dims).run()
+    many = ExecutionPlan(evaluator, axes, times * len(sweep), dims).run()
     differ = sum(
         _unequal(sweep.column(o.name), many.column(o.name).reshape(times, -1))
         for o in evaluator.spec.outputs

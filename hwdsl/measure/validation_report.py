@@ -44,7 +44,7 @@ def by_group(validation: Validation) -> Table:
     return Table(head, [_line(name, *errors) for name, errors in lines.items()])
 
 
-def together(validations: Sequence[tuple[str, Validation]]) -> Table:
+def summary_table(validations: Sequence[tuple[str, Validation]]) -> Table:
     """A line for each of several validations, which are named by their file and table."""
     head = ["table", "rows", "median", "p90", "bias"]
     any_baseline = any(v.baseline is not None for _, v in validations)
@@ -57,14 +57,14 @@ def together(validations: Sequence[tuple[str, Validation]]) -> Table:
     return Table(head, rows)
 
 
-def shares(errors: Errors) -> list[str]:
+def error_summary(errors: Errors) -> list[str]:
     """Median, 90th percentile and bias of relative errors, in per cent."""
     return [*(f"{100 * e:.1f} %" for e in (errors.median, errors.p90)), *_signed([errors.bias])]
 
 
 def _line(name: str, errors: Errors, baseline: Errors | None) -> list[str]:
-    row = [name, str(len(errors.relative)), *shares(errors)]
-    return row if baseline is None else row + shares(baseline)
+    row = [name, str(len(errors.relative)), *error_summary(errors)]
+    return row if baseline is None else row + error_summary(baseline)
 
 
 def _numbers(values: Iterable[float]) -> list[str]:

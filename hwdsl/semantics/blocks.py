@@ -17,7 +17,7 @@ from hwdsl.semantics.signatures import (
     part_type,
     reserved,
 )
-from hwdsl.semantics.state import RESERVED, Env, Late, State
+from hwdsl.semantics.state import RESERVED, Env, LazyBinding, State
 from hwdsl.semantics.type_relations import POISON, describe, is_poison, kind_of
 from hwdsl.semantics.typeexprs import resolve_type
 from hwdsl.semantics.types import Int, RecordType, RefType, Type
@@ -113,14 +113,14 @@ def bind_late(
 
     A name declared twice is reported, and its type is not known.
     """
-    places, first, doubled = dict(taken), dict[str, Late](), set[str]()
+    places, first, doubled = dict(taken), dict[str, LazyBinding](), set[str]()
     for node in declarations:
         name = node.name.name
         if name in places:
             duplicate(state, name, node.name, places[name])
             doubled.add(name)
         places.setdefault(name, node.name.span)
-        first.setdefault(name, Late(node))
+        first.setdefault(name, LazyBinding(node))
     inner = env.bind_late({n: late for n, late in first.items() if n not in taken})
     for node in declarations:
         late = first[node.name.name]
@@ -132,7 +132,7 @@ def bind_late(
 def _put_off(
     state: State,
     env: Env,
-    late: Late,
+    late: LazyBinding,
     node: _Decl,
     type_of: Callable[[Env, _Decl], Type],
     *,
@@ -142,7 +142,7 @@ def _put_off(
         type_ = type_of(env, node)
         late.type = type_ if keep else POISON
 
-    state.put_off(late, node.name.name, node.name.span, work)
+    state.defer(late, node.name.name, node.name.span, work)
 
 
 def force_late(state: State, env: Env, name: str) -> None:

@@ -53,7 +53,7 @@ class Call:
     def pure_type(self, expr: ast.Expr, type_: Type) -> None:
         """Check that the type of an argument is a number without dimension."""
         dim = dimension(type_)
-        if dim is None or dim.is_one:
+        if dim is None or dim.is_dimensionless:
             return
         have = describe(type_, self.env.scope, expr)
         self.state.error(

@@ -35,7 +35,7 @@ from hwdsl.semantics.type_relations import (
     POISON,
     describe,
     dimension,
-    fits,
+    is_assignable,
     is_poison,
     kind_of,
 )
@@ -225,7 +225,7 @@ def _call_function(state: State, env: Env, node: ast.Call, info: FunctionInfo) -
         if slot.name not in given:
             continue
         wanted = _substitute(slot.type, bindings, POISON)
-        if not fits(actual[slot.name], wanted):
+        if not is_assignable(actual[slot.name], wanted):
             what = f"`{slot.name}` of `{info.name}`"
             mismatch(state, env, given[slot.name], actual[slot.name], wanted, what, slot.span)
     return _substitute(info.result, bindings, POISON)

@@ -9,7 +9,7 @@ from hwdsl.semantics import check_stamps
 from hwdsl.semantics.calls import call_type
 from hwdsl.semantics.cycle_check import check_recursion
 from hwdsl.semantics.declare import declare_module, link_kinds
-from hwdsl.semantics.definitions import check_bodies, check_bodies_later, put_off_bodies
+from hwdsl.semantics.definitions import check_bodies, check_bodies_later, defer_bodies
 from hwdsl.semantics.expressions import HANDLERS
 from hwdsl.semantics.loops import iterate_type
 from hwdsl.semantics.match_exhaustiveness import match_type
@@ -63,7 +63,7 @@ def _check(modules: Modules, diagnostics: Diagnostics) -> Checked:
         declare_module(state, scope, loaded)
         link_kinds(state, scope)
         sign_module(state, scope)
-        put_off_bodies(state, scope)
+        defer_bodies(state, scope)
     named = check_stamps.names(modules)
     clean = check_stamps.clean_before(modules, named)
     for name, scope in scopes.items():

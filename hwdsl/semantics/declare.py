@@ -62,7 +62,7 @@ def _alias(state: State, scope: ModuleScope, item: ast.TypeAlias) -> None:
 def _put_off_name(
     state: State, key: tuple[str, ModuleScope, str], ident: ast.Ident, work: Callable[[], None]
 ) -> None:
-    state.put_off(key, ident.name, ident.span, work)
+    state.defer(key, ident.name, ident.span, work)
 
 
 def _enum(state: State, scope: ModuleScope, item: ast.Enum) -> None:

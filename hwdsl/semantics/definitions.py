@@ -31,7 +31,7 @@ from hwdsl.semantics.types import Int, RecordType
 from hwdsl.syntax import ast
 
 
-def put_off_bodies(state: State, scope: ModuleScope) -> None:
+def defer_bodies(state: State, scope: ModuleScope) -> None:
     """Put off what must be typed on demand: lets of kinds, module values, evaluators."""
     for symbol in scope.values.values():
         if isinstance(symbol, KindInfo):
@@ -54,7 +54,7 @@ def _put_off_let(state: State, kind: KindInfo, info: MemberInfo, node: ast.Let) 
     def work() -> None:
         info.type = let_type(state, kind_env(kind).assign(None), node)
 
-    state.put_off(info, info.name, node.name.span, work)
+    state.defer(info, info.name, node.name.span, work)
 
 
 def _put_off_value(state: State, info: ValueInfo) -> None:
@@ -65,7 +65,7 @@ def _put_off_value(state: State, info: ValueInfo) -> None:
         else:
             _calibrated(state, env, info, info.decl)
 
-    state.put_off(info, info.name, info.decl.name.span, work)
+    state.defer(info, info.name, info.decl.name.span, work)
 
 
 def _calibrated(state: State, env: Env, info: ValueInfo, node: ast.Calibrated) -> None:
@@ -78,7 +78,7 @@ def _calibrated(state: State, env: Env, info: ValueInfo, node: ast.Calibrated) -
 
 
 def _put_off_evaluator(state: State, info: EvaluatorInfo) -> None:
-    state.put_off(info, info.name, info.decl.name.span, lambda: check_evaluator(state, info))
+    state.defer(info, info.name, info.decl.name.span, lambda: check_evaluator(state, info))
 
 
 def check_bodies(state: State, scope: ModuleScope) -> None:

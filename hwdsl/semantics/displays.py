@@ -6,7 +6,7 @@ from hwdsl.semantics.expressions import infer, require
 from hwdsl.semantics.state import Env, State
 from hwdsl.semantics.symbols import EvaluatorInfo, Global, ModuleScope
 from hwdsl.semantics.type_errors import mismatch
-from hwdsl.semantics.type_relations import INT, fits
+from hwdsl.semantics.type_relations import INT, is_assignable
 from hwdsl.semantics.types import ListType, Type
 from hwdsl.syntax import ast
 
@@ -136,7 +136,7 @@ def _check_values(state: State, env: Env, name: str, value: ast.Expr, type_: Typ
     else:
         found = infer(state, env, value, type_)
         element = found.element if isinstance(found, ListType) else found
-        if not fits(element, type_):
+        if not is_assignable(element, type_):
             mismatch(state, env, value, element, type_, what)
 
 

@@ -22,7 +22,7 @@ from hwdsl.semantics.type_relations import (
     REAL,
     describe,
     dimension,
-    fits,
+    is_assignable,
     is_poison,
     kind_of,
 )
@@ -138,7 +138,7 @@ def check_bounds(state: State, env: Env, node: ast.Expr, type_: Type, what: str)
         state.checked.types[node] = ListType(type_)
         return
     element = iterated_as(state, env, node, type_, what)
-    if not fits(element, type_):
+    if not is_assignable(element, type_):
         mismatch(state, env, node, element, type_, what)
 
 
@@ -168,7 +168,7 @@ def _choice(state: State, env: Env, node: ast.Choice) -> Type:
         state.checked.types[node.alternatives] = ListType(type_)
     else:
         element = iterated_as(state, env, node.alternatives, type_, f"what {name} is chosen from")
-        if not fits(element, type_):
+        if not is_assignable(element, type_):
             mismatch(state, env, node.alternatives, element, type_, f"an alternative of {name}")
     if node.default is not None:
         require(state, env, node.default, type_, f"the default of {name}", node.type.span)
@@ -257,19 +257,19 @@ def _expect(state: State, env: Env, node: ast.Expect) -> None:
 def _tolerance(state: State, env: Env, node: ast.Expect, value: Type, tolerance: Type) -> None:
     assert node.tolerance is not None
     if node.mode in ("relative", "factor"):
-        if not fits(tolerance, REAL):
+        if not is_assignable(tolerance, REAL):
             mismatch(state, env, node.tolerance, tolerance, REAL, f"a {node.mode} tolerance")
         return
     dim = dimension(value)
     assert dim is not None
-    if node.mode == "" and dimension(tolerance) == dim and dim.is_one:
+    if node.mode == "" and dimension(tolerance) == dim and dim.is_dimensionless:
         state.error(
             "bad-tolerance",
             "is this tolerance relative or absolute?",
             node.tolerance.span,
             help="write `within x relative` or `within x absolute`",
         )
-    elif node.mode == "" and fits(tolerance, REAL):
+    elif node.mode == "" and is_assignable(tolerance, REAL):
         return
-    elif not fits(tolerance, Real(dim)):
+    elif not is_assignable(tolerance, Real(dim)):
         mismatch(state, env, node.tolerance, tolerance, Real(dim), "an absolute tolerance")

@@ -20,7 +20,7 @@ from hwdsl.semantics.type_relations import (
     TEXT,
     describe,
     dimension,
-    fits,
+    is_assignable,
     is_poison,
     join,
     kind_of,
@@ -77,7 +77,7 @@ def require(
 ) -> Type:
     """Check that an expression has the type that its place asks for."""
     actual = infer(state, env, expr, expected)
-    if not fits(actual, expected):
+    if not is_assignable(actual, expected):
         mismatch(state, env, expr, actual, expected, what, declared)
     elif isinstance(expected, RefType) and _is_no_part(state, expr):
         state.error(
@@ -216,7 +216,7 @@ def _binary(state: State, env: Env, node: ast.Binary, expected: Type | None) -> 
 
 def _power(state: State, env: Env, node: ast.Binary, base: Type, exponent: Type) -> Type:
     dim = dimension(exponent)
-    if dim is not None and not dim.is_one:
+    if dim is not None and not dim.is_dimensionless:
         have = describe(exponent, env.scope, node.right)
         return state.error(
             "bad-exponent", "an exponent is a pure number", node.right.span, f"this is {have}"
@@ -226,7 +226,7 @@ def _power(state: State, env: Env, node: ast.Binary, base: Type, exponent: Type)
         value = None
     of = dimension(base)
     assert of is not None
-    if of.is_one:
+    if of.is_dimensionless:
         whole = value is not None and value.denominator == 1 and value >= 0
         return INT if whole and isinstance(base, Int) else REAL
     if value is None:
@@ -321,7 +321,7 @@ def _comparable(left: Type, right: Type) -> bool:
     if a is not None and b is not None:
         return a.is_a(b) or b.is_a(a)
     simple = (EnumType, BoolType, TextType)
-    return isinstance(left, simple) and isinstance(right, simple) and fits(left, right)
+    return isinstance(left, simple) and isinstance(right, simple) and is_assignable(left, right)
 
 
 def _cond(state: State, env: Env, node: ast.Cond, expected: Type | None) -> Type:

@@ -7,7 +7,7 @@ from hwdsl.semantics.blocks import bind_lets, force_late
 from hwdsl.semantics.expressions import condition, infer, iterated, require
 from hwdsl.semantics.scopes import duplicate
 from hwdsl.semantics.state import Env, State
-from hwdsl.semantics.type_relations import BOOL, INT, fits
+from hwdsl.semantics.type_relations import BOOL, INT, is_assignable
 from hwdsl.semantics.typeexprs import resolve_type
 from hwdsl.semantics.types import Int, ListType, ResultType, Type
 from hwdsl.syntax import ast
@@ -16,7 +16,7 @@ from hwdsl.syntax import ast
 def iterate_type(state: State, env: Env, node: ast.Iterate, expected: Type | None) -> Type:
     """The type of an `iterate`'s result."""
     type_ = iterated(state, env, node.range, "`iterate`")
-    if not fits(type_, INT):
+    if not is_assignable(type_, INT):
         state.error(
             "type-mismatch",
             "`iterate` counts through a range of ints",

@@ -11,7 +11,7 @@ from hwdsl.base.source import Span
 from hwdsl.base.units import Unit
 from hwdsl.semantics.import_suggestions import elsewhere_help
 from hwdsl.semantics.modules import PRELUDE, Loaded
-from hwdsl.semantics.state import PERCENT, RESERVED, Extra, State
+from hwdsl.semantics.state import PERCENT, RESERVED, ScopeTables, State
 from hwdsl.semantics.symbols import ModuleScope, Symbol, TypeSymbol
 from hwdsl.semantics.type_relations import REAL
 from hwdsl.semantics.types import BoolType, Int, TextType
@@ -31,11 +31,11 @@ PREDECLARED = ("pi", "inf")
 def open_scope(state: State, loaded: Loaded, scopes: Mapping[str, ModuleScope]) -> ModuleScope:
     """Make a module's scope with all it imports; what it declares itself comes later."""
     scope = ModuleScope(loaded.name, loaded.tree)
-    extra = state.extras[scope] = Extra()
+    extra = state.extras[scope] = ScopeTables()
     scope.visible_types.update({**PRIMITIVE, "component": state.component})
     scope.visible_units["%"] = PERCENT
     if loaded.name != PRELUDE and PRELUDE in scopes:
-        _import_all(scope, scopes[PRELUDE], Extra(), {})
+        _import_all(scope, scopes[PRELUDE], ScopeTables(), {})
     origin: dict[tuple[str, str], str] = {}
     uses = [(use, scopes[name]) for use, name in loaded.modules.items() if name in scopes]
     for use, module in uses:
@@ -74,7 +74,7 @@ def _public(name: str) -> bool:
 
 
 def _import_all(
-    scope: ModuleScope, module: ModuleScope, extra: Extra, origin: dict[tuple[str, str], str]
+    scope: ModuleScope, module: ModuleScope, extra: ScopeTables, origin: dict[tuple[str, str], str]
 ) -> None:
     _merge("value", scope.visible_values, module, module.values, extra.ambiguous_values, origin)
     _merge("type", scope.visible_types, module, module.types, extra.ambiguous_types, origin)
@@ -100,7 +100,7 @@ def _merge(
 
 
 def _import_one(
-    state: State, scope: ModuleScope, module: ModuleScope, ident: ast.Ident, extra: Extra
+    state: State, scope: ModuleScope, module: ModuleScope, ident: ast.Ident, extra: ScopeTables
 ) -> None:
     name = ident.name
     found = False

@@ -22,7 +22,7 @@ from hwdsl.semantics.symbols import (
     Shape,
     Symbol,
 )
-from hwdsl.semantics.type_relations import BOOL, POISON, TEXT, describe, fits, kind_of
+from hwdsl.semantics.type_relations import BOOL, POISON, TEXT, describe, is_assignable, kind_of
 from hwdsl.semantics.typeexprs import find_kind, resolve_type
 from hwdsl.semantics.types import Int, ListType, Real, RecordType, Type
 from hwdsl.syntax import ast
@@ -72,9 +72,9 @@ def _sign_member(
     kind.members[name] = info
     env = Env(scope)
     if isinstance(node, ast.Field):
-        state.put_off(info, name, node.name.span, lambda: _set_field(state, env, info, node))
+        state.defer(info, name, node.name.span, lambda: _set_field(state, env, info, node))
     elif isinstance(node, ast.Part):
-        state.put_off(info, name, node.name.span, lambda: _set_part(state, env, info, node))
+        state.defer(info, name, node.name.span, lambda: _set_part(state, env, info, node))
     elif isinstance(node, ast.Fn):
         info.type = sign_method(state, kind, scope, node).result
 
@@ -108,7 +108,7 @@ def override_conflicts(state: State, kind: KindInfo) -> None:
         new = state.member_type(info, span)
         if info.role != inherited.role and {info.role, inherited.role} != {"field", "let"}:
             _override(state, info, inherited, f"a {info.role}", f"a {inherited.role}")
-        elif not fits(new, old):
+        elif not is_assignable(new, old):
             scope = info.owner.scope
             assert scope is not None
             _override(state, info, inherited, describe(new, scope), describe(old, scope))
@@ -191,7 +191,7 @@ def _put_off_component(state: State, info: ComponentInfo) -> None:
         if isinstance(type_, RecordType):
             info.kind, info.shape = type_.kind, type_.shape or EMPTY_SHAPE
 
-    state.put_off(info, info.name, info.decl.name.span, work)
+    state.defer(info, info.name, info.decl.name.span, work)
 
 
 def _base_of(state: State, scope: ModuleScope, node: ast.Part) -> ComponentInfo | KindInfo | None:

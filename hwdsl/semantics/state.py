@@ -51,7 +51,7 @@ class CheckedProgram(Checked):
 
 
 @define(eq=False)
-class Extra:
+class ScopeTables:
     """What a scope needs besides `ModuleScope`: clashes of imports, families of prefixed units,
     products of units met so far.
     """
@@ -66,7 +66,7 @@ class Extra:
 
 
 @define(eq=False)
-class Late:
+class LazyBinding:
     """A variable of a whole block, wherever it stands there: typed when first read."""
 
     decl: ast.Let | ast.Param | ast.Choice | ast.Output
@@ -80,7 +80,7 @@ class Variable:
     type: Type
     span: Span
     depth: int
-    late: Late | None = None
+    late: LazyBinding | None = None
 
 
 @frozen(eq=False)
@@ -110,7 +110,7 @@ class Env:
         records = (record, *self.records)
         return Env(self.scope, self.owner, self.locals, records, self.dim_vars, None, given)
 
-    def bind_late(self, variables: Mapping[str, Late]) -> Env:
+    def bind_late(self, variables: Mapping[str, LazyBinding]) -> Env:
         """This environment with the variables of a block."""
         depth = len(self.records)
         own = {n: Variable(POISON, v.decl.name.span, depth, v) for n, v in variables.items()}
@@ -158,7 +158,7 @@ class State:
 
     diagnostics: Diagnostics
     checked: CheckedProgram
-    extras: dict[ModuleScope, Extra] = field(factory=dict)
+    extras: dict[ModuleScope, ScopeTables] = field(factory=dict)
     pending: dict[object, Callable[[], None]] = field(factory=dict)
     active: list[tuple[object, str, Span]] = field(factory=list)
     lost: dict[str, set[str]] = field(factory=dict)
@@ -254,7 +254,7 @@ class State:
             return True
         return all(key != k for k, _, _ in self.active)
 
-    def put_off(self, key: object, name: str, span: Span, work: Callable[[], None]) -> None:
+    def defer(self, key: object, name: str, span: Span, work: Callable[[], None]) -> None:
         """Do `work` when `key` is first asked for."""
 
         def run() -> None:

@@ -34,7 +34,7 @@ def mismatch(
     """Report a value of the wrong type, naming both sides."""
     have, want = describe(actual, env.scope, expr), describe(expected, env.scope)
     name, help = "type-mismatch", None
-    if isinstance(expected, Int) and isinstance(actual, Real) and actual.dim.is_one:
+    if isinstance(expected, Int) and isinstance(actual, Real) and actual.dim.is_dimensionless:
         name, help = "int-from-real", _int_help(expr)
     elif dimension(actual) is not None and dimension(expected) is not None:
         name, help = "unit-mismatch", _unit_help(actual, expected, expr, env.scope)
@@ -64,7 +64,7 @@ def _unit_help(actual: Type, expected: Type, expr: ast.Expr, scope: ModuleScope)
         return None
     literal = isinstance(expr, ast.Quantity | ast.Number)
     units = units_to_write(need, scope, expr.unit if isinstance(expr, ast.Quantity) else None)
-    if need.is_one and literal:
+    if need.is_dimensionless and literal:
         return "leave the unit out"
     if not units or not literal:
         return f"multiply by something of dimension {dim_name(over(need, have), scope)}"

@@ -48,14 +48,14 @@ def kind_of(type_: Type) -> KindInfo | None:
     return type_.kind if isinstance(type_, RecordType | RefType) else None
 
 
-def fits(actual: Type, expected: Type) -> bool:
+def is_assignable(actual: Type, expected: Type) -> bool:
     """Whether a value of type `actual` may stand where `expected` is asked for."""
     if is_poison(actual) or is_poison(expected):
         return True
     if isinstance(expected, Real):
         return dimension(actual) == expected.dim
     if isinstance(expected, ListType):
-        return isinstance(actual, ListType) and fits(actual.element, expected.element)
+        return isinstance(actual, ListType) and is_assignable(actual.element, expected.element)
     wanted = kind_of(expected)
     if wanted is not None:
         kind = kind_of(actual)
@@ -71,7 +71,7 @@ def _same_fields(a: ResultType, b: ResultType) -> bool:
     if [n for n, _ in a.fields] != [n for n, _ in b.fields]:
         return False
     pairs = zip(a.fields, b.fields, strict=True)
-    return all(fits(x, y) and fits(y, x) for (_, x), (_, y) in pairs)
+    return all(is_assignable(x, y) and is_assignable(y, x) for (_, x), (_, y) in pairs)
 
 
 def join(a: Type, b: Type) -> Type | None:
@@ -86,9 +86,9 @@ def join(a: Type, b: Type) -> Type | None:
     left, right = kind_of(a), kind_of(b)
     if left is not None and right is not None:
         return _join_kinds(a, b, left, right)
-    if fits(a, b):
+    if is_assignable(a, b):
         return b
-    return a if fits(b, a) else None
+    return a if is_assignable(b, a) else None
 
 
 def _join_kinds(a: Type, b: Type, left: KindInfo, right: KindInfo) -> Type | None:
@@ -124,7 +124,7 @@ def describe(type_: Type, scope: ModuleScope, expr: ast.Expr | None = None) -> s
             if isinstance(type_, ListType)
             else (f"{type_} (a record)" if isinstance(type_, RecordType) else str(type_))
         )
-    if dim.is_one:
+    if dim.is_dimensionless:
         return "an int" if isinstance(type_, Int) else "a pure number"
     unit = _written_unit(expr, dim, scope) or unit_for(dim, scope)
     name = dim_name(dim, scope)

@@ -19,7 +19,7 @@ class Real:
     dim: Dim = ONE
 
     def __str__(self) -> str:
-        return "real" if self.dim.is_one else str(self.dim)
+        return "real" if self.dim.is_dimensionless else str(self.dim)
 
 
 @frozen

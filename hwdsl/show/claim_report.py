@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hwdsl.elaborate import Verdict, confidence
+from hwdsl.elaborate import ClaimResult, confidence
 from hwdsl.semantics.symbols import Checked, ClaimInfo
 from hwdsl.syntax import ast
 
@@ -32,7 +32,7 @@ def heading(names: Sequence[str]) -> str:
     )
 
 
-def markdown(name: str, checked: Checked, found: Mapping[str, Sequence[Verdict]]) -> str:
+def markdown(name: str, checked: Checked, found: Mapping[str, Sequence[ClaimResult]]) -> str:
     """The claims of the file `name`: where each comes from, how sure it is, and its verdicts."""
     parts = [f"## {name}"]
     for claim, verdicts in found.items():
@@ -43,7 +43,7 @@ def markdown(name: str, checked: Checked, found: Mapping[str, Sequence[Verdict]]
     return "\n\n".join(parts) + "\n"
 
 
-def shown(verdict: Verdict, value: float | None, digits: int = 6) -> str:
+def computed_text(verdict: ClaimResult, value: float | None, digits: int = 6) -> str:
     """A number in the unit of the verdict; empty where there is none."""
     if value is None:
         return ""
@@ -51,12 +51,12 @@ def shown(verdict: Verdict, value: float | None, digits: int = 6) -> str:
     return f"{verdict.unit.from_base(value):.{digits}g}{unit}"
 
 
-def published(verdict: Verdict, digits: int = 6) -> str:
+def published_text(verdict: ClaimResult, digits: int = 6) -> str:
     """The published number; empty for an ordering, whose right side is none."""
-    return shown(verdict, verdict.expected, digits) if verdict.tolerance is not None else ""
+    return computed_text(verdict, verdict.expected, digits) if verdict.tolerance is not None else ""
 
 
-def tolerance(verdict: Verdict) -> str:
+def tolerance(verdict: ClaimResult) -> str:
     """How far the two may lie apart, and how that is meant; empty for an ordering."""
     if verdict.tolerance is None:
         return ""
@@ -67,7 +67,7 @@ def tolerance(verdict: Verdict) -> str:
     return f"{100 * verdict.tolerance:.6g} % relative"
 
 
-def difference(verdict: Verdict) -> str:
+def difference(verdict: ClaimResult) -> str:
     """Computed less published, as its tolerance is meant; empty for an ordering."""
     if verdict.tolerance is None or verdict.expected is None or verdict.got is None:
         return ""
@@ -81,7 +81,7 @@ def difference(verdict: Verdict) -> str:
     return f"{100 * apart / verdict.expected:+.2g} %"
 
 
-def origin(claim: ast.Claim) -> list[str]:
+def source_notes(claim: ast.Claim) -> list[str]:
     """Lines: the sources of a claim, what it takes for granted, and how sure the sources are."""
     sources = [m.text for m in claim.members if isinstance(m, ast.SourceNote)]
     assumed = [m.text for m in claim.members if isinstance(m, ast.Assume)]
@@ -92,21 +92,21 @@ def origin(claim: ast.Claim) -> list[str]:
     ]
 
 
-def outcome(verdict: Verdict) -> str:
+def status_text(verdict: ClaimResult) -> str:
     """What became of it, in a word: as it should be in small letters, else in capitals."""
-    if verdict.as_said:
+    if verdict.as_expected:
         return "ok" if verdict.ok else "miss"
     return "HOLDS" if verdict.ok else "MISS"
 
 
-def reasons(verdict: Verdict) -> str:
+def notes(verdict: ClaimResult) -> str:
     """What fails beside the number, and why it is known to be missed."""
     if verdict.ok and verdict.missed:
         return "it holds: take back `missed`"
     return "; ".join(filter(None, [verdict.note, verdict.missed]))
 
 
-def _absolute(verdict: Verdict, value: float, form: str) -> str:
+def _absolute(verdict: ClaimResult, value: float, form: str) -> str:
     """A difference in the verdict's unit; of percentages it is in points."""
     number = format(verdict.unit.from_base(value), form)
     if verdict.unit.name == "%":
@@ -116,15 +116,15 @@ def _absolute(verdict: Verdict, value: float, form: str) -> str:
 
 def _origin(claim: ast.Claim) -> list[str]:
     """Paragraphs: what the claim says, and its origin."""
-    lines = "\n".join(f"- {_plain(line)}" for line in origin(claim))
+    lines = "\n".join(f"- {_plain(line)}" for line in source_notes(claim))
     return [*filter(None, [_plain(claim.doc)]), lines]
 
 
-def _row(verdict: Verdict) -> str:
+def _row(verdict: ClaimResult) -> str:
     cells = [
         f"`{' '.join(verdict.text.split()).replace('|', chr(92) + '|')}`",
-        published(verdict, 4),
-        shown(verdict, verdict.got, 4),
+        published_text(verdict, 4),
+        computed_text(verdict, verdict.got, 4),
         difference(verdict),
         tolerance(verdict),
         _status(verdict),
@@ -132,11 +132,11 @@ def _row(verdict: Verdict) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _status(verdict: Verdict) -> str:
+def _status(verdict: ClaimResult) -> str:
     """What became of it, and what it is unless it is a claim of the world."""
     said = "reproduced" if verdict.ok else "**missed**"
     kind = f"{verdict.status}, " if verdict.status else ""
-    why = reasons(verdict)
+    why = notes(verdict)
     return f"{kind}{said}" + (f": {_plain(why)}" if why else "")
 
 

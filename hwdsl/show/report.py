@@ -11,8 +11,8 @@ from html import escape
 from hwdsl.api.evaluator import Module
 from hwdsl.base.markdown import table
 from hwdsl.codegen.runtime import Output, Param
-from hwdsl.measure.validate import Validation, requests, validate
-from hwdsl.measure.validation_report import Table, by_group, by_row, together
+from hwdsl.measure.validate import Validation, validate, validation_requests
+from hwdsl.measure.validation_report import Table, by_group, by_row, summary_table
 from hwdsl.show.figure_data import Display, displays, plain, spoken, titled, words
 from hwdsl.syntax import ast
 
@@ -89,7 +89,7 @@ def validation_page(found: Sequence[tuple[str, Validation]], *, rows: bool) -> s
     """
     parts = ["<h1>Validation</h1>"]
     if len(found) > 1:
-        parts.append(_plain(together(found)))
+        parts.append(_plain(summary_table(found)))
     for name, validation in found:
         parts += [f"<h2>{escape(name)}</h2>", *_validated(validation, rows=rows)]
     return _document("Validation", parts)
@@ -114,7 +114,7 @@ def cells(display: Display) -> tuple[list[str], list[list[str]], list[bool]]:
 
 
 def _validations(module: Module) -> list[Validation]:
-    return [validate(module, request) for request in requests(module)]
+    return [validate(module, request) for request in validation_requests(module)]
 
 
 def _validated(validation: Validation, *, rows: bool) -> list[str]:

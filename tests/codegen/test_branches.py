@@ -9,9 +9,9 @@ import pytest
 from test_emit import STRICT, assert_same
 
 from hwdsl.codegen.build.toolchain import build, kernel_flags
-from hwdsl.codegen.emit.code_sinking import Branch, condition, schedule
+from hwdsl.codegen.emit.code_sinking import GuardedBlock, guard_condition, schedule_with_guards
 from hwdsl.codegen.emit.kernels import INLINE, emit
-from hwdsl.codegen.emit.uniformity import graph_shape
+from hwdsl.codegen.emit.uniformity import analyze_graph
 from hwdsl.codegen.ir.graph import BOOL, INT, Builder
 
 
@@ -127,9 +127,13 @@ def test_branches_give_the_interpreters_bits(kernels, name):
 
 
 def branches(graph):
-    shape = graph_shape(graph)
+    shape = analyze_graph(graph)
     roots = [i for _, i in (*graph.outputs, *graph.rules)]
-    return [s for s in schedule(shape, shape.steps(), roots, [0]) if isinstance(s, Branch)]
+    return [
+        s
+        for s in schedule_with_guards(shape, shape.steps(), roots, [0])
+        if isinstance(s, GuardedBlock)
+    ]
 
 
 def test_arms_are_branches_and_cheap_ones_are_not():
@@ -156,7 +160,7 @@ def test_a_condition_that_differs_by_lane_makes_no_branch():
 def test_one_guard_of_a_gather_holds_and_it_is_the_one_read(index):
     nearest = 0 if not index >= 1 else min(int(index), 3)
     for arm in range(4):
-        text = condition((0, arm, 4), "v").replace("!", " not ").replace("&&", " and ")
+        text = guard_condition((0, arm, 4), "v").replace("!", " not ").replace("&&", " and ")
         parts = [p.strip() for p in text.split(" and ")]
         held = all(
             not index >= float(p.split(">=")[1].strip(" )")) if p.startswith("not")

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from hwdsl.base import store
-from hwdsl.codegen.build.ahead_of_time import write_package
+from hwdsl.codegen.build.ahead_of_time import write_module
 from hwdsl.codegen.build.stubs import stub
 from hwdsl.codegen.build.toolchain import BuildError, build
 from hwdsl.codegen.ir.graph import Builder
@@ -89,7 +89,7 @@ print(machine.__all__, machine.roofline.__doc__.splitlines()[0])
 
 
 def test_a_written_module_needs_only_numpy(tmp_path, cache_dir):
-    write_package(tmp_path, "machine", {"roofline": roofline()}, {"roofline": SPEC},
+    write_module(tmp_path, "machine", {"roofline": roofline()}, {"roofline": SPEC},
                   cache_dir=cache_dir)  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-c", USE, str(tmp_path)], capture_output=True, text=True,
@@ -103,7 +103,7 @@ def test_a_written_module_needs_only_numpy(tmp_path, cache_dir):
 
 def test_two_written_modules_live_side_by_side(tmp_path, cache_dir):
     for name in ("one", "two"):
-        write_package(tmp_path, name, {"roofline": roofline()}, {"roofline": SPEC},
+        write_module(tmp_path, name, {"roofline": roofline()}, {"roofline": SPEC},
                       cache_dir=cache_dir)  # fmt: skip
     program = "import one, two; print(one.roofline(chips=1).time == two.roofline(chips=1).time)"
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
@@ -114,10 +114,10 @@ def test_two_written_modules_live_side_by_side(tmp_path, cache_dir):
 
 def test_a_module_name_must_be_one(tmp_path):
     with pytest.raises(ValueError, match="cannot be the name"):
-        write_package(tmp_path, "class", {}, {})
+        write_module(tmp_path, "class", {}, {})
     for taken in ("json", "numpy"):  # the module would import itself instead
         with pytest.raises(ValueError, match="is the name of a module of Python or NumPy"):
-            write_package(tmp_path, taken, {}, {})
+            write_module(tmp_path, taken, {}, {})
 
 
 def test_the_stub_is_python_and_says_what_is_asked(tmp_path):

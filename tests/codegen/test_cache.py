@@ -52,7 +52,7 @@ def check(path, constant=2.0):
 
 def forbidden(path):
     """Whether the cache refuses to give the kernel when compiling is forbidden."""
-    key = store.key(building.ingredients({"square": square()}))
+    key = store.key(building.cache_key_inputs({"square": square()}))
     return store.find(key, path) is None
 
 
@@ -179,13 +179,13 @@ def test_each_input_changes_the_key(monkeypatch):
     graphs = {"square": square()}
 
     def key():
-        return store.key(building.ingredients(graphs))
+        return store.key(building.cache_key_inputs(graphs))
 
-    keys = [key(), store.key(building.ingredients({"square": square(3.0)})),
-            store.key(building.ingredients({"a": square(), "b": square()})),
-            store.key(building.ingredients(graphs, ["-g"]))]  # fmt: skip
-    for part in building.ingredients(graphs):
-        changed = {**building.ingredients(graphs), part: "other"}
+    keys = [key(), store.key(building.cache_key_inputs({"square": square(3.0)})),
+            store.key(building.cache_key_inputs({"a": square(), "b": square()})),
+            store.key(building.cache_key_inputs(graphs, ["-g"]))]  # fmt: skip
+    for part in building.cache_key_inputs(graphs):
+        changed = {**building.cache_key_inputs(graphs), part: "other"}
         keys.append(store.key(changed))
     monkeypatch.setenv("CC", "gcc -m64")
     keys.append(key())
@@ -193,7 +193,7 @@ def test_each_input_changes_the_key(monkeypatch):
 
 
 def test_the_key_has_all_it_should():
-    parts = building.ingredients({"square": square()})
+    parts = building.cache_key_inputs({"square": square()})
     assert {"graph 0", "flags", "cython", "compiler", "python", "cpu", "generator"} <= set(parts)
 
 

@@ -12,14 +12,14 @@ from strategies import columns_for, doubles, equal, graphs
 from hwdsl.codegen import numerics
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Builder
 from hwdsl.codegen.ir.interpreter import interpret
-from hwdsl.codegen.ir.verifier import verify
+from hwdsl.codegen.ir.verifier import verify_graph
 from hwdsl.codegen.passes import (
     eliminate_dead_code,
     fold_constants_and_cse,
     optimise,
     simplify_by_ranges,
 )
-from hwdsl.codegen.passes.rewriter import Rebuilder
+from hwdsl.codegen.passes.rewriter import GraphRewriter
 
 quick = settings(
     deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow]
@@ -55,7 +55,7 @@ PASSES = pytest.mark.parametrize(
 @given(graphs(), st.data())
 def test_values_and_types_stay(run, graph, data):
     made = run(graph)
-    verify(made)
+    verify_graph(made)
     assert types(made) == types(graph)
     same_results(graph, made, data.draw(columns_for(graph)))
 
@@ -78,7 +78,7 @@ def test_what_becomes_one_of_its_arguments_keeps_its_own_type(code, args):
     made = b.op(code, *args(b, n), type=REAL)
     assert made.type == REAL
     graph = b.finish([("out", made)])
-    verify(graph)
+    verify_graph(graph)
     factor = args(b, n)[1].known if code == "pow" else 1
     assert interpret(graph, [3.0]).outputs["out"] == 3.0**factor
 
@@ -96,7 +96,7 @@ def test_a_state_keeps_its_type_where_no_round_reads_it(run):
     graph = b.finish([("out", made[0])])
     for _ in range(3):
         graph, before = run(graph), graph
-        verify(graph)
+        verify_graph(graph)
         assert types(graph) == [REAL]
         same_results(before, graph, [3.0])
 
@@ -106,7 +106,7 @@ def test_a_state_keeps_its_type_where_no_round_reads_it(run):
 @given(graphs())
 def test_the_second_time_changes_nothing(run, graph):
     once = run(graph)
-    verify(once)
+    verify_graph(once)
     assert run(once) == once
 
 
@@ -183,13 +183,13 @@ def test_one_to_any_power_is_one():
 
 
 @define(eq=False)
-class Fixer(Rebuilder):
+class Fixer(GraphRewriter):
     """Copies a graph with some params known."""
 
     known: dict[str, float] = field(factory=dict)
 
     def __attrs_post_init__(self):
-        Rebuilder.__attrs_post_init__(self)
+        GraphRewriter.__attrs_post_init__(self)
         for i, param in enumerate(self.graph.params):
             if param.name in self.known:
                 self.params[i] = self.builder.const(self.known[param.name], param.type)
@@ -208,7 +208,7 @@ def test_fixing_params_changes_no_bit_of_the_optimised_graph(graph, data):
     some = data.draw(st.sets(st.sampled_from(names)))
     known = {n: c for n, c in zip(names, columns, strict=True) if n in some}
     fixed = optimise(Fixer(graph, known=known).copy())
-    verify(fixed)
+    verify_graph(fixed)
     same_results(optimise(graph), fixed, columns)
 
 
@@ -217,5 +217,5 @@ def test_bools_survive():
     x = b.param("x", BOOL)
     rule = b.op("or", b.op("not", x), x)
     graph = b.finish([("o", b.op("select", x, b.const(1), b.const(2)))], [("r", rule)])
-    verify(optimise(graph))
+    verify_graph(optimise(graph))
     same_results(graph, optimise(graph), [1.0])

@@ -12,7 +12,7 @@ from test_passes_keep_values import codes, same_results
 from hwdsl.codegen import numerics
 from hwdsl.codegen.ir.graph import BINARY, BOOL, BOOLEAN, INT, NARY, UNARY, Builder, Op, Ref
 from hwdsl.codegen.ir.interpreter import interpret
-from hwdsl.codegen.ir.verifier import verify
+from hwdsl.codegen.ir.verifier import verify_graph
 from hwdsl.codegen.passes import (
     fold_constants_and_cse,
     interval_analysis,
@@ -145,7 +145,7 @@ def test_a_loop_is_narrowed_inside():
 @given(graphs(), st.data())
 def test_values_stay_within_the_ranges(graph, data):
     made = simplify_by_ranges(graph)
-    verify(made)
+    verify_graph(made)
     same_results(graph, made, data.draw(columns_for(graph)))
 
 

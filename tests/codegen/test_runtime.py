@@ -16,7 +16,7 @@ from hwdsl.codegen.runtime import Evaluator, Output, Param, Rule, Scale, Spec
 from hwdsl.codegen.runtime import execution_plan as plan
 from hwdsl.codegen.runtime import spec as spec_module
 from hwdsl.codegen.runtime import sweep as sweep_module
-from hwdsl.codegen.runtime.pareto import front
+from hwdsl.codegen.runtime.pareto import pareto_front
 
 RATE = {"data": 1.0, "time": -1.0}
 UNITS = {
@@ -291,13 +291,13 @@ def test_a_front_is_what_no_point_dominates(goals, steps):
     for k, row in enumerate(rows):
         if not ((rows <= row).all(axis=1) & (rows < row).any(axis=1)).any():
             kept.append(k)
-    assert front(costs).tolist() == kept
+    assert pareto_front(costs).tolist() == kept
 
 
 def test_the_front_of_a_million_points_takes_seconds():
     x = np.random.default_rng(3).random(1_000_000)
     start = time.process_time()
-    found = front([x, np.round(1 - x, 3)])
+    found = pareto_front([x, np.round(1 - x, 3)])
     assert time.process_time() - start < 10  # point by point it took 18 us each
     assert len(found) == 1001
 

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from strategies import graphs
 
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Builder, Op, Param
-from hwdsl.codegen.ir.verifier import GraphError, verify
+from hwdsl.codegen.ir.verifier import GraphError, verify_graph
 
 
 @settings(deadline=None, max_examples=150)
 @given(graphs())
 def test_what_the_builder_makes_is_sound(graph):
-    verify(graph)
+    verify_graph(graph)
 
 
 def sound():
@@ -103,10 +103,10 @@ CORRUPTIONS = {
 
 
 def test_the_uncorrupted_graph_is_sound():
-    verify(sound())
+    verify_graph(sound())
 
 
 @pytest.mark.parametrize("message", CORRUPTIONS)
 def test_each_corruption_is_refused(message):
     with pytest.raises(GraphError, match=message):
-        verify(CORRUPTIONS[message](sound()))
+        verify_graph(CORRUPTIONS[message](sound()))

@@ -9,7 +9,7 @@ from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.codegen.ir.graph import Graph
 from hwdsl.codegen.ir.interpreter import interpret
-from hwdsl.codegen.ir.verifier import verify as verify_graph
+from hwdsl.codegen.ir.verifier import verify_graph as verify_graph
 from hwdsl.elaborate import Elaboration, check_rules, elaborate
 from hwdsl.semantics import check, load
 from hwdsl.semantics.symbols import Checked, EvaluatorInfo

@@ -6,7 +6,7 @@ import pytest
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.elaborate import verify
-from hwdsl.elaborate.claims import Verdict
+from hwdsl.elaborate.claims import ClaimResult
 from hwdsl.semantics.symbols import Checked, ClaimInfo
 
 from .helper import checked
@@ -28,7 +28,7 @@ fn at(x: real) -> real = e(x = x).y
 """
 
 
-def claim_of(program: Checked) -> Verdict:
+def claim_of(program: Checked) -> ClaimResult:
     claim = program.main.values["c"]
     assert isinstance(claim, ClaimInfo)
     diagnostics = Diagnostics()
@@ -37,7 +37,7 @@ def claim_of(program: Checked) -> Verdict:
     return found
 
 
-def verdict(expectation: str, lets: str = "") -> Verdict:
+def verdict(expectation: str, lets: str = "") -> ClaimResult:
     return claim_of(checked(f"{PLANT} claim c {{ {lets}\nexpect {expectation}\n}}"))
 
 
@@ -96,9 +96,9 @@ def test_a_source_of_low_confidence_makes_no_claim() -> None:
 
 
 def test_an_expectation_may_say_why_it_is_missed() -> None:
-    assert verdict('1 == 2 missed "one"').as_said
-    assert not verdict('1 == 1 missed "one"').as_said
-    assert not verdict("1 == 2").as_said
+    assert verdict('1 == 2 missed "one"').as_expected
+    assert not verdict('1 == 1 missed "one"').as_expected
+    assert not verdict("1 == 2").as_expected
 
 
 def test_the_note_says_which_rule_is_broken() -> None:

@@ -5,7 +5,7 @@ the interpreter on the graph before any pass, all params free:
 
 ==============  ===================================================================================
 outputs         calls of a loaded evaluator, cold and warm, by numbers and by texts with units
-rule bits       `violations` of these, of the sweep, of the compiled module; names in `complaints`
+rule bits       `violations` of these, of the sweep, of the compiled module, of `violated_rules`
 feasibility     `feasible` of results, sweeps and calls
 why             the value of each output's derivation, cold, and warm after a change of directory
 verify          what claims on each output compute, params as literals
@@ -166,7 +166,7 @@ class Judge:
             given = [points.point(evaluator.spec, random) for _ in range(self.count)]
             if self.at is not None:
                 given = [{**g, **{n: v for n, v in self.at.items() if n in g}} for g in given]
-            spec = interface.specs_of(program)[key]
+            spec = interface.evaluator_specs(program)[key]
             alone = Diagnostics()
             elaborate(evaluator.checked, evaluator.info, alone)
             known = frozenset(d.name for d in alone.items if d.severity is Severity.WARNING)
@@ -273,7 +273,7 @@ class Judge:
     # --- ways without a compiler ----------------------------------------------------------------
 
     def interpreted(self, s: Subject) -> None:
-        """Calls, cold and warm; the optimised graph; the sweep; `why`; complaints."""
+        """Calls, cold and warm; the optimised graph; the sweep; `why`; violated rules."""
         optimised = driver.interpreter(s.graph)
         for at, (given, base) in enumerate(zip(s.given, s.bases, strict=True)):
             with self.asked(s, "interpreter", at):
@@ -310,11 +310,11 @@ class Judge:
             with self.asked(s, way, at):
                 found = evaluator.derivations([], s.given[at])
                 self.numbers(s, way, at, [found[o.name].value for o in s.spec.outputs])
-            with self.asked(s, f"complaints, {way}", at):
-                names = [name for name, _, _ in evaluator.complaints(s.given[at])]
+            with self.asked(s, f"violated_rules, {way}", at):
+                names = [name for name, _, _ in evaluator.violated_rules(s.given[at])]
                 if names != s.expected[at].violations:
                     self.say(
-                        s, f"complaints, {way}", at, f"{names}, not {s.expected[at].violations}"
+                        s, f"violated_rules, {way}", at, f"{names}, not {s.expected[at].violations}"
                     )
 
     # --- params that are known ------------------------------------------------------------------
@@ -473,7 +473,7 @@ class Judge:
             return
         whole = {k: g for k, g in graphs.items() if k in sent}
         folder = self.folder / "module"
-        ahead_of_time.write_package(folder, "law_module", whole, sent, samplers)
+        ahead_of_time.write_module(folder, "law_module", whole, sent, samplers)
         module = imported(folder / "law_module.py")
         left = {k: g for k, g in graphs.items() if k not in sent}
         built = build({**whole, **{f"{k}~": g for k, g in samplers.items()}})

@@ -10,7 +10,7 @@ import pytest
 
 import hwdsl
 from hwdsl.api.evaluator import Evaluator, Module
-from hwdsl.measure.validate import requests, validate
+from hwdsl.measure.validate import validate, validation_requests
 
 STUDIES = Path(__file__).parents[2] / "library" / "studies"
 
@@ -170,7 +170,7 @@ def test_a_step_that_is_met_is_waited_for_once(tmp_path: Path) -> None:
 def test_shipped_tables(file: str, table: str, middle: float, tail: float) -> None:
     """Median and 90th percentile of the error in %; the baseline must do worse on both."""
     module = hwdsl.load(STUDIES / f"{file}.hw", compiled=False)
-    (asked,) = [one for one in requests(module) if one.title == table]
+    (asked,) = [one for one in validation_requests(module) if one.title == table]
     found = validate(module, asked)
     assert found.baseline_errors is not None
     assert 100 * found.errors.median < middle < 100 * found.baseline_errors.median

@@ -10,8 +10,8 @@ import pytest
 
 import hwdsl
 from hwdsl.api.evaluator import Evaluator, Module
-from hwdsl.codegen.runtime import Floats, Plan
-from hwdsl.measure.fit import freed
+from hwdsl.codegen.runtime import ExecutionPlan, Floats
+from hwdsl.measure.fit import with_free_coefficients
 
 POINTS = 400
 CLOSE = 1 + 1e-9
@@ -313,14 +313,14 @@ def times_of(evaluator: Evaluator, points: dict[str, Any], clock: float) -> dict
         powers = {base.rpartition(".")[2]: float(p) for base, p in info.unit.dim.powers}
         values, stride, count = axes[i]
         axes[i] = (np.asarray(values) * clock ** powers.get("time", 0.0), stride, count)
-    sweep = Plan(plan.evaluator, tuple(axes), plan.points, plan.dims).run(threads=1)
+    sweep = ExecutionPlan(plan.evaluator, tuple(axes), plan.points, plan.dims).run(threads=1)
     return {o.name: np.asarray(sweep.column(o.name), float) for o in evaluator.spec.outputs}
 
 
 @pytest.mark.parametrize("name", ["kernels", "grouped"])
 def test_twice_as_fast_in_everything_is_twice_as_fast(module: Module, name: str) -> None:
     """Rates doubled, and times of starts, hops and ends halved, all fitted ones too."""
-    evaluator, _ = freed(module, name, ())
+    evaluator, _ = with_free_coefficients(module, name, ())
     points = drawn(getattr(module, name), 11)
     before, after = times_of(evaluator, points, 1), times_of(evaluator, points, 0.5)
     for output, times in before.items():

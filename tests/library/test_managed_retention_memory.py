@@ -8,7 +8,7 @@ import hwdsl
 from hwdsl.api.evaluator import Module
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.elaborate import check_rules
-from hwdsl.measure.validate import requests, validate
+from hwdsl.measure.validate import validate, validation_requests
 from hwdsl.semantics import check, load
 
 STUDY = Path(__file__).parents[2] / "library" / "studies" / "managed_retention_memory.hw"
@@ -128,7 +128,7 @@ def test_products_and_demonstrations(study: Module) -> None:
 
 def test_time_between_tokens_against_splitwise(study: Module) -> None:
     """Nothing was fitted to it; a change of shared models must not break it unnoticed."""
-    (found,) = (validate(study, request) for request in requests(study))
+    (found,) = (validate(study, request) for request in validation_requests(study))
     assert len(found.labels) == 76
     assert found.errors.median < 0.18
     assert found.baseline_errors is not None

@@ -211,7 +211,7 @@ def test_claims_hold(path: Path) -> None:
     assert all(confidence(c.decl) for c in claims) or "library" not in path.parts
     assert not diagnostics.items, render_text(diagnostics.items)
     # What is missed says why, and what says why it is missed is missed.
-    assert not {name for name, found in verdicts.items() if not all(v.as_said for v in found)}
+    assert not {name for name, found in verdicts.items() if not all(v.as_expected for v in found)}
 
 
 @pytest.fixture(scope="module")

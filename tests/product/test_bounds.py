@@ -20,7 +20,7 @@ from hwdsl.codegen.ir import serialization as text
 from hwdsl.codegen.ir.graph import Builder, Graph, Op
 from hwdsl.codegen.ir.verifier import GraphError
 from hwdsl.codegen.runtime import CompiledKernel
-from hwdsl.elaborate.partial_evaluator import run_deep
+from hwdsl.elaborate.partial_evaluator import with_large_stack
 
 HEAD = "edition 2026\nevaluator e {\n    param x : real = 1 in 0 .. 2\n"
 LONG = """    let r = iterate i in 1 .. 30_000 {
@@ -229,7 +229,7 @@ def test_what_is_interrupted_in_python_is_over_without_a_word(
         timer = threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT))
         timer.start()
         with pytest.raises(KeyboardInterrupt):
-            run_deep(finalizing) if case == "elaboration" else kernel.point([1.0])
+            with_large_stack(finalizing) if case == "elaboration" else kernel.point([1.0])
         timer.join()
         rounds = module.rounds
         time.sleep(0.05)

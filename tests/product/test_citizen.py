@@ -89,7 +89,7 @@ def test_all_a_user_holds_copies_and_compares(module: hwdsl.Module, how: str) ->
     again = COPIES[how](move)
     assert again(size=2) == move(size=2)
     assert str(again.why("took", size=2)) == str(move.why("took", size=2))
-    assert again.complaints(size="16 GB") == move.complaints(size="16 GB")
+    assert again.violated_rules(size="16 GB") == move.violated_rules(size="16 GB")
 
 
 def test_what_differs_is_not_equal(move: hwdsl.Evaluator, tmp_path: Path) -> None:
@@ -248,5 +248,5 @@ def test_the_working_directory_may_change(
         move = hwdsl.load("move.hw", compiled=False).move
     os.chdir("/")
     assert move.why("took").value == 0.08
-    assert move.complaints(size="16 GB") == [("soon", "moves 16 GB", "")]
+    assert move.violated_rules(size="16 GB") == [("soon", "moves 16 GB", "")]
     assert move.undecided == ()

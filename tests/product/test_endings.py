@@ -20,10 +20,10 @@ from hwdsl.cli.main import main
 PLACES = {
     "check whole.hw": "hwdsl.semantics.check",
     "fmt whole.hw": "hwdsl.syntax.format_module",
-    "compile whole.hw -o made": "hwdsl.api.interface.specs_of",
-    "compile whole.hw": "hwdsl.codegen.build.toolchain.ingredients",
+    "compile whole.hw -o made": "hwdsl.api.interface.evaluator_specs",
+    "compile whole.hw": "hwdsl.codegen.build.toolchain.cache_key_inputs",
     "run whole.hw": "hwdsl.codegen.runtime.evaluator.Result",
-    "run whole.hw --tree time": "hwdsl.explain.derivation.derive",
+    "run whole.hw --tree time": "hwdsl.explain.derivation.trace_provenance",
     "sweep whole.hw rate=1..2:3": "hwdsl.codegen.runtime.execution_plan._evaluate",
     "sweep whole.hw rate=1..2:3 -o out.csv": "hwdsl.codegen.runtime.execution_plan._evaluate",
     "sample whole.hw -n 10": "hwdsl.codegen.runtime.sample._Run",
@@ -31,10 +31,10 @@ PLACES = {
     "validate whole.hw": "hwdsl.measure.validate._in_unit",
     "validate whole.hw -o out.svg": "hwdsl.show.plots.validated",
     "fit whole.hw rows.csv --measured time=took": "hwdsl.measure.fit._precision",
-    "fit whole.hw rows.csv --measured time=took -o found.hw": "hwdsl.measure.fit.fragment",
+    "fit whole.hw rows.csv --measured time=took -o found.hw": "hwdsl.measure.fit.to_source",
     "report whole.hw": "hwdsl.show.report._section",
     "report whole.hw -o out": "hwdsl.show.report.pages",
-    "why whole.hw time": "hwdsl.explain.derivation.derive",
+    "why whole.hw time": "hwdsl.explain.derivation.trace_provenance",
     "verify whole.hw": "hwdsl.elaborate.verify",
     "explain unit-mismatch": "hwdsl.help.diagnostic_catalog.page",
     "new fresh.hw": "hwdsl.cli.files.write_text",
@@ -127,7 +127,7 @@ def test_output_that_nobody_can_have(
     call: str, stream: Callable[[], IO[str]], code: int, said: str,
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("hwdsl.api.driver.tell", lambda notice: None)
+    monkeypatch.setattr("hwdsl.api.driver.warn_once", lambda notice: None)
     with stream() as opened:
         monkeypatch.setattr(sys, "stdout", opened)
         found, err = main(call.split()), capsys.readouterr().err

@@ -121,8 +121,8 @@ def test_what_does_not_fit_is_a_value_error_that_says_why(
 def test_a_broken_rule_has_a_message_with_numbers(stream: hwdsl.Evaluator) -> None:
     result = stream(size="100 GB")
     assert not result.feasible
-    complaints = {n.rpartition(".")[2]: m for n, m, _ in stream.complaints(size="100 GB")}
-    assert "4,000 ms is too long" in complaints["soon"]
+    messages = {n.rpartition(".")[2]: m for n, m, _ in stream.violated_rules(size="100 GB")}
+    assert "4,000 ms is too long" in messages["soon"]
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +149,7 @@ def test_every_method_takes_params_of_any_name(namesakes: hwdsl.Evaluator, name:
     assert namesakes.elasticity("__init__", at)[name] == pytest.approx(3 / 9)
     assert namesakes.why("__init__", at).value == 9
     assert namesakes.derivations(["__init__"], at)["__init__"].value == 9
-    assert namesakes.complaints(at) == []
+    assert namesakes.violated_rules(at) == []
     drawn = namesakes.sample(50, at)
     assert set(drawn.drawn) == {p.name for p in namesakes.spec.params} - {name}
 

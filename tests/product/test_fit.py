@@ -11,7 +11,7 @@ import hwdsl
 from hwdsl.cli.main import main
 from hwdsl.codegen.runtime import Floats
 from hwdsl.measure import fit
-from hwdsl.measure.measurements import Measured, read_table
+from hwdsl.measure.measurements import MeasurementTable, read_table
 
 pytest.importorskip("scipy")
 
@@ -46,7 +46,7 @@ SIZES = (0.1, 1, 3, 10, 30)
 RATES = {"a": 100, "b": 200, "c": 400}
 SHARE, START = 0.83, 12.0
 
-Case = tuple[hwdsl.Module, Measured]
+Case = tuple[hwdsl.Module, MeasurementTable]
 
 
 def seconds(size: Floats, rate: Floats) -> Floats:
@@ -62,12 +62,12 @@ def module(tmp_path_factory: pytest.TempPathFactory) -> hwdsl.Module:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Callable[..., Measured]:
+def table(tmp_path: Path) -> Callable[..., MeasurementTable]:
     """A table of 15 rows; `change` makes what was measured from what is true."""
 
     def make(
         change: Callable[[Floats], Floats] = lambda true: true, of: str = "latency [us]"
-    ) -> Measured:
+    ) -> MeasurementTable:
         rows = [(m, s, r) for m, r in RATES.items() for s in SIZES]
         true = seconds(np.array([r[1] for r in rows]), np.array([float(r[2]) for r in rows]))
         lines = [f"machine,size [MB],rate [GB/s],{of}"]
@@ -84,7 +84,7 @@ def table(tmp_path: Path) -> Callable[..., Measured]:
 @pytest.mark.parametrize("relative", [True, False])
 @pytest.mark.parametrize("of", ["latency [us]", "latency [ms]", "pace [GB/s]"])
 def test_known_coefficients_come_back(
-    module: hwdsl.Module, table: Callable[..., Measured], of: str, relative: bool
+    module: hwdsl.Module, table: Callable[..., MeasurementTable], of: str, relative: bool
 ) -> None:
     sizes = np.tile(SIZES, 3)
     change = {"latency [us]": lambda t: t, "latency [ms]": lambda t: t / 1000,
@@ -100,7 +100,7 @@ def test_known_coefficients_come_back(
 
 
 def test_slopes_are_those_of_the_errors(
-    module: hwdsl.Module, table: Callable[..., Measured]
+    module: hwdsl.Module, table: Callable[..., MeasurementTable]
 ) -> None:
     for relative in (True, False):
         problem = fit.prepare(module, "link", table(), relative=relative)
@@ -114,7 +114,7 @@ def test_slopes_are_those_of_the_errors(
 
 @pytest.mark.parametrize("relative", [True, False])
 def test_a_linear_fit_is_the_one_in_closed_form(
-    module: hwdsl.Module, table: Callable[..., Measured], relative: bool
+    module: hwdsl.Module, table: Callable[..., MeasurementTable], relative: bool
 ) -> None:
     """`latency` is linear in `start` and in 1 / share: the normal equations give both."""
     noise = np.random.default_rng(5).normal(size=15)
@@ -133,7 +133,9 @@ def test_a_linear_fit_is_the_one_in_closed_form(
     assert found.values - found.low == pytest.approx(half, rel=1e-5)
 
 
-def test_intervals_cover_what_is_true(module: hwdsl.Module, table: Callable[..., Measured]) -> None:
+def test_intervals_cover_what_is_true(
+    module: hwdsl.Module, table: Callable[..., MeasurementTable]
+) -> None:
     """Of 200 fits to noisy rows 95 % of the intervals hold the truth: 190, give or take three s."""
     stream = np.random.default_rng(11)
     covered = np.zeros(2)
@@ -146,7 +148,7 @@ def test_intervals_cover_what_is_true(module: hwdsl.Module, table: Callable[...,
 
 
 def test_what_the_rows_do_not_tell_is_said(
-    module: hwdsl.Module, table: Callable[..., Measured]
+    module: hwdsl.Module, table: Callable[..., MeasurementTable]
 ) -> None:
     problem = fit.prepare(module, "link", table(lambda t: t * 0 + 3, "mixed [us]"))
     found = fit.fit(problem)
@@ -162,7 +164,7 @@ def test_what_the_rows_do_not_tell_is_said(
 
 
 def test_a_coefficient_at_its_bound_is_said(
-    module: hwdsl.Module, table: Callable[..., Measured]
+    module: hwdsl.Module, table: Callable[..., MeasurementTable]
 ) -> None:
     """Rows without a start leave nothing for it: its bound is 0."""
     found = fit.fit(fit.prepare(module, "link", table(lambda t: t - START - 0.05)))
@@ -173,11 +175,11 @@ def test_a_coefficient_at_its_bound_is_said(
 
 
 def test_a_group_held_out_is_scored_by_a_fit_of_the_others(
-    module: hwdsl.Module, table: Callable[..., Measured]
+    module: hwdsl.Module, table: Callable[..., MeasurementTable]
 ) -> None:
     slow = np.repeat([1.0, 1.0, 1.5], 5)
     problem = fit.prepare(module, "link", table(lambda t: t * slow))
-    folds = {name: (held, found) for name, held, found in fit.hold_out(problem, "machine")}
+    folds = {name: (held, found) for name, held, found in fit.cross_validate(problem, "machine")}
     assert list(folds) == ["a", "b", "c"]
     held, found = folds["c"]
     assert held.tolist() == [False] * 10 + [True] * 5
@@ -206,7 +208,7 @@ evaluator two {
     )
     module = hwdsl.load(tmp_path / "two.hw", compiled=False)
     problem = fit.prepare(module, "two", read_table(tmp_path / "seen.csv"))
-    for name, _, found in fit.hold_out(problem, "at_home"):
+    for name, _, found in fit.cross_validate(problem, "at_home"):
         assert found.values == pytest.approx([0.31, 0.2] if name == "true" else [0.5, 0.7])
         kept = {"true": "here", "false": "there"}[name]
         assert found.notes == (f"no row of the fit depends on {kept}: kept as declared",)
@@ -214,11 +216,11 @@ evaluator two {
 
 
 def test_what_was_found_is_a_file(
-    module: hwdsl.Module, table: Callable[..., Measured], tmp_path: Path
+    module: hwdsl.Module, table: Callable[..., MeasurementTable], tmp_path: Path
 ) -> None:
     noise = np.random.default_rng(3).normal(size=15)
     found = fit.fit(fit.prepare(module, "link", table(lambda t: t * (1 + 0.02 * noise))))
-    text = fit.fragment(found, module)
+    text = fit.to_source(found, module)
     assert '## Share of the link\'s rate\n## that is "got".\ncalibrated share : real = 0.8' in text
     assert 'in 0 us .. 100 us\n    from "seen.csv (sha256 ' in text
     assert "95 % interval" in text
@@ -238,7 +240,9 @@ def test_what_was_found_is_a_file(
 
 
 @pytest.fixture
-def folder(tmp_path: Path, table: Callable[..., Measured], monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(
+    tmp_path: Path, table: Callable[..., MeasurementTable], monkeypatch: pytest.MonkeyPatch
+) -> Path:
     table(lambda t: t * (1 + 0.02 * np.random.default_rng(3).normal(size=15)))
     (tmp_path / "link.hw").write_text(TEXT)
     monkeypatch.chdir(tmp_path)
@@ -260,7 +264,7 @@ def test_the_command_prints_estimates_errors_and_groups(
     fitted = next(x for x in lines if x[:2] == ["latency,", "fitted"])
     assert fitted[2:4] == ["15", f"{100 * found.of(0).median:.1f}"]
     assert [x[1] for x in lines if x[:1] == ["machine"]] == ["a", "b", "c"]
-    folds = fit.hold_out(problem, "machine")
+    folds = fit.cross_validate(problem, "machine")
     for name, held, one in folds:
         before = 100 * np.median(np.abs(problem.evaluate(problem.start)[0][0][held]))
         line = next(x for x in lines if x[:1] == [name])
@@ -268,7 +272,7 @@ def test_the_command_prints_estimates_errors_and_groups(
         assert line[8] == f"{100 * one.of(0, held).median:.1f}"
         assert len(line) == 14  # no baseline
     assert "kept" not in out
-    assert (folder / "fitted.hw").read_text() == fit.fragment(
+    assert (folder / "fitted.hw").read_text() == fit.to_source(
         found, module=hwdsl.load("link.hw", compiled=False)
     )
     assert main(["fit", "link.hw:link", "seen.csv", "share", "--absolute"]) == 0

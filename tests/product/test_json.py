@@ -195,7 +195,7 @@ def test_a_claim_and_a_table_in_numbers(capsys: pytest.CaptureFixture[str]) -> N
     ]
     assert (first["holds"], first["published"], first["computed"]) == (True, 45, 45)
     assert (order["published"], order["tolerance"]) == (None, None)
-    assert (missed["as_said"], missed["base_published"], missed["unit"]) == (False, 0.005, "ms")
+    assert (missed["as_expected"], missed["base_published"], missed["unit"]) == (False, 0.005, "ms")
     assert main(["validate", "model.hw", "--format", "json"]) == 0
     (table,) = checked("validate", capsys.readouterr().out)["tables"]
     assert [r["measured"] for r in table["rows"]] == [3, 2.5]

@@ -84,7 +84,7 @@ def answers(found: Evaluator) -> object:
         found.axis("work", "1..4 GB:4").tolist(),  # type: ignore[union-attr]
         found.sample(20, seed=1)["time"].tolist(),
         str(found.why("time")),
-        found.complaints(work="900 GB"),
+        found.violated_rules(work="900 GB"),
         found.__doc__,
     )
 

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hwdsl.api import driver
-from hwdsl.api.interface import specs_of
+from hwdsl.api.interface import evaluator_specs
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.cli.main import main
@@ -44,7 +44,7 @@ def loaded(text: str) -> driver.Program | None:
 def units() -> dict[str, Scale]:
     program = loaded(FILE)
     assert program is not None
-    return dict(specs_of(program)["e"].units)
+    return dict(evaluator_specs(program)["e"].units)
 
 
 PLAIN = Scale()
@@ -154,7 +154,7 @@ NEAR_LITERALS = st.builds(
 def test_reader_and_language_agree_on_any_text(text: str) -> None:
     program = loaded(FILE)
     assert program is not None
-    agree(text, dict(specs_of(program)["e"].units))
+    agree(text, dict(evaluator_specs(program)["e"].units))
 
 
 def test_the_words_that_are_no_units_are_those_of_the_grammar() -> None:

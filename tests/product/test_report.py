@@ -10,7 +10,7 @@ import pytest
 
 import hwdsl
 from hwdsl.cli.main import main
-from hwdsl.measure.validate import Validation, requests, validate
+from hwdsl.measure.validate import Validation, validate, validation_requests
 from hwdsl.show import plots
 from hwdsl.show.figure_data import Display, displays, plain
 from hwdsl.show.report import markdown, pages
@@ -381,7 +381,7 @@ table measured {
 }
 """
     module = loaded(tmp_path, table)
-    (validation,) = [validate(module, request) for request in requests(module)]
+    (validation,) = [validate(module, request) for request in validation_requests(module)]
     by_group = {name: errors for name, (errors, _) in validation.by_group().items()}
     assert list(by_group) == ["oslo", "rome"]
     assert by_group["oslo"].relative == pytest.approx([0, 0], abs=1e-4)

@@ -65,7 +65,7 @@ def test_messages_of_a_compiled_module_are_those_of_hwdsl(
         if k % 7:  # enough of them, with all values
             continue
         at = {"x": x, "n": n, "m": m, "ok": ok, "load": s}
-        told = module.e.complaints(at)
-        assert told == full.complaints(at), at
+        told = module.e.violated_rules(at)
+        assert told == full.violated_rules(at), at
         seen.update(name for name, _, _ in told)
     assert seen == {"small", "each", "quick", "one.wide"}

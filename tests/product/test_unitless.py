@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hwdsl
-from hwdsl.api.interface import spec_of
+from hwdsl.api.interface import evaluator_spec
 from hwdsl.codegen import runtime
 
 UNITLESS = """edition 2026
@@ -31,7 +31,9 @@ def room(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     found = hwdsl.load(file, compiled=request.param != "interpreted").room
     if request.param != "alone":
         return found
-    spec = runtime.Spec.from_json(spec_of(found.info, found.elaboration, found.units).to_json())
+    spec = runtime.Spec.from_json(
+        evaluator_spec(found.info, found.elaboration, found.units).to_json()
+    )
     return runtime.Evaluator(spec, found.kernel)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import hwdsl
 from hwdsl.cli.main import main
-from hwdsl.measure.validate import requests, validate
+from hwdsl.measure.validate import validate, validation_requests
 from hwdsl.show import plots
 
 TEXT = """edition 2026
@@ -149,7 +149,7 @@ def drawn(axes: Any) -> dict[str, Any]:
 
 def test_a_picture_has_every_point_its_ratio_and_the_bands(where: Path) -> None:
     module = hwdsl.load("move.hw", compiled=False)
-    (found,) = [validate(module, request) for request in requests(module)]
+    (found,) = [validate(module, request) for request in validation_requests(module)]
     _, matplotlib = plots._matplotlib()
     figure = matplotlib.Figure()
     plots.draw_validated(found, figure)
@@ -173,7 +173,7 @@ def test_many_groups_keep_colours_that_can_be_told_apart(where: Path) -> None:
     rows = [f"site{i % 14},{1 + i},1,{2 + i}" for i in range(40)]
     Path("seen.csv").write_text(SEEN + "\n".join(rows) + "\n")
     module = hwdsl.load("move.hw", compiled=False)
-    (found,) = [validate(module, request) for request in requests(module)]
+    (found,) = [validate(module, request) for request in validation_requests(module)]
     groups = plots._coloured(found)
     assert [name for name, _, _ in groups][-1] == "4 others"
     assert sum(at.sum() for _, at, _ in groups) == 40

@@ -11,7 +11,7 @@ import hwdsl
 from hwdsl.base.source import Source, Span
 from hwdsl.cli.main import main
 from hwdsl.explain.derivation import place
-from hwdsl.explain.explanation import Derivation
+from hwdsl.explain.explanation import Explanation
 
 TEXT = """edition 2026
 
@@ -106,13 +106,13 @@ def questions(tmp_path_factory: pytest.TempPathFactory) -> hwdsl.Evaluator:
     return hwdsl.load(path, compiled=False).questions
 
 
-def walk(step: Derivation) -> Iterator[Derivation]:
+def walk(step: Explanation) -> Iterator[Explanation]:
     yield step
     for below in [*(t.step for t in step.terms), *step.inputs]:
         yield from walk(below)
 
 
-def named(step: Derivation, name: str) -> Derivation:
+def named(step: Explanation, name: str) -> Explanation:
     return next(s for s in walk(step) if name in (s.name, s.name.rpartition(".")[2]))
 
 
@@ -421,8 +421,8 @@ def test_what_a_call_is_given_may_come_of_a_call_like_it(tmp_path: Path) -> None
     assert stream.label == "wide"
 
 
-def distinct(top: Derivation) -> list[Derivation]:
-    found: dict[int, Derivation] = {}
+def distinct(top: Explanation) -> list[Explanation]:
+    found: dict[int, Explanation] = {}
     todo = [top]
     while todo:
         step = todo.pop()
