@@ -17,10 +17,12 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import shipped
 from attrs import frozen
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from hwdsl.api import driver
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.codegen.ir.graph import Graph
@@ -29,15 +31,13 @@ from hwdsl.codegen.passes import optimise
 from hwdsl.elaborate import Elaboration, elaborate
 from hwdsl.elaborate.elaboration_info import ParamInfo
 from hwdsl.semantics import check, load
-from hwdsl.semantics.symbols import EvaluatorInfo
+from hwdsl.semantics.symbols import Checked, EvaluatorInfo
 
-ROOT = Path(__file__).parents[2]
-FILES = sorted(
+FILES = [
     path
-    for folder in ("docs/examples", "library/studies")
-    for path in (ROOT / folder).rglob("*.hw")
-    if "evaluator " in path.read_text(encoding="utf-8")
-)
+    for path in shipped.asking(shipped.EXAMPLES + shipped.LIBRARY)
+    if path.parent.name in ("examples", "studies")
+]
 POINTS = 2
 LARGE = 10_000  # operations above which only the defaults are tried
 SIZES = frozenset(["too-large", "int-too-large"])
@@ -58,27 +58,30 @@ class Made:
 Elaborate = Callable[[dict[str, float]], Made]
 
 
+def fixing(program: Checked, symbol: EvaluatorInfo) -> Elaborate:
+    """The elaboration of an evaluator with some params known, which fails where these break a rule
+    of the description, one that the language implies, or the sizes of the language."""
+
+    def run(known: dict[str, float]) -> Made:
+        found = Diagnostics()
+        made = elaborate(program, symbol, found, known)
+        names = frozenset(d.name for d in found.items)
+        if not found.failed:
+            return Made(made, names)
+        assert all("." in n or n in SIZES | IMPLIED | {"outside-table"} for n in names)
+        return Made(None, names)
+
+    return run
+
+
 def evaluators(name: str, text: str) -> list[Elaborate]:
-    """Per evaluator of a program its elaboration with some params known, which fails where these
-    break a rule of the description, one that the language implies, or the sizes of the language."""
+    """The evaluators of a program."""
     diagnostics = Diagnostics()
     program = check(load(Source(name, text), diagnostics), diagnostics)
     names = [d.name for d in diagnostics.items if diagnostics.failed]
     assert not names  # short words: what fails here must not print the program
-
-    def of(symbol: EvaluatorInfo) -> Elaborate:
-        def run(known: dict[str, float]) -> Made:
-            found = Diagnostics()
-            made = elaborate(program, symbol, found, known)
-            names = frozenset(d.name for d in found.items)
-            if not found.failed:
-                return Made(made, names)
-            assert all("." in n or n in SIZES | IMPLIED | {"outside-table"} for n in names)
-            return Made(None, names)
-
-        return run
-
-    return [of(s) for s in program.main.values.values() if isinstance(s, EvaluatorInfo)]
+    symbols = program.main.values.values()
+    return [fixing(program, s) for s in symbols if isinstance(s, EvaluatorInfo)]
 
 
 def drawn(param: ParamInfo, random: Random) -> float:
@@ -128,17 +131,16 @@ def agree(free: Elaboration, graph: Graph, made: Made, point: dict[str, float]) 
     )
 
 
-@pytest.mark.parametrize("path", FILES, ids=[p.stem for p in FILES])
+@pytest.mark.parametrize("path", FILES, ids=shipped.name_of)
 def test_known_and_unknown_agree(path: Path) -> None:
-    random = Random(path.stem)
-    for elaborated in evaluators(str(path), path.read_text(encoding="utf-8")):
-        free = elaborated({}).elaboration
-        assert free is not None
+    random, file = Random(path.stem), shipped.of(path)
+    for name, symbol in driver.evaluators(file.checked).items():
+        elaborated, free = fixing(file.checked, symbol), file.elaborations[name]
         at = {p.name: p.default if p.default is not None else p.low for p in free.params}
         middle = {name: float(v) for name, v in at.items() if v is not None}
         assert middle.keys() == at.keys()
         whole = elaborated(middle)
-        graph = optimise(free.graph)
+        graph = file.program.graphs[name]
         assert agree(free, graph, whole, middle)
         for _ in range(POINTS if len(graph.ops) < LARGE else 0):
             point = {p.name: drawn(p, random) for p in free.params}

@@ -1,28 +1,24 @@
 """Every library file and example is sound, documented and says where its numbers come from."""
 
 import csv
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
+import shipped
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.render import render_text
 from hwdsl.base.source import Source
-from hwdsl.semantics import check, load
 from hwdsl.syntax import ast, format_module, parse
 
-ROOT = Path(__file__).parents[2]
-LIBRARY = sorted((ROOT / "library").rglob("*.hw"))
-EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.hw"))
+ROOT, LIBRARY, EXAMPLES = shipped.ROOT, shipped.LIBRARY, shipped.EXAMPLES
 
 
-def name_of(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix()
-
-
+@lru_cache(maxsize=1)
 def read(path: Path) -> ast.Module:
     diagnostics = Diagnostics()
-    module = parse(Source(name_of(path), path.read_text(encoding="utf-8")), diagnostics)
+    module = parse(Source(shipped.name_of(path), path.read_text(encoding="utf-8")), diagnostics)
     assert not diagnostics.items, render_text(diagnostics.items)
     return module
 
@@ -33,14 +29,12 @@ def test_the_lists_are_not_empty() -> None:
     assert {p.stem for p in EXAMPLES} >= {"gpt3", "copa", "actors", "split", "fixpoint", "schedule"}
 
 
-@pytest.mark.parametrize("path", LIBRARY + EXAMPLES, ids=name_of)
+@pytest.mark.parametrize("path", LIBRARY + EXAMPLES, ids=shipped.name_of)
 def test_checks_without_a_finding(path: Path) -> None:
-    diagnostics = Diagnostics()
-    check(load(path, diagnostics), diagnostics)
-    assert not diagnostics.items, render_text(diagnostics.items)
+    assert shipped.of(path).checked.main.tree.items
 
 
-@pytest.mark.parametrize("path", LIBRARY, ids=name_of)
+@pytest.mark.parametrize("path", LIBRARY, ids=shipped.name_of)
 def test_public_names_are_documented(path: Path) -> None:
     module = read(path)
     assert module.edition == 2026
@@ -66,7 +60,7 @@ def test_public_names_are_documented(path: Path) -> None:
     assert not bare, f"without a `##` line: {bare}"
 
 
-@pytest.mark.parametrize("path", LIBRARY, ids=name_of)
+@pytest.mark.parametrize("path", LIBRARY, ids=shipped.name_of)
 def test_facts_have_sources(path: Path) -> None:
     without = []
     for item in read(path).items:
@@ -104,6 +98,6 @@ def test_tables_fit_their_evaluator(table: str) -> None:
     assert all(float(row[-1]) > 0 for row in rows)
 
 
-@pytest.mark.parametrize("path", LIBRARY + EXAMPLES, ids=name_of)
+@pytest.mark.parametrize("path", LIBRARY + EXAMPLES, ids=shipped.name_of)
 def test_is_formatted(path: Path) -> None:
     assert format_module(read(path)) == path.read_text(encoding="utf-8")

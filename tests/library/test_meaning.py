@@ -6,18 +6,17 @@ from pathlib import Path
 from statistics import median
 
 import pytest
+import shipped
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.render import render_text
 from hwdsl.codegen.ir.interpreter import interpret
-from hwdsl.elaborate import Elaboration, check_rules, confidence, elaborate, verify
-from hwdsl.semantics import check, load
-from hwdsl.semantics.symbols import Checked, ClaimInfo, EvaluatorInfo
+from hwdsl.elaborate import Elaboration, confidence, verify
+from hwdsl.semantics.symbols import ClaimInfo
 
-ROOT = Path(__file__).parents[2]
-STUDIES = ROOT / "library" / "studies"
-FILES = sorted((ROOT / "library").rglob("*.hw")) + sorted((ROOT / "docs/examples").glob("*.hw"))
-ASKING = [p for p in FILES if "evaluator " in p.read_text(encoding="utf-8")]
+STUDIES = shipped.ROOT / "library" / "studies"
+FILES = shipped.LIBRARY + shipped.EXAMPLES
+ASKING = shipped.asking(FILES)
 # What work side by side loses was not measured here: these warn of it, and of nothing else.
 UNMEASURED = {
     "gemm_collective_overlap": {"overlap_pair.measured"},
@@ -28,26 +27,6 @@ UNMEASURED = {
 }
 SCALE = {"": 1.0, "GB/s": 1e9, "GB": 1e9, "s": 1.0}
 WORDS = {"none": 0.0, "selective": 1.0, "full": 2.0, "false": 0.0, "true": 1.0}
-
-
-def name_of(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix()
-
-
-def checked(path: Path) -> Checked:
-    diagnostics = Diagnostics()
-    program = check(load(path, diagnostics), diagnostics)
-    assert not diagnostics.items, render_text(diagnostics.items)
-    return program
-
-
-def elaborated(program: Checked, evaluator: EvaluatorInfo) -> Elaboration:
-    diagnostics = Diagnostics()
-    result = elaborate(program, evaluator, diagnostics)
-    said = UNMEASURED.get(Path(program.main.tree.source.name).stem, set())
-    found = [d for d in diagnostics.items if d.name not in said]
-    assert not found, render_text(found)
-    return result
 
 
 def table(name: str) -> list[dict[str, str]]:
@@ -178,35 +157,34 @@ def step_time(v: dict[str, float]) -> float:
 # --- tests --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
+@pytest.mark.parametrize("path", FILES, ids=shipped.name_of)
 def test_components_keep_their_rules(path: Path) -> None:
-    diagnostics = Diagnostics()
-    check_rules(checked(path), diagnostics)
-    told = {d.name for d in diagnostics.items}
-    assert told <= UNMEASURED.get(path.stem, set()), render_text(diagnostics.items)
+    found = shipped.of(path).rules.items
+    told = {d.name for d in found}
+    assert told <= UNMEASURED.get(path.stem, set()), render_text(found)
 
 
-@pytest.mark.parametrize("path", ASKING, ids=name_of)
+@pytest.mark.parametrize("path", ASKING, ids=shipped.name_of)
 def test_evaluators_answer_at_their_defaults(path: Path) -> None:
-    program = checked(path)
-    for symbol in program.main.values.values():
-        if isinstance(symbol, EvaluatorInfo):
-            result = elaborated(program, symbol)
-            point = [p.default for p in result.params]
-            answer = interpret(result.graph, [x for x in point if x is not None])
-            assert all(math.isfinite(float(v)) for v in answer.outputs.values())
-            words = [int(word) for row in answer.rules for word in row]
-            names = [*(r.name for r in result.rules), "undefined"]
-            broken = {n for b, n in enumerate(names) if words[b // 64] >> b % 64 & 1}
-            assert broken <= UNMEASURED.get(path.stem, set()), "infeasible"
+    file, said = shipped.of(path), UNMEASURED.get(path.stem, set())
+    for result in file.elaborations.values():
+        point = [p.default for p in result.params]
+        answer = interpret(result.graph, [x for x in point if x is not None])
+        assert all(math.isfinite(float(v)) for v in answer.outputs.values())
+        words = [int(word) for row in answer.rules for word in row]
+        names = [*(r.name for r in result.rules), "undefined"]
+        broken = {n for b, n in enumerate(names) if words[b // 64] >> b % 64 & 1}
+        assert broken <= said, "infeasible"
+    found = [d for d in file.warnings.items if d.name not in said]
+    assert not found, render_text(found)
 
 
-@pytest.mark.parametrize("path", ASKING, ids=name_of)
+@pytest.mark.parametrize("path", ASKING, ids=shipped.name_of)
 def test_claims_hold(path: Path) -> None:
-    program = checked(path)
-    diagnostics = Diagnostics()
-    claims = [s for s in program.main.values.values() if isinstance(s, ClaimInfo)]
-    verdicts = {c.name: verify(program, c, diagnostics) for c in claims}
+    file, diagnostics = shipped.of(path), Diagnostics()
+    claims = [s for s in file.checked.main.values.values() if isinstance(s, ClaimInfo)]
+    assert file.elaborations  # so that claims need not elaborate what they ask
+    verdicts = {c.name: verify(file.checked, c, diagnostics, file.callees) for c in claims}
     assert any(verdicts.values()), "an evaluator without a claim"
     assert all(confidence(c.decl) for c in claims) or "library" not in path.parts
     assert not diagnostics.items, render_text(diagnostics.items)
@@ -216,10 +194,7 @@ def test_claims_hold(path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def training() -> Elaboration:
-    program = checked(STUDIES / "megatron.hw")
-    symbol = program.main.values["gpt_training"]
-    assert isinstance(symbol, EvaluatorInfo)
-    return elaborated(program, symbol)
+    return shipped.of(STUDIES / "megatron.hw").elaborations["gpt_training"]
 
 
 def predicted(training: Elaboration, row: dict[str, str]) -> tuple[float, float]:

@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+import shipped
 
 import hwdsl
 from hwdsl.base.source import Source, Span
@@ -343,8 +344,8 @@ def test_a_very_large_derivation_stops_somewhere(
     assert questions.why("cost").formula.endswith("(not followed further)")
 
 
-ROOT = Path(__file__).parents[2]
 SLOW = {"copa_gpu"}  # two minutes for the derivations of thousands of operators
+ROOT = shipped.ROOT
 FILES = [
     path
     for folder in ("library", "docs")
@@ -353,9 +354,9 @@ FILES = [
 ]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", FILES, ids=shipped.name_of)
 def test_every_output_of_the_library_is_followed_to_the_ground(path: Path) -> None:
-    for evaluator in hwdsl.load(path, compiled=False).evaluators.values():
+    for evaluator in shipped.of(path).evaluators.values():
         needed = {
             p.name: p.scale.from_base(p.low) for p in evaluator.spec.params if p.default is None
         }

@@ -1,0 +1,108 @@
+"""The files that ship, each checked and elaborated once for all tests that look at it.
+
+Tests of one of them have it as `path`, with `ids=name_of`. By these names `conftest.py` puts them
+behind one another, so that no more than a file is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from attrs import define, field
+
+from hwdsl.api import driver
+from hwdsl.api.evaluator import Evaluator, file_of
+from hwdsl.api.program import LoadedProgram
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.render import render_text
+from hwdsl.codegen.passes import optimise
+from hwdsl.elaborate import Callees, Elaboration, check_rules, elaborate, pictures
+from hwdsl.semantics import check, load
+from hwdsl.semantics.symbols import Checked
+
+ROOT = Path(__file__).parents[1]
+LIBRARY = sorted((ROOT / "library").rglob("*.hw"))
+EXAMPLES = sorted((ROOT / "docs" / "examples").rglob("*.hw"))
+
+
+def name_of(path: Path) -> str:
+    """Where a file is in the project."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def asking(paths: Iterable[Path]) -> list[Path]:
+    """The files that have evaluators."""
+    return [path for path in paths if "evaluator " in path.read_text(encoding="utf-8")]
+
+
+@define(eq=False, slots=False)
+class Shipped:
+    """A file and, when first asked for, what becomes of it; all as the driver makes it."""
+
+    path: Path
+    callees: Callees = field(factory=dict)
+
+    @cached_property
+    def checked(self) -> Checked:
+        """The checked file, in which nothing is found."""
+        diagnostics = Diagnostics()
+        program = check(load(self.path, diagnostics), diagnostics)
+        assert not diagnostics.items, render_text(diagnostics.items)
+        return program
+
+    @cached_property
+    def rules(self) -> Diagnostics:
+        """What the rules of the file's components say."""
+        diagnostics = Diagnostics()
+        check_rules(self.checked, diagnostics)
+        return diagnostics
+
+    @cached_property
+    def _elaborated(self) -> tuple[dict[str, Elaboration], Diagnostics]:
+        """The evaluators, all params free; who calls one takes it from `callees`."""
+        diagnostics = Diagnostics()
+        infos = driver.evaluators(self.checked).items()
+        made = {
+            name: elaborate(self.checked, info, diagnostics, callees=self.callees)
+            for name, info in infos
+        }
+        pictures(self.checked, made, diagnostics)
+        assert not diagnostics.failed, render_text(diagnostics.items)
+        return made, diagnostics
+
+    @property
+    def elaborations(self) -> dict[str, Elaboration]:
+        """The evaluators, elaborated."""
+        return self._elaborated[0]
+
+    @property
+    def warnings(self) -> Diagnostics:
+        """What elaborating them found, and what their figures and tables would show."""
+        return self._elaborated[1]
+
+    @cached_property
+    def program(self) -> driver.Program:
+        """The evaluators with their optimised graphs."""
+        graphs = {name: optimise(made.graph) for name, made in self.elaborations.items()}
+        return driver.Program(self.checked, self.elaborations, graphs)
+
+    @cached_property
+    def evaluators(self) -> dict[str, Evaluator]:
+        """The evaluators as they are called, interpreted."""
+        main = self.checked.main.tree.source
+        file = file_of(self.program, self.rules)
+        loaded = LoadedProgram(main, file, self.program)
+        return {
+            name: Evaluator(
+                main, file, name, loaded, driver.interpreter(each.graph), compiled=False
+            )
+            for name, each in file.evaluators.items()
+        }
+
+
+@lru_cache(maxsize=1)
+def of(path: Path) -> Shipped:
+    """A file that ships."""
+    return Shipped(path)
