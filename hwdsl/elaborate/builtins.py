@@ -12,7 +12,7 @@ from hwdsl.elaborate import comprehensions
 from hwdsl.elaborate.partial_evaluator import Machine, as_ref
 from hwdsl.elaborate.select_lowering import items_of, pick_value
 from hwdsl.elaborate.values import IMPLIED, Env, Failure, ListValue, RangeValue, Value
-from hwdsl.semantics.types import Int
+from hwdsl.semantics.symbols import ExactQuotient
 from hwdsl.syntax import ast
 
 MAX_UNKNOWN_KEYS = 64
@@ -28,10 +28,12 @@ _REDUCERS = frozenset(["sum", "prod", "count", "any", "all", "lowest", "highest"
 def call(m: Machine, name: str, expr: ast.Call, env: Env) -> Value:
     """The value of a builtin's call."""
     arguments = [a.value for a in expr.arguments]
-    if name in ("floor", "ceil"):
-        quotient = _int_quotient(m, name, arguments[0], env)
-        if quotient is not None:
-            return quotient
+    quotient = arguments[0]
+    noted = m.checked.resolutions.get(quotient)
+    if isinstance(noted, ExactQuotient):
+        assert isinstance(quotient, ast.Binary)
+        ends = m.number(quotient.left, env), m.number(quotient.right, env)
+        return m.op(quotient, noted.code, *ends)
     if name == "known":
         return _known(m, arguments[0], env)
     if name in _UNARY:
@@ -53,17 +55,6 @@ def _known(m: Machine, argument: ast.Expr, env: Env) -> Ref:
             raise
         m.depth = depth
         return m.truth(True)
-
-
-def _int_quotient(m: Machine, name: str, argument: ast.Expr, env: Env) -> Ref | None:
-    """`floor(a / b)` and `ceil(a / b)` of ints are exact."""
-    if not (isinstance(argument, ast.Binary) and argument.op == "/"):
-        return None
-    types = m.checked.types
-    if not all(isinstance(types.get(e), Int) for e in (argument.left, argument.right)):
-        return None
-    left, right = m.number(argument.left, env), m.number(argument.right, env)
-    return m.op(argument, f"{name}div", left, right)
 
 
 def _reduce(m: Machine, name: str, expr: ast.Call, arguments: list[ast.Expr], env: Env) -> Value:

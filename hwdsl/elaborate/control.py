@@ -20,7 +20,7 @@ from hwdsl.elaborate.values import (
     TextValue,
     Value,
 )
-from hwdsl.semantics.symbols import Case
+from hwdsl.semantics.symbols import CaseArms
 from hwdsl.syntax import ast
 
 __all__ = ["cond", "iterate", "list_comprehension", "match"]
@@ -60,8 +60,9 @@ def match(m: Machine, expr: ast.Match, env: Env) -> Value:
 
 
 def _match_cases(m: Machine, expr: ast.Match, subject: EnumValue, env: Env) -> Value:
-    count = len(subject.enum.cases)
-    arms = _arms(m, expr, count)
+    noted = m.checked.resolutions[expr]
+    assert isinstance(noted, CaseArms)
+    arms, count = [expr.arms[i] for i in noted.arms], len(noted.arms)
     if subject.ref.known is not None:
         return m.evaluate(arms[int(subject.ref.known)].value, env)
     selector = SelectIndex(subject.ref, count)
@@ -103,19 +104,6 @@ def _possible(m: Machine, region: Region, index: int) -> frozenset[float] | None
     among = [_possible(m, region, arg) for arg in op.args[1:]]
     known = [each for each in among if each is not None]
     return frozenset().union(*known) if len(known) == len(among) else None
-
-
-def _arms(m: Machine, expr: ast.Match, count: int) -> list[ast.Arm]:
-    """The arm of each case: the first that names it, or that takes all cases left."""
-    found: dict[int, ast.Arm] = {}
-    for arm in expr.arms:
-        for pattern in arm.patterns:
-            meaning = m.checked.resolutions.get(pattern)
-            if isinstance(meaning, Case):
-                found.setdefault(meaning.index, arm)
-            elif pattern.path is None and pattern.number is None:
-                return [found.get(case, arm) for case in range(count)]
-    return [found[case] for case in range(count)]
 
 
 def _match_ints(m: Machine, expr: ast.Match, subject: Ref, env: Env, start: int) -> Value:

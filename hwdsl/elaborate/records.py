@@ -33,7 +33,7 @@ from hwdsl.elaborate.values import (
     UnknownValue,
     Value,
 )
-from hwdsl.semantics.symbols import ComponentInfo, Global, KindInfo, MemberInfo
+from hwdsl.semantics.symbols import ComponentInfo, Global, KindInfo, MemberInfo, Symbol
 from hwdsl.semantics.types import BoolType, Int, Real
 from hwdsl.syntax import ast
 
@@ -100,44 +100,23 @@ def build_part(
     m: Machine, decl: ast.Part, env: Env, path: str, kind: KindInfo | None = None
 ) -> Component:
     """The component a part's declaration makes; `env` is that of the text around it."""
-    base = _base(m, decl, env)
-    kind = kind or _kind_of_part(m, decl, env)
+    base = None if decl.base is None else _symbol(m, decl.base[-1])
+    declared = kind or _symbol(m, decl.kind)
+    assert isinstance(declared, KindInfo)
     layer = Layer(block_of(m, decl, decl.members), env, own=True, count=decl.count)
     name = decl.name.name
     full = f"{path}.{name}" if path else name
-    if isinstance(base, Record | Merged):
-        return _derive(m, base, (layer,), name, full, decl.name.span, kind)
-    narrow = base if isinstance(base, KindInfo) and base.is_a(kind) else kind
+    if isinstance(base, ComponentInfo):
+        return _derive(m, component(m, base), (layer,), name, full, decl.name.span, declared)
+    narrow = base if isinstance(base, KindInfo) and base.is_a(declared) else declared
     return m.make_record(narrow, (layer, *layers_of_kind(m, narrow)), name, full, decl.name.span)
 
 
-def _base(m: Machine, decl: ast.Part, env: Env) -> Value | KindInfo | None:
-    if decl.base is None:
-        return None
-    noted = m.checked.resolutions.get(decl.base[-1])
-    symbol = noted.symbol if isinstance(noted, Global) else None
-    if symbol is None:
-        local = env.frame.lookup(decl.base[-1].name) if env.frame is not None else None
-        if local is not None:
-            return m.read(local)
-        scope = env.scope
-        for ident in decl.base[:-1]:
-            scope = scope.namespaces[ident.name]
-        visible = scope.visible_values if len(decl.base) == 1 else scope.values
-        symbol = visible[decl.base[-1].name]
-    if isinstance(symbol, ComponentInfo):
-        return component(m, symbol)
-    return symbol if isinstance(symbol, KindInfo) else None
-
-
-def _kind_of_part(m: Machine, decl: ast.Part, env: Env) -> KindInfo:
-    noted = m.checked.resolutions.get(decl.kind)
-    symbol = noted.symbol if isinstance(noted, Global) else None
-    if symbol is None:
-        symbol = env.scope.visible_types[decl.kind.name]  # type: ignore[assignment]
-    if not isinstance(symbol, KindInfo):
-        raise TypeError(f"the checker let `{decl.kind.name}` pass as a kind")
-    return symbol
+def _symbol(m: Machine, ident: ast.Ident) -> Symbol:
+    """What the kind or base of a part stands for."""
+    noted = m.checked.resolutions[ident]
+    assert isinstance(noted, Global)
+    return noted.symbol
 
 
 def _derive(

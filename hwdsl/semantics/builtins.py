@@ -12,6 +12,7 @@ from attrs import frozen
 
 from hwdsl.semantics.expressions import comprehension, infer, number
 from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.symbols import ExactQuotient
 from hwdsl.semantics.type_errors import short
 from hwdsl.semantics.type_relations import (
     BOOL,
@@ -123,6 +124,16 @@ def _pure(call: Call) -> Type:
 
 def _to_int(call: Call) -> Type:
     call.pure(call.arguments[0])
+    return INT
+
+
+def _rounded(call: Call) -> Type:
+    of = call.arguments[0]
+    call.pure(of)
+    if isinstance(of, ast.Binary) and of.op == "/":
+        types = call.state.checked.types
+        if isinstance(types[of.left], Int) and isinstance(types[of.right], Int):
+            call.state.resolve(of, ExactQuotient(f"{call.name}div"))
     return INT
 
 
@@ -243,8 +254,8 @@ def _f(name: str, doc: str) -> tuple[str, BuiltinInfo]:
     return name, BuiltinInfo(f"{name}(x: real) -> real", doc, _pure)
 
 
-def _i(name: str, doc: str) -> tuple[str, BuiltinInfo]:
-    return name, BuiltinInfo(f"{name}(x: real) -> int", doc, _to_int)
+def _i(name: str, doc: str, rule: Rule = _to_int) -> tuple[str, BuiltinInfo]:
+    return name, BuiltinInfo(f"{name}(x: real) -> int", doc, rule)
 
 
 _MANY = 1000
@@ -278,8 +289,8 @@ BUILTINS: Mapping[str, BuiltinInfo] = dict(
         _f("sin", "The sine of an angle in radians."),
         _f("cos", "The cosine of an angle in radians."),
         _f("tanh", "The hyperbolic tangent."),
-        _i("floor", "The greatest int not above x."),
-        _i("ceil", "The least int not below x."),
+        _i("floor", "The greatest int not above x.", _rounded),
+        _i("ceil", "The least int not below x.", _rounded),
         _i("round", "The nearest int, halves to even."),
         _i("whole", "x as an int, with the rule that it is one."),
         (

@@ -6,7 +6,7 @@ from hwdsl.base.source import Span
 from hwdsl.semantics.expressions import branches, infer
 from hwdsl.semantics.literal_values import exact
 from hwdsl.semantics.state import Env, State
-from hwdsl.semantics.symbols import Case
+from hwdsl.semantics.symbols import CaseArms
 from hwdsl.semantics.type_relations import POISON, describe, is_poison
 from hwdsl.semantics.types import EnumType, Int, Type
 from hwdsl.syntax import ast
@@ -30,7 +30,8 @@ def match_type(state: State, env: Env, node: ast.Match, expected: Type | None) -
 
 def _patterns(state: State, env: Env, node: ast.Match, subject: Type) -> None:
     seen: dict[object, Span] = {}
-    for arm in node.arms:
+    taken: dict[object, int] = {}
+    for i, arm in enumerate(node.arms):
         for pattern in arm.patterns:
             key = _pattern(state, env, pattern, subject)
             if key is None:
@@ -44,6 +45,10 @@ def _patterns(state: State, env: Env, node: ast.Match, subject: Type) -> None:
                     others=[(before, "this one comes first")],
                 )
             seen.setdefault(key, pattern.span)
+            taken.setdefault(key, i)
+    if isinstance(subject, EnumType):
+        found = [taken.get(c, taken.get("else")) for c in range(len(subject.enum.cases))]
+        state.resolve(node, CaseArms(tuple(i for i in found if i is not None)))
     if is_poison(subject) or "else" in seen:
         return
     if isinstance(subject, EnumType):
@@ -85,9 +90,7 @@ def _pattern(state: State, env: Env, pattern: ast.Pattern, subject: Type) -> obj
     last = pattern.path[-1]
     if isinstance(subject, EnumType):
         if last.name in subject.enum.cases:
-            index = subject.enum.cases.index(last.name)
-            state.resolve(pattern, Case(subject.enum, index))
-            return index
+            return subject.enum.cases.index(last.name)
         known = subject.enum.cases
         state.unknown("unknown-name", f"case of `{subject}`:", last.name, last.span, known)
         return None

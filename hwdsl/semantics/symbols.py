@@ -247,7 +247,27 @@ class Method:
     name: str
 
 
-Resolution = Local | MemberOf | EnclosingRecord | Global | Case | Builtin | Method
+@frozen
+class CaseArms:
+    """Of a `match` over an enum: for each case the index of the arm that takes it."""
+
+    arms: tuple[int, ...]
+
+
+@frozen
+class ExactQuotient:
+    """Of `a / b` of ints in `floor(a / b)` or `ceil(a / b)`: the operation that does both exactly.
+
+    `code` is `floordiv` or `ceildiv`. A real quotient has been rounded before `floor` sees it, and
+    may be an int where the exact one lies below it.
+    """
+
+    code: str
+
+
+Resolution = (
+    Local | MemberOf | EnclosingRecord | Global | Case | Builtin | Method | CaseArms | ExactQuotient
+)
 
 
 @define(eq=False, repr=False)
@@ -255,8 +275,9 @@ class Checked:
     """The checked program: the main module, all modules, and what the checker found out.
 
     `resolutions` has an entry for every Name, for every Attr that is a qualified name (module or
-    enum path), for every Attr that is the function of a method call, and for every Pattern that
-    is an enum case. `types` has one for every expression, `units` one for every UnitExpr.
+    enum path), for every Attr that is the function of a method call, for the kind and base of every
+    Part, for every Match over an enum (`CaseArms`), and for every quotient of ints under `floor` or
+    `ceil` (`ExactQuotient`). `types` has one for every expression, `units` one for every UnitExpr.
     A body is checked before its entries are read: call `ensure(decl)` first, which does nothing
     if it is done already. `inputs` are the files read for the main one: paths and hashes.
     """
