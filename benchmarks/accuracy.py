@@ -24,7 +24,7 @@ import hwdsl
 from hwdsl.cli.files import write_text
 from hwdsl.measure import fit
 from hwdsl.measure.measurements import read_table
-from hwdsl.measure.validate import Errors, Request, validate
+from hwdsl.measure.validate import PredictionErrors, Request, validate
 from hwdsl.measure.validation_report import by_group, error_summary
 from hwdsl.show.report import validation_page
 
@@ -91,7 +91,7 @@ def folds(one, rows, folder, modules):
         )
     rows = []
     for i, name in enumerate(["all", *(name for name, _, _ in found)]):
-        errors = [Errors(np.concatenate(way) if i == 0 else way[i - 1]) for way in ways]
+        errors = [PredictionErrors(np.concatenate(way) if i == 0 else way[i - 1]) for way in ways]
         cells = [cell for error in errors for cell in error_summary(error)]
         rows.append([one.name if i == 0 else "", name, len(errors[0].relative), *cells])
     return [row + [""] * (len(FOLDS) - len(row)) for row in rows]

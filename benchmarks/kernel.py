@@ -14,10 +14,10 @@ from common import table, timed
 from hwdsl.codegen.build import toolchain as building
 from hwdsl.codegen.build.tiered import InterpreterKernel
 from hwdsl.codegen.build.toolchain import build
-from hwdsl.codegen.ir.graph import INT, Builder
+from hwdsl.codegen.ir.graph import INT, GraphBuilder
 from hwdsl.codegen.numerics.c_backend import C_SOURCE
 from hwdsl.codegen.passes import optimise
-from hwdsl.codegen.runtime import Evaluator, Output, Param, Rule, Spec
+from hwdsl.codegen.runtime import KernelEvaluator, OutputSpec, ParamSpec, RuleSpec, Spec
 
 STATIONS = (0.021, 0.017, 0.034, 0.008)
 LAYERS = tuple(1e9 * (1 + i % 7) for i in range(96))
@@ -99,7 +99,7 @@ void mva(const double *think, const double *clients, int64_t na, int64_t nb, dou
 
 def roofline():
     """Twenty operators, each as slow as its memory or its arithmetic."""
-    b = Builder()
+    b = GraphBuilder()
     x, y = b.param("bw"), b.param("fl")
     total = b.const(0.0)
     for k in range(20):
@@ -111,7 +111,7 @@ def roofline():
 
 def rolled():
     """A sum over a table of layers, as a loop."""
-    b = Builder()
+    b = GraphBuilder()
     x, y = b.param("bw"), b.param("fl")
     loop = b.open_loop(["real"])
     w = b.op("table", loop.variable, index=b.table(LAYERS))
@@ -123,7 +123,7 @@ def rolled():
 
 def mva():
     """Exact mean value analysis of a closed queueing network, clients differing by lane."""
-    b = Builder()
+    b = GraphBuilder()
     think, clients = b.param("think"), b.param("clients", INT)
     loop = b.open_loop(["real"] * 5)
     waits = [b.op("mul", b.const(d), b.op("add", b.const(1.0), q))
@@ -136,7 +136,7 @@ def mva():
 
 def straight(count):
     """Straight-line code of a given number of operations."""
-    b = Builder()
+    b = GraphBuilder()
     x, y = b.param("x"), b.param("y")
     values = [x, y]
     for i in range(count):
@@ -200,9 +200,11 @@ def cores(folder, points):
     """The same sweep on one thread and on all."""
     graph = optimise(roofline()[0])
     kernel = build({"roofline": graph}, cache_dir=folder)["roofline"]
-    spec = Spec("roofline", (Param("bw"), Param("fl")), (Output("total"),), (Rule("fast"),))
+    spec = Spec(
+        "roofline", (ParamSpec("bw"), ParamSpec("fl")), (OutputSpec("total"),), (RuleSpec("fast"),)
+    )
     side = int(points**0.5)
-    plan = Evaluator(spec, kernel).plan(bw=np.linspace(1e12, 9e12, side),
+    plan = KernelEvaluator(spec, kernel).plan(bw=np.linspace(1e12, 9e12, side),
                                         fl=np.linspace(1e14, 9e14, side))  # fmt: skip
     counts = sorted({1, os.cpu_count() or 1})
     times = [timed(lambda: plan.run(threads=t), 5) for t in counts]  # noqa: B023
@@ -214,9 +216,9 @@ def cores(folder, points):
 def calls(folder, repeat):
     """A scalar call of an evaluator, and of the kernel under it."""
     kernel = build({"roofline": roofline()[0]}, cache_dir=folder)["roofline"]
-    spec = Spec("roofline", (Param("bw", default=3e12), Param("fl", default=1e15)),
-                (Output("total"),))  # fmt: skip
-    evaluator = Evaluator(spec, kernel)
+    spec = Spec("roofline", (ParamSpec("bw", default=3e12), ParamSpec("fl", default=1e15)),
+                (OutputSpec("total"),))  # fmt: skip
+    evaluator = KernelEvaluator(spec, kernel)
     many = range(20_000)
     whole = timed(lambda: [evaluator(bw=2e12, fl=5e14) for _ in many], repeat) / len(many)
     inner = timed(lambda: [kernel.point([2e12, 5e14]) for _ in many], repeat) / len(many)

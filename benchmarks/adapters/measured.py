@@ -21,7 +21,7 @@ from machines import Undescribed, component
 from numpy.typing import NDArray
 
 from hwdsl.api.evaluator import Evaluator
-from hwdsl.codegen.runtime.spec import Param
+from hwdsl.codegen.runtime.spec import ParamSpec
 
 Row = dict[str, str]
 # The only key of a row that is left out; its value is the reason.
@@ -97,7 +97,7 @@ def _refusal(row: Row, evaluator: Evaluator) -> str:
     return next((reason for reason in found if reason), "")
 
 
-def _outside(param: Param, cell: str, evaluator: str) -> str:
+def _outside(param: ParamSpec, cell: str, evaluator: str) -> str:
     """Why an evaluator does not accept a cell; an empty text if it does."""
     if param.kind == "bool":
         return "" if cell in ("true", "false") else f"`{param.name}` of {evaluator} is no `{cell}`"

@@ -6,7 +6,7 @@ import json
 import keyword
 from collections.abc import Sequence
 
-from hwdsl.codegen.runtime import Output, Param, Result, Spec
+from hwdsl.codegen.runtime import OutputSpec, ParamSpec, Result, Spec
 
 _HEAD = """\
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -102,7 +102,7 @@ def _fresh(spec: Spec, name: str) -> str:
     return name
 
 
-def _sweep(sweep: str, result: str, outputs: Sequence[Output]) -> str:
+def _sweep(sweep: str, result: str, outputs: Sequence[OutputSpec]) -> str:
     name = f"Literal[{', '.join(json.dumps(o.name) for o in outputs)}]" if outputs else "str"
     goals = f"{name} | Sequence[{name}]"
     return f"""\
@@ -142,14 +142,14 @@ def _method(name: str, args: Sequence[str], result: str) -> list[str]:
     return [f"    def {name}(", *inner, f"    ) -> {result}: ..."]
 
 
-def _given(param: Param) -> str:
+def _given(param: ParamSpec) -> str:
     if param.kind == "choice":
         return f"Literal[{', '.join(json.dumps(x) for x in param.labels)}]"
     number = "float | str" if param.plain else "str"
     return {"bool": "bool", "int": "int | str"}.get(param.kind, number)
 
 
-def _answer(output: Output) -> str:
+def _answer(output: OutputSpec) -> str:
     return (
         f"Literal[{', '.join(json.dumps(x) for x in output.labels)}]" if output.labels else "float"
     )

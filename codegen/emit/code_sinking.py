@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from attrs import frozen
 
 from hwdsl.codegen.emit.c_printer import weight
-from hwdsl.codegen.emit.uniformity import Shape
+from hwdsl.codegen.emit.uniformity import ListAnalysis
 from hwdsl.codegen.ir.graph import Op
 
 WORTH, CROSSING = 24, 4
@@ -39,7 +39,7 @@ def guard_condition(guard: Guard, value: str) -> str:
 
 
 def schedule_with_guards(
-    shape: Shape, steps: Sequence[int], roots: Sequence[int], sizes: Sequence[int]
+    shape: ListAnalysis, steps: Sequence[int], roots: Sequence[int], sizes: Sequence[int]
 ) -> list[int | GuardedBlock]:
     """The steps of a region in an order that works, dear arms gathered in branches."""
     chosen = _chosen(shape, steps, _guards(shape, steps, roots), sizes)
@@ -60,12 +60,12 @@ def schedule_with_guards(
     return result
 
 
-def defining_step(shape: Shape, i: int) -> int:
+def defining_step(shape: ListAnalysis, i: int) -> int:
     """The step that makes a value: of a loop's result, the loop."""
     return shape.ops[i].args[0] if shape.ops[i].code == "proj" else i
 
 
-def _needed(shape: Shape, steps: Sequence[int], roots: Sequence[int]) -> dict[int, set[int]]:
+def _needed(shape: ListAnalysis, steps: Sequence[int], roots: Sequence[int]) -> dict[int, set[int]]:
     """Per value the steps that read it; -1 stands for what comes after them all."""
     users: dict[int, set[int]] = {r: {-1} for r in roots}
     for i in steps:
@@ -75,7 +75,7 @@ def _needed(shape: Shape, steps: Sequence[int], roots: Sequence[int]) -> dict[in
 
 
 def _guards(
-    shape: Shape, steps: Sequence[int], roots: Sequence[int]
+    shape: ListAnalysis, steps: Sequence[int], roots: Sequence[int]
 ) -> dict[int, frozenset[Guard]]:
     """Per step the guards under which alone it is needed."""
     result: dict[int, frozenset[Guard]] = {}
@@ -95,7 +95,7 @@ def _guards(
     return result
 
 
-def _arm(shape: Shape, op: Op, k: int) -> Guard | None:
+def _arm(shape: ListAnalysis, op: Op, k: int) -> Guard | None:
     """The guard of an argument that is needed under a scalar condition only."""
     if k == 0 or op.code not in ("select", "gather") or not shape.scalar[op.args[0]]:
         return None
@@ -105,7 +105,7 @@ def _arm(shape: Shape, op: Op, k: int) -> Guard | None:
 
 
 def _chosen(
-    shape: Shape, steps: Sequence[int], guards: Mapping[int, frozenset[Guard]],
+    shape: ListAnalysis, steps: Sequence[int], guards: Mapping[int, frozenset[Guard]],
     sizes: Sequence[int],
 ) -> dict[int, Guard]:  # fmt: skip
     """Per step of a branch its guard: the guard that saves most first."""
@@ -128,7 +128,9 @@ def _cost(op: Op, sizes: Sequence[int]) -> int:
     return 0 if op.code in ("const", "input", "param", "proj") else weight(op, sizes)
 
 
-def _stages(shape: Shape, steps: Sequence[int], chosen: Mapping[int, Guard]) -> dict[int, int]:
+def _stages(
+    shape: ListAnalysis, steps: Sequence[int], chosen: Mapping[int, Guard]
+) -> dict[int, int]:
     """Per step the earliest stage; in each, steps on their own come before branches."""
     stages: dict[int, int] = {}
     for i in steps:
@@ -145,7 +147,10 @@ def _stages(shape: Shape, steps: Sequence[int], chosen: Mapping[int, Guard]) -> 
 
 
 def _latest(
-    shape: Shape, singles: Sequence[int], stages: Mapping[int, int], chosen: Mapping[int, Guard]
+    shape: ListAnalysis,
+    singles: Sequence[int],
+    stages: Mapping[int, int],
+    chosen: Mapping[int, Guard],
 ) -> dict[int, int]:
     """Per step on its own the last stage that serves all who read it, so that less crosses."""
     end = max(stages.values())

@@ -23,9 +23,9 @@ from attrs import define, field
 from jinja2 import DictLoader, Environment, StrictUndefined
 
 from hwdsl.codegen.emit.c_printer import HEAVY, literal
-from hwdsl.codegen.emit.regions import FunctionOutliner, GraphEpilogue, Region, slot
-from hwdsl.codegen.emit.tile_invariants import Group, find_invariant_groups
-from hwdsl.codegen.emit.uniformity import Shape, analyze_graph, call_invariant
+from hwdsl.codegen.emit.regions import FunctionOutliner, GraphEpilogue, RegionEmitter, slot
+from hwdsl.codegen.emit.tile_invariants import InvariantGroup, find_invariant_groups
+from hwdsl.codegen.emit.uniformity import ListAnalysis, analyze_graph, call_invariant
 from hwdsl.codegen.ir.graph import Graph, Op, count_operations
 from hwdsl.codegen.numerics.c_backend import C_SOURCE, apart
 
@@ -125,16 +125,20 @@ class KernelEmitter:
         tiled = {*late, *(i for memo in memos for i in memo.steps)}
         wanted = {a for i in tiled for a in g.ops[i].args} | set(sinks.values)
         once = [i for i in shape.steps() if early[i]]
-        prologue = Region(self.draft, shape, once, place, 0, keep=wanted).text("        ", None)
+        prologue = RegionEmitter(self.draft, shape, once, place, 0, keep=wanted).text(
+            "        ", None
+        )
         body = [self._memo(shape, memo, place) for memo in memos]
-        body.append(Region(self.draft, shape, late, place, 0).text("        ", sinks))
+        body.append(RegionEmitter(self.draft, shape, late, place, 0).text("        ", sinks))
         return self._render(params, place, scratch, prologue, "\n".join(body), bool(memos))
 
-    def _memo(self, shape: Shape, memo: Group, place: dict[int, str]) -> str:
+    def _memo(self, shape: ListAnalysis, memo: InvariantGroup, place: dict[int, str]) -> str:
         """Code that runs when a param of the group has changed; adds where its values stand."""
         # A row another group writes must not hold what this one keeps: both do not always run.
         others, self.draft.storage.spare = self.draft.storage.spare, []
-        region = Region(self.draft, shape, list(memo.steps), dict(place), 0, keep=set(memo.keep))
+        region = RegionEmitter(
+            self.draft, shape, list(memo.steps), dict(place), 0, keep=set(memo.keep)
+        )
         text = region.text("            ", None)
         self.draft.storage.spare = sorted(others + self.draft.storage.spare)
         place.update({i: region.place[i] for i in sorted(memo.keep)})

@@ -13,7 +13,7 @@ from attrs import define, field, frozen
 
 from hwdsl.codegen.emit.c_printer import HEAVY, literal, statements, weight
 from hwdsl.codegen.emit.code_sinking import GuardedBlock, guard_condition, schedule_with_guards
-from hwdsl.codegen.emit.uniformity import LoopAnalysis, Shape
+from hwdsl.codegen.emit.uniformity import ListAnalysis, LoopAnalysis
 from hwdsl.codegen.ir.graph import Graph, Op, count_operations
 
 WHOLE = 1500
@@ -60,7 +60,7 @@ def slot(place: str) -> int:
 
 
 @define(eq=False)
-class Block:
+class SegmentEmitter:
     """One segment being written: scalar lines, lines per lane, and what follows the lanes."""
 
     head: list[str] = field(factory=list)
@@ -85,7 +85,7 @@ class Epilogue:
 
     values: tuple[int, ...]
 
-    def write(self, block: Block, names: Mapping[int, str]) -> None:
+    def write(self, block: SegmentEmitter, names: Mapping[int, str]) -> None:
         """Nothing more."""
 
 
@@ -95,7 +95,7 @@ class GraphEpilogue(Epilogue):
 
     graph: Graph
 
-    def write(self, block: Block, names: Mapping[int, str]) -> None:
+    def write(self, block: SegmentEmitter, names: Mapping[int, str]) -> None:
         """Store outputs, then the words of broken rules, the `undefined` bit last."""
         g = self.graph
         for k, (_, op) in enumerate(g.outputs):
@@ -134,7 +134,7 @@ class LoopEpilogue(Epilogue):
     any: str
     counted: bool
 
-    def write(self, block: Block, names: Mapping[int, str]) -> None:
+    def write(self, block: SegmentEmitter, names: Mapping[int, str]) -> None:
         """Store all states at once; loads came before."""
         assert self.op.body is not None
         if not self.shape.control:
@@ -148,7 +148,7 @@ class LoopEpilogue(Epilogue):
             block.head.append(f"{self.held} = {names[self.until]};")
         return None
 
-    def _lanes(self, block: Block, names: Mapping[int, str], next: Sequence[int]) -> None:
+    def _lanes(self, block: SegmentEmitter, names: Mapping[int, str], next: Sequence[int]) -> None:
         """Keep what stopped lanes hold. All is loaded before anything is stored, so that no
         load depends on a condition and the lanes vectorise."""
         block.head.append(f"const double next_round = {self.round} + 1.0;")
@@ -189,11 +189,11 @@ class FunctionOutliner:
 
 
 @define(eq=False)
-class Region:
+class RegionEmitter:
     """Writes one operation list: a graph's prologue, its tile code, or a loop body."""
 
     draft: FunctionOutliner
-    shape: Shape
+    shape: ListAnalysis
     steps: list[int]
     place: dict[int, str]
     depth: int
@@ -286,8 +286,15 @@ class Region:
     def _branch(self, branch: GuardedBlock, indent: str) -> str:
         """Code under a scalar condition; where it does not run, nothing reads what it makes."""
         steps, keep = list(branch.steps), set(branch.keep)
-        inner = Region(self.draft, self.shape, steps, dict(self.place), self.depth, keep=keep,
-                       variable=self.variable)  # fmt: skip
+        inner = RegionEmitter(
+            self.draft,
+            self.shape,
+            steps,
+            dict(self.place),
+            self.depth,
+            keep=keep,
+            variable=self.variable,
+        )
         text = inner.text(indent + "    ", None)
         self.place.update({i: inner.place[i] for i in sorted(keep)})
         self.owned.update(inner.owned)
@@ -296,7 +303,7 @@ class Region:
 
     def _segment(self, steps: Sequence[int], sinks: Epilogue | None, indent: str) -> str:
         """Straight-line code."""
-        block = Block()
+        block = SegmentEmitter()
         for i in steps:
             self._step(block, i)
         if sinks is not None:
@@ -308,7 +315,7 @@ class Region:
             return indent + self.draft.piece(block.text("    "))
         return f"{indent}{{\n{block.text(indent + '    ')}\n{indent}}}"
 
-    def _step(self, block: Block, i: int) -> None:
+    def _step(self, block: SegmentEmitter, i: int) -> None:
         op, scalar = self.shape.ops[i], self.shape.scalar[i]
         if op.code == "input":
             lines = [f"const double v{i} = {self.variable};"]
@@ -362,7 +369,7 @@ class Region:
                  if o.code == "input" and o.index and inside.live[k]}  # fmt: skip
         first = [k for k, o in enumerate(inside.ops)
                  if o.code == "input" and not o.index and inside.live[k]]  # fmt: skip
-        body = Region(self.draft, inside, first + inside.steps(), given, self.depth + 1,
+        body = RegionEmitter(self.draft, inside, first + inside.steps(), given, self.depth + 1,
                       variable=inputs[0])  # fmt: skip
         k = f"r{self.depth}"
         lines = [_start(sinks, initial).text(indent + "    ")]
@@ -381,7 +388,7 @@ class Region:
         lines.append(f"{indent}    }}")
         return f"{indent}{{\n" + "\n".join(line for line in lines if line) + f"\n{indent}}}"
 
-    def _use(self, block: Block, i: int) -> str:
+    def _use(self, block: SegmentEmitter, i: int) -> str:
         """The name of a value in a segment; loads it if it comes from elsewhere."""
         text = self._where(i)
         if i in block.local:
@@ -393,7 +400,7 @@ class Region:
         target.append(f"const double v{i} = {text};")
         return f"v{i}"
 
-    def _lane(self, block: Block, i: int) -> str:
+    def _lane(self, block: SegmentEmitter, i: int) -> str:
         """The name of a value as an operand of a long function, which is read from a row even
         if it is a scalar: gcc makes no vector code of a comparison of scalars within such a
         function, nor then of all that is around it."""
@@ -412,9 +419,9 @@ class Region:
         return literal(op.value) if op.code == "const" else self.place.get(i, "v")
 
 
-def _start(sinks: LoopEpilogue, initial: Sequence[str]) -> Block:
+def _start(sinks: LoopEpilogue, initial: Sequence[str]) -> SegmentEmitter:
     """The states before the first round."""
-    block = Block()
+    block = SegmentEmitter()
     control = sinks.shape.control
     for place, value in zip(sinks.carries, initial, strict=True):
         (block.head if place[0] == "S" else block.lanes).append(f"{place} = {value};")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from hwdsl.codegen.emit.c_printer import HEAVY
-from hwdsl.codegen.emit.uniformity import Shape
+from hwdsl.codegen.emit.uniformity import ListAnalysis
 from hwdsl.codegen.ir.graph import Op
 
 GROUPS = 6
@@ -23,7 +23,7 @@ COST = {**HEAVY, "div": 8, "sqrt": 10, "floordiv": 20, "ceildiv": 20, "argmin": 
 
 
 @frozen
-class Group:
+class InvariantGroup:
     """Operations to run when a param in the mask changes, and those whose values are kept."""
 
     mask: int
@@ -32,8 +32,8 @@ class Group:
 
 
 def find_invariant_groups(
-    shape: Shape, early: Sequence[bool], params: Sequence[bool], sinks: Sequence[int]
-) -> tuple[list[Group], list[int]]:
+    shape: ListAnalysis, early: Sequence[bool], params: Sequence[bool], sinks: Sequence[int]
+) -> tuple[list[InvariantGroup], list[int]]:
     """The groups worth having, smaller sets of params first, and the steps that are left.
 
     `early` are operations computed once per call, `params` says which params are uniform.
@@ -51,17 +51,17 @@ def find_invariant_groups(
         (m for m in cost if cost[m] and m and m != everything), key=lambda m: (-cost[m], m)
     )
     kept: set[int] = set()
-    made: list[Group] = []
+    made: list[InvariantGroup] = []
     for mask in sorted(chosen[:GROUPS], key=lambda m: (m.bit_count(), m)):
         dear = _expensive(shape, masks, mask, kept, early)
         keep = frozenset(i for i in used if masks[i] == mask and i in dear)
         if keep and cost[mask] >= WORTH * len(keep) and len(kept) + len(keep) <= ROWS:
-            made.append(Group(mask, _closure(shape, keep, kept, early), keep))
+            made.append(InvariantGroup(mask, _closure(shape, keep, kept, early), keep))
             kept |= keep
     return made, list(_closure(shape, sinks, kept, early))
 
 
-def _masks(shape: Shape, params: Sequence[bool]) -> list[int]:
+def _masks(shape: ListAnalysis, params: Sequence[bool]) -> list[int]:
     """Per operation, the varying params it depends on, as bits."""
     masks: list[int] = []
     for op in shape.ops:
@@ -72,7 +72,7 @@ def _masks(shape: Shape, params: Sequence[bool]) -> list[int]:
     return masks
 
 
-def _used_outside(shape: Shape, masks: Sequence[int], sinks: Sequence[int]) -> set[int]:
+def _used_outside(shape: ListAnalysis, masks: Sequence[int], sinks: Sequence[int]) -> set[int]:
     used = set(sinks)
     for i, op in enumerate(shape.ops):
         if shape.live[i]:
@@ -81,7 +81,7 @@ def _used_outside(shape: Shape, masks: Sequence[int], sinks: Sequence[int]) -> s
 
 
 def _expensive(
-    shape: Shape, masks: Sequence[int], mask: int, kept: set[int], early: Sequence[bool]
+    shape: ListAnalysis, masks: Sequence[int], mask: int, kept: set[int], early: Sequence[bool]
 ) -> set[int]:
     """The operations within a mask that stand on something dear and not kept already."""
     dear: set[int] = set()
@@ -93,7 +93,10 @@ def _expensive(
 
 
 def _closure(
-    shape: Shape, roots: Sequence[int] | frozenset[int], kept: set[int], early: Sequence[bool]
+    shape: ListAnalysis,
+    roots: Sequence[int] | frozenset[int],
+    kept: set[int],
+    early: Sequence[bool],
 ) -> tuple[int, ...]:
     """The steps that the roots need, computed once per call and kept values aside."""
     wanted: set[int] = set()

@@ -16,7 +16,7 @@ from hwdsl.codegen.ir.graph import Graph, Op
 
 
 @define(eq=False)
-class Shape:
+class ListAnalysis:
     """One operation list: what is live, what is scalar, and the same for its loops' bodies."""
 
     ops: tuple[Op, ...]
@@ -34,7 +34,7 @@ class Shape:
 class LoopAnalysis:
     """A loop: its body, whether all lanes run the same rounds, and which states are scalar."""
 
-    body: Shape
+    body: ListAnalysis
     control: bool
     carries: tuple[bool, ...]
 
@@ -44,16 +44,18 @@ class LoopAnalysis:
         return self.control and all(self.carries)
 
 
-def analyze_graph(graph: Graph) -> Shape:
+def analyze_graph(graph: Graph) -> ListAnalysis:
     """Analyse the top level of a graph."""
     roots = [i for _, i in graph.outputs] + [i for _, i in graph.rules]
     uniform = [p.uniform for p in graph.params]
     return analyze_operations(graph.ops, roots, uniform)
 
 
-def analyze_operations(ops: tuple[Op, ...], roots: Sequence[int], uniform: Sequence[bool]) -> Shape:
+def analyze_operations(
+    ops: tuple[Op, ...], roots: Sequence[int], uniform: Sequence[bool]
+) -> ListAnalysis:
     """Analyse an operation list whose params or inputs are scalar as `uniform` says."""
-    shape = Shape(ops, _live(ops, roots), [False] * len(ops), {})
+    shape = ListAnalysis(ops, _live(ops, roots), [False] * len(ops), {})
     for i, op in enumerate(ops):
         if not shape.live[i]:
             continue
@@ -72,7 +74,7 @@ def analyze_operations(ops: tuple[Op, ...], roots: Sequence[int], uniform: Seque
     return shape
 
 
-def call_invariant(shape: Shape) -> list[bool]:
+def call_invariant(shape: ListAnalysis) -> list[bool]:
     """Which operations of the top level have one value for a whole kernel call."""
     result = [False] * len(shape.ops)
     for i, op in enumerate(shape.ops):

@@ -5,9 +5,9 @@ indices of earlier operations of the same list. A `loop` operation holds a `Body
 list again; what a body needs from outside is passed in as a capture, so every list is closed.
 
 Every value is a float64; its type says how to read it: `real`, `int` (an integer below 2^53) or
-`bool` (0.0 or 1.0). Units are gone: the graph computes in base units. `Builder` is the only way to
-make graphs; it folds constants and shares equal operations as they are added. Equal includes the
-sign of zero and every NaN. The verifier is in `hwdsl.codegen.ir.verifier`, the text form in
+`bool` (0.0 or 1.0). Units are gone: the graph computes in base units. `GraphBuilder` is the only
+way to make graphs; it folds constants and shares equal operations as they are added. Equal includes
+the sign of zero and every NaN. The verifier is in `hwdsl.codegen.ir.verifier`, the text form in
 `hwdsl.codegen.ir.serialization`.
 
 Operation codes, with their arguments:
@@ -144,7 +144,7 @@ class Body:
 
 
 @frozen
-class Param:
+class GraphParam:
     """A free input, from `low` to `high`: whoever calls a kernel sees to that.
 
     A `uniform` one is the same for all points of a call. One that has an end is never NaN.
@@ -166,7 +166,7 @@ class Graph:
     `len(rules)` ("undefined") is set where any output is NaN.
     """
 
-    params: tuple[Param, ...]
+    params: tuple[GraphParam, ...]
     ops: tuple[Op, ...]
     outputs: tuple[tuple[str, int], ...]
     rules: tuple[tuple[str, int], ...] = ()
@@ -216,14 +216,14 @@ class Ref:
 
 
 @define(eq=False)
-class Builder:
+class GraphBuilder:
     """Makes a graph. Operations are placed in the outermost region that has their arguments.
 
     Inside a loop body, outer values may be used freely: they become captures by themselves, and
     what does not depend on the loop is placed outside it.
     """
 
-    params: list[Param] = field(factory=list)
+    params: list[GraphParam] = field(factory=list)
     tables: list[tuple[float, ...]] = field(factory=list)
     root: Region = field(factory=lambda: Region(None, 0))
     _constants: dict[tuple[bytes, str], Ref] = field(factory=dict, init=False)
@@ -251,7 +251,7 @@ class Builder:
         if name in self._names:
             raise ValueError(f"two params named {name}")
         self._names.add(name)
-        self.params.append(Param(name, type, uniform, low, high))
+        self.params.append(GraphParam(name, type, uniform, low, high))
         return self._place(self.root, Op("param", (), type, index=len(self.params) - 1))
 
     def table(self, values: Iterable[float]) -> int:
@@ -395,7 +395,7 @@ class Builder:
 class LoopRegion:
     """A loop body being built: use `variable` and `states`, then `close` it."""
 
-    builder: Builder
+    builder: GraphBuilder
     region: Region
     variable: Ref
     states: tuple[Ref, ...]

@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 
 from attrs import define
 
-from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Body, Graph, Op, Param
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Body, Graph, GraphParam, Op
 from hwdsl.codegen.ir.verifier import GraphError, verify_graph
 
 __all__ = ["canonical_text", "dump", "load"]
@@ -88,7 +88,7 @@ def load(text: str) -> Graph:
     reader = _Reader(text.splitlines())
     if reader.line() != _HEAD:
         raise reader.error(f"the first line must be `{_HEAD}`")
-    params: list[Param] = []
+    params: list[GraphParam] = []
     while reader.ahead("param "):
         params.append(reader.param())
     tables: list[tuple[float, ...]] = []
@@ -185,14 +185,14 @@ class _Reader:
             raise self.error(f"{word!r} is no type")
         return word
 
-    def param(self) -> Param:
+    def param(self) -> GraphParam:
         """A line `param type low high [uniform] "name"`."""
         head, quote, name = self.line().partition('"')
         words = head.split()
         if len(words) not in (4, 5) or words[4:] not in ([], ["uniform"]):
             raise self.error("expected `param TYPE LOW HIGH [uniform] NAME`")
         low, high = map(self.number, words[2:4])
-        return Param(self.name(quote + name), self.type(words[1]), len(words) == 5, low, high)
+        return GraphParam(self.name(quote + name), self.type(words[1]), len(words) == 5, low, high)
 
     def named(self, what: str) -> tuple[tuple[str, int], ...]:
         """Lines `output 3 "name"`, or `rule`."""

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 _MASK = (1 << 64) - 1
 
 
-class Machine(Protocol):
+class Backend(Protocol):
     """The operations that the three machines spell differently."""
 
     def div(self, a: Any, b: Any) -> Any:

@@ -19,64 +19,64 @@ C_FLAGS = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
 
 
 @define(eq=False)
-class Term:
+class COperand:
     """An operand in C: a name, a literal or a comparison in brackets."""
 
     writer: Writer
     text: str
 
-    def __add__(self, other: Any) -> Term:
+    def __add__(self, other: Any) -> COperand:
         return self.writer.number(f"{self.text} + {c_text(other)}")
 
-    def __radd__(self, other: Any) -> Term:
+    def __radd__(self, other: Any) -> COperand:
         return self.writer.number(f"{c_text(other)} + {self.text}")
 
-    def __sub__(self, other: Any) -> Term:
+    def __sub__(self, other: Any) -> COperand:
         return self.writer.number(f"{self.text} - {c_text(other)}")
 
-    def __rsub__(self, other: Any) -> Term:
+    def __rsub__(self, other: Any) -> COperand:
         return self.writer.number(f"{c_text(other)} - {self.text}")
 
-    def __mul__(self, other: Any) -> Term:
+    def __mul__(self, other: Any) -> COperand:
         return self.writer.number(f"{self.text} * {c_text(other)}")
 
-    def __rmul__(self, other: Any) -> Term:
+    def __rmul__(self, other: Any) -> COperand:
         return self.writer.number(f"{c_text(other)} * {self.text}")
 
-    def __neg__(self) -> Term:
+    def __neg__(self) -> COperand:
         return self.writer.number(f"-{self.text}")
 
-    def __abs__(self) -> Term:
+    def __abs__(self) -> COperand:
         return self.writer.number(f"__builtin_fabs({self.text})")
 
-    def __lt__(self, other: Any) -> Term:
-        return Term(self.writer, f"({self.text} < {c_text(other)})")
+    def __lt__(self, other: Any) -> COperand:
+        return COperand(self.writer, f"({self.text} < {c_text(other)})")
 
-    def __le__(self, other: Any) -> Term:
-        return Term(self.writer, f"({self.text} <= {c_text(other)})")
+    def __le__(self, other: Any) -> COperand:
+        return COperand(self.writer, f"({self.text} <= {c_text(other)})")
 
-    def __gt__(self, other: Any) -> Term:
-        return Term(self.writer, f"({self.text} > {c_text(other)})")
+    def __gt__(self, other: Any) -> COperand:
+        return COperand(self.writer, f"({self.text} > {c_text(other)})")
 
-    def __ge__(self, other: Any) -> Term:
-        return Term(self.writer, f"({self.text} >= {c_text(other)})")
+    def __ge__(self, other: Any) -> COperand:
+        return COperand(self.writer, f"({self.text} >= {c_text(other)})")
 
     def __eq__(self, other: Any) -> Any:
-        return Term(self.writer, f"({self.text} == {c_text(other)})")
+        return COperand(self.writer, f"({self.text} == {c_text(other)})")
 
     def __ne__(self, other: Any) -> Any:
-        return Term(self.writer, f"({self.text} != {c_text(other)})")
+        return COperand(self.writer, f"({self.text} != {c_text(other)})")
 
-    def __or__(self, other: Term) -> Term:
-        return Term(self.writer, f"({self.text} | {other.text})")
+    def __or__(self, other: COperand) -> COperand:
+        return COperand(self.writer, f"({self.text} | {other.text})")
 
-    def __and__(self, other: Term) -> Term:
-        return Term(self.writer, f"({self.text} & {other.text})")
+    def __and__(self, other: COperand) -> COperand:
+        return COperand(self.writer, f"({self.text} & {other.text})")
 
 
 def c_text(operand: Any) -> str:
     """An operand of a formula as C: a term's text or a literal."""
-    if isinstance(operand, Term):
+    if isinstance(operand, COperand):
         return operand.text
     return c_literal(float(operand))
 
@@ -97,65 +97,65 @@ class Writer:
     lines: list[str] = field(factory=list)
     rows: dict[str, Sequence[float]] = field(factory=dict)
 
-    def number(self, text: str) -> Term:
+    def number(self, text: str) -> COperand:
         """Name the value of a C expression of type double."""
         return self._name("double", text)
 
-    def word(self, text: str) -> Term:
+    def word(self, text: str) -> COperand:
         """Name the value of a C expression of type uint64_t."""
         return self._name("uint64_t", text)
 
-    def _name(self, type: str, text: str) -> Term:
+    def _name(self, type: str, text: str) -> COperand:
         name = f"t{len(self.lines)}"
         self.lines.append(f"    const {type} {name} = {text};")
-        return Term(self, name)
+        return COperand(self, name)
 
-    def div(self, a: Any, b: Any) -> Term:  # noqa: D102
+    def div(self, a: Any, b: Any) -> COperand:  # noqa: D102
         return self.number(f"{c_text(a)} / {c_text(b)}")
 
-    def sqrt(self, a: Any) -> Term:  # noqa: D102
+    def sqrt(self, a: Any) -> COperand:  # noqa: D102
         return self.number(f"__builtin_sqrt({c_text(a)})")
 
-    def floor(self, a: Any) -> Term:  # noqa: D102
+    def floor(self, a: Any) -> COperand:  # noqa: D102
         return self.number(f"__builtin_floor({c_text(a)})")
 
-    def ceil(self, a: Any) -> Term:  # noqa: D102
+    def ceil(self, a: Any) -> COperand:  # noqa: D102
         return self.number(f"__builtin_ceil({c_text(a)})")
 
-    def rint(self, a: Any) -> Term:  # noqa: D102
+    def rint(self, a: Any) -> COperand:  # noqa: D102
         return self.number(f"__builtin_rint({c_text(a)})")
 
-    def where(self, c: Term, a: Any, b: Any) -> Term:  # noqa: D102
+    def where(self, c: COperand, a: Any, b: Any) -> COperand:  # noqa: D102
         return self.number(f"{c.text} ? {c_text(a)} : {c_text(b)}")
 
-    def bits(self, a: Any) -> Term:  # noqa: D102
+    def bits(self, a: Any) -> COperand:  # noqa: D102
         return self.word(f"hw__bits({c_text(a)})")
 
-    def real(self, w: Term) -> Term:  # noqa: D102
+    def real(self, w: COperand) -> COperand:  # noqa: D102
         return self.number(f"hw__real({w.text})")
 
-    def mask(self, w: Term, constant: int) -> Term:  # noqa: D102
+    def mask(self, w: COperand, constant: int) -> COperand:  # noqa: D102
         return self.word(f"{w.text} & UINT64_C({constant})")
 
-    def merge(self, w: Term, constant: int) -> Term:  # noqa: D102
+    def merge(self, w: COperand, constant: int) -> COperand:  # noqa: D102
         return self.word(f"{w.text} | UINT64_C({constant})")
 
-    def flip(self, w: Term, v: Term) -> Term:  # noqa: D102
+    def flip(self, w: COperand, v: COperand) -> COperand:  # noqa: D102
         return self.word(f"{w.text} ^ {v.text}")
 
-    def left(self, w: Term, count: int) -> Term:  # noqa: D102
+    def left(self, w: COperand, count: int) -> COperand:  # noqa: D102
         return self.word(f"{w.text} << {count}")
 
-    def right(self, w: Term, count: int) -> Term:  # noqa: D102
+    def right(self, w: COperand, count: int) -> COperand:  # noqa: D102
         return self.word(f"{w.text} >> {count}")
 
-    def plus(self, w: Term, constant: int) -> Term:  # noqa: D102
+    def plus(self, w: COperand, constant: int) -> COperand:  # noqa: D102
         return self.word(f"{w.text} + UINT64_C({constant})")
 
-    def same(self, w: Term, constant: int) -> Term:  # noqa: D102
-        return Term(self, f"({w.text} == UINT64_C({constant}))")
+    def same(self, w: COperand, constant: int) -> COperand:  # noqa: D102
+        return COperand(self, f"({w.text} == UINT64_C({constant}))")
 
-    def take(self, name: str, values: Sequence[float], w: Term) -> Term:  # noqa: D102
+    def take(self, name: str, values: Sequence[float], w: COperand) -> COperand:  # noqa: D102
         self.rows[name] = values
         return self.number(f"hw__{name}[{w.text}]")
 
@@ -179,7 +179,7 @@ static inline double hw__real(uint64_t w) { double x; memcpy(&x, &w, sizeof x); 
 def _function(code: str, formula: Formula, rows: dict[str, Sequence[float]]) -> str:
     writer = Writer(rows=rows)
     names = "xab"[:1] if ARITY[code] == 1 else "abc"[: ARITY[code]]
-    result = formula(writer, *(Term(writer, name) for name in names))
+    result = formula(writer, *(COperand(writer, name) for name in names))
     operands = ", ".join(f"double {name}" for name in names)
     body = "\n".join([*writer.lines, f"    return {result.text};"])
     return f"HW_INLINE double hw_{code}({operands})\n{{\n{body}\n}}\n"

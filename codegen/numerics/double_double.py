@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hwdsl.codegen.numerics.backend import Machine
+from hwdsl.codegen.numerics.backend import Backend
 
 _HIGH = 0xFFFFFFFFF8000000
 
@@ -28,13 +28,13 @@ def two_sum(a: Any, b: Any) -> Pair:
     return s, (a - (s - t)) + (b - t)
 
 
-def split(m: Machine, a: Any) -> Pair:
+def split(m: Backend, a: Any) -> Pair:
     """A number as one of 26 bits plus one of 27."""
     high = m.real(m.mask(m.bits(a), _HIGH))
     return high, a - high
 
 
-def two_product(m: Machine, a: Any, b: Any) -> Pair:
+def two_product(m: Backend, a: Any, b: Any) -> Pair:
     """a * b and its rounding error."""
     p = a * b
     ah, al = split(m, a)
@@ -42,7 +42,7 @@ def two_product(m: Machine, a: Any, b: Any) -> Pair:
     return p, al * bl - (((p - ah * bh) - al * bh) - ah * bl)
 
 
-def multiply(m: Machine, a: Pair, b: Pair) -> Pair:
+def multiply(m: Backend, a: Pair, b: Pair) -> Pair:
     """The product of two pairs, to about 2^-102."""
     p, e = two_product(m, a[0], b[0])
     return p, e + (a[0] * b[1] + a[1] * b[0])
@@ -56,7 +56,7 @@ def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
     return total
 
 
-def power_of_two(m: Machine, k: Any) -> Any:
+def power_of_two(m: Backend, k: Any) -> Any:
     """2^k for a whole number k in -1022 .. 1023."""
     # Adding 2^52 + 1023 leaves the biased exponent in the lowest bits.
     return m.real(m.left(m.bits(k + (2.0**52 + 1023.0)), 52))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hwdsl.codegen.numerics.backend import Machine
+from hwdsl.codegen.numerics.backend import Backend
 from hwdsl.codegen.numerics.double_double import (
     Pair,
     fast_sum,
@@ -64,12 +64,12 @@ _ONE = 0x3FF0000000000000
 _ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2)
 
 
-def _clamp(m: Machine, x: Any, low: float, high: float) -> Any:
+def _clamp(m: Backend, x: Any, low: float, high: float) -> Any:
     x = m.where(x < low, low, x)
     return m.where(x > high, high, x)
 
 
-def _reduce(m: Machine, x: Any, low: Any) -> tuple[Any, Pair]:
+def _reduce(m: Backend, x: Any, low: Any) -> tuple[Any, Pair]:
     """k and r, a pair, with x + low = k ln 2 + r."""
     k = (x * _LOG2E + _SHIFTER) - _SHIFTER
     a = x - k * _LN2[0]
@@ -77,7 +77,7 @@ def _reduce(m: Machine, x: Any, low: Any) -> tuple[Any, Pair]:
     return k, fast_sum(r, (e - k * _LN2[2]) + low)
 
 
-def _exp_pair(m: Machine, x: Any, low: Any) -> Any:
+def _exp_pair(m: Backend, x: Any, low: Any) -> Any:
     """exp(x + low) for low far below x, which lies in -800 .. 800."""
     k, (r, tail) = _reduce(m, x, low)
     one, rest = fast_sum(1.0, r)
@@ -87,12 +87,12 @@ def _exp_pair(m: Machine, x: Any, low: Any) -> Any:
     return (y * power_of_two(m, half)) * power_of_two(m, k - half)
 
 
-def exp(m: Machine, x: Any) -> Any:
+def exp(m: Backend, x: Any) -> Any:
     """e^x."""
     return _exp_pair(m, _clamp(m, x, -800.0, 800.0), 0.0)
 
 
-def _expm1_pair(m: Machine, x: Any) -> Pair:
+def _expm1_pair(m: Backend, x: Any) -> Pair:
     """Half of exp(x) - 1 as a pair, for x in -50 .. 710."""
     k, (r, tail) = _reduce(m, x, 0.0)
     p, q = fast_sum(r, r * r * polynomial(r, _EXP) + (tail + tail * r))
@@ -102,14 +102,14 @@ def _expm1_pair(m: Machine, x: Any) -> Pair:
     return high, low + (part + scale * q)
 
 
-def expm1(m: Machine, x: Any) -> Any:
+def expm1(m: Backend, x: Any) -> Any:
     """e^x - 1, accurate near 0."""
     high, low = _expm1_pair(m, _clamp(m, x, -50.0, 710.0))
     half = high + low
     return m.where(abs(x) < 2.0**-54, x, half + half)
 
 
-def tanh(m: Machine, x: Any) -> Any:
+def tanh(m: Backend, x: Any) -> Any:
     """The hyperbolic tangent, as E / (E + 2) with E = expm1(2 |x|)."""
     a = abs(x)
     b = m.where(a > 22.0, 22.0, a)
@@ -122,13 +122,13 @@ def tanh(m: Machine, x: Any) -> Any:
     return m.where(a < 2.0**-28, x, t)
 
 
-def _normal(m: Machine, x: Any) -> tuple[Any, Any]:
+def _normal(m: Backend, x: Any) -> tuple[Any, Any]:
     """A positive number made normal, and the power of two that took, negative."""
     tiny = x < 2.0**-1022
     return m.where(tiny, x * 2.0**54, x), m.where(tiny, -54.0, 0.0)
 
 
-def _parts(m: Machine, x: Any) -> tuple[Any, Any]:
+def _parts(m: Backend, x: Any) -> tuple[Any, Any]:
     """The exponent e and m in sqrt(1/2) .. sqrt(2) of a positive normal x = 2^e m."""
     # Offsetting the bits by sqrt(1/2)'s distance from 1 makes the exponent step there.
     moved = m.plus(m.bits(x), _ONE - _ROOT_HALF)
@@ -137,7 +137,7 @@ def _parts(m: Machine, x: Any) -> tuple[Any, Any]:
     return e, m.real(m.plus(low, _ROOT_HALF))
 
 
-def _log_sum(m: Machine, e: Any, f: Any, correction: Any) -> Any:
+def _log_sum(m: Backend, e: Any, f: Any, correction: Any) -> Any:
     """E ln 2 + log(1 + f) + correction, a small one."""
     s = m.div(f, 2.0 + f)
     z = s * s
@@ -149,7 +149,7 @@ def _log_sum(m: Machine, e: Any, f: Any, correction: Any) -> Any:
     return high + (low + (b + tail))
 
 
-def log(m: Machine, x: Any) -> Any:
+def log(m: Backend, x: Any) -> Any:
     """The natural logarithm."""
     y, shift = _normal(m, x)
     e, f = _parts(m, y)
@@ -159,7 +159,7 @@ def log(m: Machine, x: Any) -> Any:
     return m.where((x < 0.0) | (x != x), NAN, result)
 
 
-def log1p(m: Machine, x: Any) -> Any:
+def log1p(m: Backend, x: Any) -> Any:
     """log(1 + x), accurate near 0."""
     u, c = two_sum(1.0, x)
     e, f = _parts(m, u)
@@ -171,7 +171,7 @@ def log1p(m: Machine, x: Any) -> Any:
     return m.where((x < -1.0) | (x != x), NAN, result)
 
 
-def _log_pair(m: Machine, x: Any) -> Pair:
+def _log_pair(m: Backend, x: Any) -> Pair:
     """log x of a positive number, to some 2^-68."""
     y, shift = _normal(m, x)
     e, g = _parts(m, y)
@@ -194,7 +194,7 @@ def _log_pair(m: Machine, x: Any) -> Pair:
     return fast_sum(total, rest + (e * _LN2_LOW + (low + low)))
 
 
-def _log_by(m: Machine, x: Any, factor: Pair) -> Any:
+def _log_by(m: Backend, x: Any, factor: Pair) -> Any:
     """factor * log(x), with the special values of a logarithm.
 
     The pair is off by some 2^-64 of itself at most, so a result that is a whole number is met
@@ -207,17 +207,17 @@ def _log_by(m: Machine, x: Any, factor: Pair) -> Any:
     return m.where((x < 0.0) | (x != x), NAN, result)
 
 
-def log2(m: Machine, x: Any) -> Any:
+def log2(m: Backend, x: Any) -> Any:
     """The logarithm to base 2; exact at powers of two."""
     return _log_by(m, x, _LOG2E_PAIR)
 
 
-def log10(m: Machine, x: Any) -> Any:
+def log10(m: Backend, x: Any) -> Any:
     """The logarithm to base 10; exact at the powers of ten that are numbers, 1 to 1e22."""
     return _log_by(m, x, _LOG10E_PAIR)
 
 
-def _short_power(m: Machine, a: Any, b: Any, general: Any) -> Any:
+def _short_power(m: Backend, a: Any, b: Any, general: Any) -> Any:
     """The powers that the graph writes as products, in the same products."""
     square = a * a
     result = m.where(b == 0.5, m.sqrt(a), general)
@@ -228,7 +228,7 @@ def _short_power(m: Machine, a: Any, b: Any, general: Any) -> Any:
     return m.where(b == 4.0, square * square, result)
 
 
-def pow_(m: Machine, a: Any, b: Any) -> Any:
+def pow_(m: Backend, a: Any, b: Any) -> Any:
     """A to the power b, with C's special cases, but as a product for 2, 3 and 4.
 
     The products are what the graph makes of a constant exponent, so an exponent that becomes

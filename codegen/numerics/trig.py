@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hwdsl.codegen.numerics.backend import Machine
+from hwdsl.codegen.numerics.backend import Backend
 from hwdsl.codegen.numerics.double_double import (
     Pair,
     fast_sum,
@@ -49,7 +49,7 @@ _COS = _hex(
 )  # fmt: skip
 
 
-def _reduce(m: Machine, x: Any) -> tuple[Any, Pair]:
+def _reduce(m: Backend, x: Any) -> tuple[Any, Pair]:
     """The word of a whole number q, and r in -pi/4 .. pi/4, with x = q pi/2 + r modulo 2 pi."""
     exponent = m.mask(m.right(m.bits(x), 52), 0x7FF)
     e = m.real(m.merge(exponent, 0x4330000000000000)) - (2.0**52 + 1077.0)
@@ -77,7 +77,7 @@ def _reduce(m: Machine, x: Any) -> tuple[Any, Pair]:
     return m.bits(q + _SHIFTER), fast_sum(r, tail)
 
 
-def _quadrant(m: Machine, q: Any, r: Any, tail: Any) -> Any:
+def _quadrant(m: Backend, q: Any, r: Any, tail: Any) -> Any:
     """sin(q pi/2 + r + tail)."""
     z = r * r
     sine = r + (r * z * polynomial(z, _SIN) + (tail - 0.5 * z * tail))
@@ -88,13 +88,13 @@ def _quadrant(m: Machine, q: Any, r: Any, tail: Any) -> Any:
     return m.where(m.same(m.mask(q, 2), 2), -result, result)
 
 
-def sin(m: Machine, x: Any) -> Any:
+def sin(m: Backend, x: Any) -> Any:
     """The sine of x radians."""
     q, (r, tail) = _reduce(m, x)
     return m.where(abs(x) < 2.0**-27, x, _quadrant(m, q, r, tail))
 
 
-def cos(m: Machine, x: Any) -> Any:
+def cos(m: Backend, x: Any) -> Any:
     """The cosine of x radians."""
     q, (r, tail) = _reduce(m, x)
     return _quadrant(m, m.plus(q, 1), r, tail)

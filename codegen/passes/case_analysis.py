@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from hwdsl.codegen.ir.graph import Builder, Ref, Region, fold, nearest
+from hwdsl.codegen.ir.graph import GraphBuilder, Ref, Region, fold, nearest
 
 __all__ = ["always"]
 
@@ -15,7 +15,7 @@ MOST = 2_000
 COMBINATIONS = 1_024
 
 
-def always(builder: Builder, condition: Ref, choices: Sequence[tuple[Ref, int]]) -> bool:
+def always(builder: GraphBuilder, condition: Ref, choices: Sequence[tuple[Ref, int]]) -> bool:
     """Whether a condition is 1 at every point; False if that cannot be told.
 
     It is if it is so for each combination of `choices` (bools, or ints below the number beside
@@ -28,7 +28,7 @@ def always(builder: Builder, condition: Ref, choices: Sequence[tuple[Ref, int]])
 
 
 def _in_all_cases(
-    builder: Builder, condition: Ref, choices: Sequence[tuple[Ref, Sequence[float]]]
+    builder: GraphBuilder, condition: Ref, choices: Sequence[tuple[Ref, Sequence[float]]]
 ) -> bool:
     cases: list[Values] = [{}]
     for ref, values in choices:
@@ -38,7 +38,7 @@ def _in_all_cases(
     return all(_Case(builder, case).value(condition) == 1.0 for case in cases)
 
 
-def _params(builder: Builder) -> list[tuple[Ref, Sequence[float]]]:
+def _params(builder: GraphBuilder) -> list[tuple[Ref, Sequence[float]]]:
     """The choices that are params, with what they may be."""
     found: list[tuple[Ref, Sequence[float]]] = []
     for i, op in enumerate(builder.root.ops):
@@ -60,7 +60,7 @@ def _key(ref: Ref) -> tuple[int, int]:
 class _Case:
     """Values where some are given; None for those that depend on more."""
 
-    builder: Builder
+    builder: GraphBuilder
     values: Values
     left: int = field(default=MOST)
 

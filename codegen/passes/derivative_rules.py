@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from hwdsl.codegen.ir.graph import INT, REAL, Builder, Op, Ref
+from hwdsl.codegen.ir.graph import INT, REAL, GraphBuilder, Op, Ref
 
 # What a derivative can pass through.
 SMOOTH = frozenset(
@@ -47,7 +47,7 @@ def passes(op: Op, position: int) -> bool:
 class Partials:
     """The rules, adding operations to a builder."""
 
-    builder: Builder
+    builder: GraphBuilder
     products: dict[tuple[Ref, ...], tuple[list[Ref], list[Ref]]] = field(factory=dict)
 
     def weigh(self, op: Op, args: Sequence[Ref], value: Ref, position: int, weight: Ref) -> Ref:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from attrs import define, evolve, field
 
-from hwdsl.codegen.ir.graph import Builder, Op, Ref, fold, fold_loop, nearest
+from hwdsl.codegen.ir.graph import GraphBuilder, Op, Ref, fold, fold_loop, nearest
 from hwdsl.codegen.passes.rewriter import Copier
 
 __all__ = ["Inliner"]
@@ -28,7 +28,7 @@ class Inliner(Copier):
     calculated, those of a loop once for each round.
     """
 
-    source: Builder
+    source: GraphBuilder
     argument: Callable[[int], Ref]
     consume_fuel: Callable[[int], None]
     _numbers: dict[int, Number] = field(factory=dict)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from attrs import define, field, frozen
 
 from hwdsl.codegen import numerics
-from hwdsl.codegen.ir.graph import BOOL, Builder, Graph, Op, Param, Ref, Region
+from hwdsl.codegen.ir.graph import BOOL, Graph, GraphBuilder, GraphParam, Op, Ref, Region
 
 __all__ = ["ANY", "Range", "Ranges", "range_of", "ranges_of", "starting"]
 
@@ -43,7 +43,7 @@ ANY = Range(-math.inf, math.inf, nan=True)
 TRUTH = Range(0.0, 1.0)
 
 
-def starting(param: Param) -> Range:
+def starting(param: GraphParam) -> Range:
     """The range of a param; NaN lies in no range that has an end."""
     if param.type == BOOL:
         return TRUTH
@@ -77,7 +77,7 @@ class Ranges:
         """Note the range of a loop's variable, before anything asks for it."""
         self._found.setdefault(variable.region, {})[variable.index] = found
 
-    def of(self, ref: Ref, builder: Builder) -> Range:
+    def of(self, ref: Ref, builder: GraphBuilder) -> Range:
         """The range of a value, from the ranges of the params and loop variables it depends on."""
         found, ops = self._found.setdefault(ref.region, {}), ref.region.ops
         todo = [ref.index]
@@ -92,7 +92,7 @@ class Ranges:
             todo.pop()
         return found[ref.index]
 
-    def _one(self, op: Op, args: Sequence[Range], builder: Builder) -> Range:
+    def _one(self, op: Op, args: Sequence[Range], builder: GraphBuilder) -> Range:
         if op.code == "param":
             return starting(builder.params[op.index])
         return range_of(op, args, builder.tables)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from hwdsl.codegen.ir.graph import REAL, Body, Builder, Graph, Op, Ref, state_types
+from hwdsl.codegen.ir.graph import REAL, Body, Graph, GraphBuilder, Op, Ref, state_types
 
 Results = dict[int, tuple[Ref, ...]]
 
@@ -20,7 +20,7 @@ Results = dict[int, tuple[Ref, ...]]
 class Copier:
     """Copies operation lists; `builder` holds the copy so far, `params` stand for the params."""
 
-    builder: Builder = field(factory=Builder, kw_only=True)
+    builder: GraphBuilder = field(factory=GraphBuilder, kw_only=True)
     params: list[Ref] = field(factory=list, kw_only=True)
 
     def run(self, ops: Sequence[Op], roots: Sequence[int], inputs: Sequence[Ref]) -> list[Ref]:

@@ -1,22 +1,22 @@
 """Calling compiled kernels from Python: one point, or a sweep over many.
 
 This folder stands alone (standard library and NumPy), because `hwdsl compile -o` puts a copy of it
-beside the modules it writes. A `Spec`, plain JSON, says what the params, outputs and rules are;
-a `Kernel` computes in base units; an `Evaluator` stands between them and the user, who gives and
+beside the modules it writes. A `Spec`, plain JSON, says what the params, outputs and rules are; a
+`Kernel` computes in base units; a `KernelEvaluator` stands between them and the user, who gives and
 gets values in the units the description declares.
 """
 
 from .columns import InUnit
 from .errors import CallError
-from .evaluator import Evaluator, tables
+from .evaluator import KernelEvaluator, tables
 from .execution_plan import ExecutionPlan, Progress
 from .kernel import Axis, CompiledKernel, Floats, Kernel, Words
-from .message import Hole, Message, messages
+from .message import Message, Placeholder, messages
 from .progress import Bar
 from .quantity import meant_unit, read
 from .result import Result
 from .sample import Samples
-from .spec import Output, Param, Rule, Scale, Spec, joined, load_specs
+from .spec import OutputSpec, ParamSpec, RuleSpec, Scale, Spec, joined, load_specs
 from .sweep import Sweep
 
 __all__ = [
@@ -24,18 +24,18 @@ __all__ = [
     "Bar",
     "CallError",
     "CompiledKernel",
-    "Evaluator",
     "ExecutionPlan",
     "Floats",
-    "Hole",
     "InUnit",
     "Kernel",
+    "KernelEvaluator",
     "Message",
-    "Output",
-    "Param",
+    "OutputSpec",
+    "ParamSpec",
+    "Placeholder",
     "Progress",
     "Result",
-    "Rule",
+    "RuleSpec",
     "Samples",
     "Scale",
     "Spec",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .errors import CallError
 from .kernel import Floats
-from .spec import NEAR, Param, joined
+from .spec import NEAR, ParamSpec, joined
 
 _PLAIN: dict[str, tuple[str, set[type]]] = {"bool": ("b", {bool}), "choice": ("", set())}
 """Kinds of arrays, and types of elements, that are numbers as they stand."""
@@ -43,7 +43,7 @@ def is_vector(value: Any) -> bool:
     return isinstance(value, Sequence) or np.ndim(value) > 0  # a list may hold what NumPy cannot
 
 
-def to_base(param: Param, value: Any, base: Callable[[Any], float]) -> Floats:
+def to_base(param: ParamSpec, value: Any, base: Callable[[Any], float]) -> Floats:
     """Values in base units.
 
     `base` converts one value and raises CallError for one that does not fit: it is asked for the
@@ -80,7 +80,7 @@ def to_base(param: Param, value: Any, base: Callable[[Any], float]) -> Floats:
     return np.array([base(cell) for cell in cells], np.float64)
 
 
-def clamp_to_range(param: Param, base: Any) -> Any:
+def clamp_to_range(param: ParamSpec, base: Any) -> Any:
     """A number or an array in base units, what differs from an end of the range by rounding at it.
 
     The end of a real in its unit is a rounded number: read again, it may lie beyond that end.
@@ -93,7 +93,7 @@ def clamp_to_range(param: Param, base: Any) -> Any:
     return np.where((base >= least) & (base <= most), ends, base)
 
 
-def to_display_unit(param: Param, values: Floats) -> NDArray[Any]:
+def to_display_unit(param: ParamSpec, values: Floats) -> NDArray[Any]:
     """Base values as the user reads them."""
     if param.kind == "choice":
         return np.asarray(np.array(param.labels)[values.astype(np.int64)])
@@ -104,7 +104,7 @@ def to_display_unit(param: Param, values: Floats) -> NDArray[Any]:
     return np.asarray(param.scale.from_base(values))
 
 
-def _numbers(param: Param, value: Any) -> Floats | None:
+def _numbers(param: ParamSpec, value: Any) -> Floats | None:
     """Plain numbers (bools for a bool) as an array; None for everything else."""
     kinds, types = _PLAIN.get(param.kind, ("iuf", {int, float}))
     if isinstance(value, np.ndarray):

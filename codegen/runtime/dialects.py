@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from .quantity import DIGITS, UNIT
-from .spec import Param
+from .spec import ParamSpec
 
 _NUMBER = rf"[+-]?{DIGITS}(?:[ \t]*{UNIT})?"
 _TO = r"[ \t]*(?::|-|–|\.\.\.?=?|\bto\b)[ \t]*"
@@ -17,7 +17,7 @@ _PACED = ("range", "arange", "np.arange")
 _FEW = 5
 
 
-def elsewhere(text: str, param: Param) -> str | None:
+def elsewhere(text: str, param: ParamSpec) -> str | None:
     """How the values are written that a text such as `1:64:8` or `[1, 2]` means; None if unknown.
 
     A text that is written as it is here, or stands for one value, gives None.
@@ -50,7 +50,7 @@ def _list(cells: list[str]) -> str | None:
     return f"`{','.join(cells)}`" if cells else None
 
 
-def _span(text: str, param: Param) -> str | None:
+def _span(text: str, param: ParamSpec) -> str | None:
     """A range of two ends, and how many values or which step it has."""
     found = _SPAN.fullmatch(text.strip())
     if found is None:
@@ -76,7 +76,7 @@ def _size(number: str) -> float:
     return float(found.group()) if found else 0.0
 
 
-def _fits(low: str, high: str, count: str, param: Param) -> bool:
+def _fits(low: str, high: str, count: str, param: ParamSpec) -> bool:
     """Whether so many values lie between two ends; of an int, all on whole numbers."""
     gaps = _size(count) - 1
     if not count.isdecimal() or gaps < 1:
@@ -84,7 +84,7 @@ def _fits(low: str, high: str, count: str, param: Param) -> bool:
     return param.kind == "real" or (_size(high) - _size(low)) % gaps == 0
 
 
-def _ends(low: str, high: str, param: Param) -> str:
+def _ends(low: str, high: str, param: ParamSpec) -> str:
     if param.kind == "int":
         return f"`{low}..{high}` for all whole numbers, or `{low}..{high} step 2`"
     return f"`{low}..{high}:{_FEW}` for {_FEW} values"

@@ -22,13 +22,13 @@ from .message import Says
 from .quantity import is_many, scale_of, spread, written
 from .result import Result
 from .sample import Samples, draw
-from .spec import NEAR, UNDEFINED, Param, Scale, Spec, did_you_mean, joined
+from .spec import NEAR, UNDEFINED, ParamSpec, Scale, Spec, did_you_mean, joined
 from .sweep import Sweep
 
 _MOST = sys.float_info.max
 
 
-class Evaluator:
+class KernelEvaluator:
     """A question with free params: call it with values, sweep it over many, or draw them.
 
     `units` gives the units that texts may use, if they are not in the spec; `draws` gives the
@@ -205,7 +205,7 @@ class Evaluator:
             self, self._draws(), points, given, seed=seed or 0, threads=threads, keep=bool(keep)
         )
 
-    def param(self, name: str) -> Param:
+    def param(self, name: str) -> ParamSpec:
         """A param by name; CallError with the closest name if there is none."""
         slot = self._slots.get(name)
         if slot is None:
@@ -239,7 +239,7 @@ class Evaluator:
         found = self.axis(name, value)
         return found.view(InUnit) if isinstance(found, np.ndarray) else found
 
-    def column(self, param: Param, value: Any) -> Floats:
+    def column(self, param: ParamSpec, value: Any) -> Floats:
         """Values of a param in base units."""
         try:
             column = to_base(
@@ -251,7 +251,7 @@ class Evaluator:
             raise self._bad(param, "no values given")
         return column
 
-    def base(self, param: Param, value: Any) -> float:
+    def base(self, param: ParamSpec, value: Any) -> float:
         """One value in base units: a number, a text with a unit, a bool or a label."""
         if hasattr(value, "to_base_units") and hasattr(value, "units"):
             units = f"{value.units:~C}".replace("**", "^")
@@ -295,7 +295,7 @@ class Evaluator:
             raise self._bad(param, f"{value} is not whole", scale)
         return base
 
-    def _alternative(self, param: Param, value: Any, base: float, scale: Scale) -> float:
+    def _alternative(self, param: ParamSpec, value: Any, base: float, scale: Scale) -> float:
         """The number of a choice between numbers that a value is."""
         if base in param.values:  # infinity too, from which nothing has a distance
             return base
@@ -304,7 +304,7 @@ class Evaluator:
             raise self._bad(param, f"{value} is none of them", scale)
         return near
 
-    def _text(self, param: Param, text: str) -> tuple[float, Scale]:
+    def _text(self, param: ParamSpec, text: str) -> tuple[float, Scale]:
         """A text as a number in base units, and the unit that it is written in."""
         if is_many(text) or elsewhere(text, param):
             raise self._bad(param, f"{text} is several values where one is read; give it to sweep")
@@ -325,7 +325,7 @@ class Evaluator:
         listed = ", ".join(f"{p.name} ({p.describe()})" for p in left)
         return CallError(f"{self.spec.name}: values are needed of {listed}")
 
-    def _bad(self, param: Param, what: str, scale: Scale | None = None) -> CallError:
+    def _bad(self, param: ParamSpec, what: str, scale: Scale | None = None) -> CallError:
         """What is wrong with a value, and what the param takes, in a unit if one is given."""
         return CallError(f"{self.spec.name}.{param.name}: {what}; it is {param.describe(scale)}")
 
@@ -338,7 +338,7 @@ class Evaluator:
         return Signature(params, return_annotation=Result)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Evaluator):
+        if not isinstance(other, KernelEvaluator):
             return NotImplemented
         return self._content() == other._content()
 
@@ -382,7 +382,7 @@ def tables(at: Any, zipped: Any) -> tuple[Any, Mapping[str, Any] | None]:
     return None, {**columns, **_map(zipped)}
 
 
-def _written(param: Param) -> Any:
+def _written(param: ParamSpec) -> Any:
     """A param's default as a signature shows it."""
     if param.default is None:
         return Parameter.empty
@@ -397,13 +397,13 @@ def _imported(home: str, name: str) -> Any:
     return getattr(importlib.import_module(home), name)
 
 
-def _signed(param: Param) -> tuple[float, float, float]:
+def _signed(param: ParamSpec) -> tuple[float, float, float]:
     """The parts of a param's scale; -0.0 as the offset is none, and leaves a zero its sign."""
     up, down, offset = param.scale.parts()
     return up, down, offset or -0.0
 
 
-def _plain_types(param: Param) -> tuple[type, ...]:
+def _plain_types(param: ParamSpec) -> tuple[type, ...]:
     """Types whose values need no more than a look at the range."""
     if param.labels or not param.plain:
         return ()

@@ -23,7 +23,7 @@ from .sweep import Sweep
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-    from .evaluator import Evaluator
+    from .evaluator import KernelEvaluator
 
 Progress = Callable[[int, int], None]
 
@@ -38,7 +38,7 @@ class ExecutionPlan:
     `first` is the first of the points if they are a stretch of a larger grid.
     """
 
-    evaluator: Evaluator
+    evaluator: KernelEvaluator
     axes: tuple[Axis, ...]
     points: int
     dims: tuple[tuple[str, int], ...]
@@ -92,7 +92,7 @@ class ExecutionPlan:
                 axes.append((column, 1, len(points)))
         return ExecutionPlan(self.evaluator, tuple(axes), len(points), (("point", len(points)),))
 
-    def _groups(self) -> list[tuple[tuple[Axis, ...], Span]]:
+    def _groups(self) -> list[tuple[tuple[Axis, ...], PointRange]]:
         """Kernel calls: in each, params that must be uniform are."""
         last = self.first + self.points
         axes = self.axes
@@ -102,7 +102,7 @@ class ExecutionPlan:
         calls = math.prod(count for _, count in digits)
         if not _nested(axes) or calls > max(FEW_CALLS, self.points // WORTH_A_CALL):
             return self._sorted([k for k, u in enumerate(uniform) if u])
-        groups = [(axes, Span(self.first, last, self.first))]
+        groups = [(axes, PointRange(self.first, last, self.first))]
         for digit in sorted(digits, reverse=True):
             groups = [
                 (_fixed(axes, *digit, k), span.fixed(*digit, k))
@@ -111,7 +111,7 @@ class ExecutionPlan:
             ]
         return [(axes, span) for axes, span in groups if span.start < span.stop]
 
-    def _sorted(self, varying: Sequence[int]) -> list[tuple[tuple[Axis, ...], Span]]:
+    def _sorted(self, varying: Sequence[int]) -> list[tuple[tuple[Axis, ...], PointRange]]:
         """The kernel calls where params that must be uniform vary in columns."""
         columns = self.part(np.arange(self.points))
         keys = np.zeros(self.points, np.int64)
@@ -124,7 +124,7 @@ class ExecutionPlan:
             axes = list(columns.part(at).axes)
             for k in varying:
                 axes[k] = (axes[k][0][:1].copy(), 1, 1)
-            result.append((tuple(axes), Span(0, len(at), 0, listed=at)))
+            result.append((tuple(axes), PointRange(0, len(at), 0, listed=at)))
         return result
 
 
@@ -153,7 +153,7 @@ def _fixed(axes: Sequence[Axis], stride: int, count: int, k: int) -> tuple[Axis,
 
 
 @dataclass(frozen=True, eq=False)
-class Span:
+class PointRange:
     """The points start..stop of a group, and where they stand in the sweep that begins at `first`.
 
     `held` are the digits (stride, count, value) fixed one after the other; `listed` are places.
@@ -165,7 +165,7 @@ class Span:
     held: tuple[tuple[int, int, int], ...] = ()
     listed: NDArray[np.int64] | None = None
 
-    def fixed(self, stride: int, count: int, k: int) -> Span:
+    def fixed(self, stride: int, count: int, k: int) -> PointRange:
         """Those of the points whose digit is k."""
 
         def before(point: int) -> int:
@@ -173,7 +173,7 @@ class Span:
             return whole * stride + min(max(rest - k * stride, 0), stride)
 
         held = (*self.held, (stride, count, k))
-        return Span(before(self.start), before(self.stop), self.first, held)
+        return PointRange(before(self.start), before(self.stop), self.first, held)
 
     def where(self, start: int, stop: int) -> Any:
         """The places of some of the group's points, as a slice or as indices."""
@@ -191,7 +191,7 @@ Part = tuple[int, int, list[Floats], Words]
 
 
 def _parallel(
-    evaluator: Evaluator, axes: Sequence[Axis], start: int, stop: int, threads: int
+    evaluator: KernelEvaluator, axes: Sequence[Axis], start: int, stop: int, threads: int
 ) -> Iterator[Part]:
     """Evaluate ranges of points on several threads; few are under way at a time."""
     ranges = iter([(a, min(a + CHUNK, stop)) for a in range(start, stop, CHUNK)])
@@ -234,7 +234,7 @@ def _next(ranges: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         return
 
 
-def _evaluate(evaluator: Evaluator, axes: Sequence[Axis], start: int, stop: int) -> Part:
+def _evaluate(evaluator: KernelEvaluator, axes: Sequence[Axis], start: int, stop: int) -> Part:
     spec = evaluator.spec
     outputs = [np.empty(stop - start) for _ in spec.outputs]
     words = np.empty((stop - start, len(required(spec))), np.uint64)

@@ -19,7 +19,7 @@ Suited = tuple[float, Scale]
 
 
 @dataclass(frozen=True)
-class Hole:
+class Placeholder:
     """A place in a message: the number that stands there, and how: by label, as truth, in a unit.
 
     Of several units it is the last whose size the number has.
@@ -51,7 +51,7 @@ class Message:
     """What a rule says where the number `holds` is not 1: texts and holes in order."""
 
     holds: int
-    parts: tuple[str | Hole, ...]
+    parts: tuple[str | Placeholder, ...]
 
     def text(self, numbers: Sequence[float]) -> str:
         """The message at a point."""
@@ -73,11 +73,11 @@ def messages(data: Any) -> list[list[Message]]:
             for rule in data]  # fmt: skip
 
 
-def _part(data: Any) -> str | Hole:
+def _part(data: Any) -> str | Placeholder:
     if isinstance(data, str):
         return data
     units = tuple((least, Scale(**scale)) for least, scale in data["units"])
-    return Hole(data["number"], tuple(data["labels"]), data["truth"], units)
+    return Placeholder(data["number"], tuple(data["labels"]), data["truth"], units)
 
 
 def number_text(value: float) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 
 from .errors import CallError
 from .kernel import Floats
-from .spec import Param, Scale, dims_text, joined
+from .spec import ParamSpec, Scale, dims_text, joined
 
 MOST_STEPS = 10_000_000
 """Values of one axis beyond which a range is taken for a mistake."""
@@ -40,7 +40,7 @@ _MOST_DIGITS, _MOST_EXPONENT, _MOST_POWER = 400, 400, 99
 
 
 @dataclass(frozen=True)
-class Unit:
+class UnitProduct:
     """A product of units, exact: `base = value * factor + offset`."""
 
     name: str
@@ -50,7 +50,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenQuantity:
     """A number as it is written; `unit` is None if there is none. The sign of a zero is kept.
 
     `size` is None where it is infinite.
@@ -59,7 +59,7 @@ class Written:
     text: str
     negative: bool
     size: Fraction | None
-    unit: Unit | None
+    unit: UnitProduct | None
 
     def exact(self, plain: Scale) -> Fraction:
         """In base units; a number without unit is in `plain`, of which the dimension must be."""
@@ -87,7 +87,7 @@ class Written:
             raise CallError(f"`{self.text}` is beyond what a float64 holds") from None
         return -0.0 if self.negative and not exact else found
 
-    def _in(self, plain: Scale) -> Unit:
+    def _in(self, plain: Scale) -> UnitProduct:
         if self.unit is None:
             return _exact(plain)
         have, want = self.unit.dims, _exact(plain).dims
@@ -102,14 +102,14 @@ class Written:
         return self.unit
 
 
-def written(text: str, plain: Scale, units: Mapping[str, Scale]) -> Written:
+def written(text: str, plain: Scale, units: Mapping[str, Scale]) -> WrittenQuantity:
     """A text as a number; `plain` is the unit to name in an example."""
     found = _LITERAL.fullmatch(text.strip(_BLANK))
     if found is None:
         raise CallError(_no_number(text, plain))
     sign, digits, unit = found.groups()
     size = None if digits == "inf" else _size(digits)
-    return Written(text, sign == "-", size, None if unit is None else _unit(unit, units))
+    return WrittenQuantity(text, sign == "-", size, None if unit is None else _unit(unit, units))
 
 
 def read(text: str, plain: Scale, units: Mapping[str, Scale]) -> float:
@@ -148,13 +148,13 @@ def _size(digits: str) -> Fraction:
     raise CallError(f"the number {shown} is out of range")
 
 
-def _exact(scale: Scale) -> Unit:
+def _exact(scale: Scale) -> UnitProduct:
     """A declared unit, exact."""
     dims = {base: Fraction(power).limit_denominator(1000) for base, power in scale.dims.items()}
-    return Unit(scale.unit, Fraction(scale.factor), Fraction(scale.offset), dims)
+    return UnitProduct(scale.unit, Fraction(scale.factor), Fraction(scale.offset), dims)
 
 
-def _unit(text: str, units: Mapping[str, Scale]) -> Unit:
+def _unit(text: str, units: Mapping[str, Scale]) -> UnitProduct:
     """What a product of units such as `GB/s` is."""
     factors = _FACTOR.findall(text)
     if len(factors) == 1 and factors[0][2] in ("", "1", "01"):
@@ -170,7 +170,7 @@ def _unit(text: str, units: Mapping[str, Scale]) -> Unit:
         factor *= one.factor**exponent
         for base, e in one.dims.items():
             dims[base] = dims.get(base, Fraction()) + e * exponent
-    return Unit(text, factor, Fraction(), {base: e for base, e in dims.items() if e})
+    return UnitProduct(text, factor, Fraction(), {base: e for base, e in dims.items() if e})
 
 
 def _named(name: str, units: Mapping[str, Scale]) -> Scale:
@@ -223,7 +223,7 @@ def is_many(text: str) -> bool:
     return ".." in text or "," in text or text == "all"
 
 
-def spread(text: str, param: Param, units: Mapping[str, Scale]) -> list[str | bool] | Floats:
+def spread(text: str, param: ParamSpec, units: Mapping[str, Scale]) -> list[str | bool] | Floats:
     """Values written for a sweep: `lo..hi:n`, `lo..hi step s`, `a,b,c`, or `all` of a choice.
 
     A plain `lo` takes the unit of `hi`, so `1..10 TB/s:4` is 1, 4, 7 and 10 TB/s. A range of an
@@ -248,7 +248,7 @@ def spread(text: str, param: Param, units: Mapping[str, Scale]) -> list[str | bo
         raise CallError(f"{param.name}={text}: {error}") from None
 
 
-def _range(text: str, param: Param, units: Mapping[str, Scale]) -> Floats:
+def _range(text: str, param: ParamSpec, units: Mapping[str, Scale]) -> Floats:
     """The values of `lo..hi:n` or `lo..hi step s`, in the param's unit."""
     low, _, rest = text.partition("..")
     high, colon, count = rest.rpartition(":")
@@ -279,7 +279,7 @@ def _range(text: str, param: Param, units: Mapping[str, Scale]) -> Floats:
     return column
 
 
-def scale_of(unit: Unit) -> Scale:
+def scale_of(unit: UnitProduct) -> Scale:
     """A unit as it is declared."""
     dims = {base: float(power) for base, power in unit.dims.items()}
     return Scale(unit.name, str(unit.factor), str(unit.offset), dims)

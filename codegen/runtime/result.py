@@ -8,8 +8,8 @@ from typing import Any
 from . import html
 from .spec import (
     UNDEFINED,
-    Output,
-    Param,
+    OutputSpec,
+    ParamSpec,
     Spec,
     did_you_mean,
     labels_of,
@@ -122,7 +122,7 @@ class Result:
 
 def described(
     result: Result,
-) -> tuple[list[tuple[Param, Any, float]], list[tuple[Output, Any, float]]]:
+) -> tuple[list[tuple[ParamSpec, Any, float]], list[tuple[OutputSpec, Any, float]]]:
     """Params and outputs of a result: what is known of each, its value as shown, in base units."""
     spec = result._spec
     at = zip(spec.params, result._values, strict=True)
@@ -133,7 +133,7 @@ def described(
     )
 
 
-def _shown(info: Output, value: float) -> Any:
+def _shown(info: OutputSpec, value: float) -> Any:
     if info.labels and 0 <= value < len(info.labels):
         return info.labels[int(value)]
     return info.scale.from_base(value)

@@ -22,7 +22,7 @@ from .execution_plan import ExecutionPlan, pool_of, workers
 from .kernel import Axis, Floats, Kernel
 
 if TYPE_CHECKING:
-    from .evaluator import Evaluator
+    from .evaluator import KernelEvaluator
 
 CHUNK = 1 << 16
 RANKED = 20_000
@@ -123,7 +123,7 @@ def _correlation(a: Floats, b: Floats) -> float:
 
 
 def draw(
-    evaluator: Evaluator, kernel: Kernel, points: int, given: Mapping[str, Any], *,
+    evaluator: KernelEvaluator, kernel: Kernel, points: int, given: Mapping[str, Any], *,
     seed: int = 0, threads: int | None = None, keep: bool = False,
 ) -> Samples:  # fmt: skip
     """Evaluate at `points` draws; params in `given` stay as given, others at their defaults.
@@ -164,7 +164,7 @@ class _Run:
     """The draws under way: where outputs are gathered."""
 
     def __init__(
-        self, evaluator: Evaluator, kernel: Kernel, axes: Sequence[Axis], free: Sequence[str],
+        self, evaluator: KernelEvaluator, kernel: Kernel, axes: Sequence[Axis], free: Sequence[str],
         points: int, seed: int, keep: bool,
     ) -> None:  # fmt: skip
         self.evaluator, self.kernel, self.axes = evaluator, kernel, axes

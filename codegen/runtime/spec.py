@@ -57,7 +57,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Param:
+class ParamSpec:
     """A free input; bounds and default in base units; `kind` is real, int, bool or choice.
 
     A choice's value is the index of its label. A choice between numbers is a real or an int that
@@ -112,7 +112,7 @@ class Param:
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputSpec:
     """An answer; `labels` name the cases of one that is an enum case.
 
     `reads` names the params that it depends on; None says nothing of that.
@@ -126,7 +126,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Rule:
+class RuleSpec:
     """A rule that depends on params: `severity` is `require` or `warn`, `help` says what to do."""
 
     name: str
@@ -142,9 +142,9 @@ class Spec:
     """
 
     name: str
-    params: tuple[Param, ...]
-    outputs: tuple[Output, ...]
-    rules: tuple[Rule, ...] = ()
+    params: tuple[ParamSpec, ...]
+    outputs: tuple[OutputSpec, ...]
+    rules: tuple[RuleSpec, ...] = ()
     units: Mapping[str, Scale] = field(default_factory=dict)
     doc: str = ""
     drawn: tuple[str, ...] = ()
@@ -181,22 +181,22 @@ def _spec(data: Mapping[str, Any]) -> Spec:
         data["name"],
         tuple(_param(p) for p in data["params"]),
         tuple(_output(o) for o in data["outputs"]),
-        tuple(Rule(**r) for r in data["rules"]),
+        tuple(RuleSpec(**r) for r in data["rules"]),
         {name: Scale(**u) for name, u in data["units"].items()},
         data["doc"],
         tuple(data["drawn"]),
     )
 
 
-def _param(data: Mapping[str, Any]) -> Param:
+def _param(data: Mapping[str, Any]) -> ParamSpec:
     numbers = {name: float(data[name]) for name in ("default", "low", "high")
                if data[name] is not None}  # fmt: skip
-    return Param(**{**_scaled(data), **numbers}, values=tuple(map(float, data["values"])))
+    return ParamSpec(**{**_scaled(data), **numbers}, values=tuple(map(float, data["values"])))
 
 
-def _output(data: Mapping[str, Any]) -> Output:
+def _output(data: Mapping[str, Any]) -> OutputSpec:
     reads = data["reads"]
-    return Output(**{**_scaled(data), "reads": None if reads is None else tuple(reads)})
+    return OutputSpec(**{**_scaled(data), "reads": None if reads is None else tuple(reads)})
 
 
 def _plain(value: Any) -> Any:
@@ -229,7 +229,7 @@ def did_you_mean(name: str, known: Sequence[str]) -> str:
     return f"; did you mean {close[0]}?" if close else f"; it has {', '.join(known) or 'none'}"
 
 
-def described_by(spec: Spec) -> tuple[Param | Output, ...]:
+def described_by(spec: Spec) -> tuple[ParamSpec | OutputSpec, ...]:
     """All params, then all outputs."""
     return (*spec.params, *spec.outputs)
 

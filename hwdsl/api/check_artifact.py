@@ -43,7 +43,7 @@ class Findings:
 
 
 @frozen
-class Part:
+class DeclarationFindings:
     """What elaborating an evaluator or display found, without errors.
 
     By the key it is seen whether it would be found again.
@@ -55,7 +55,7 @@ class Part:
 
 
 @define
-class Record:
+class FileFindings:
     """What is found in each evaluator and display of a checked file, by name.
 
     `around` is what all depend on; None if nothing is to be kept. `kept` are the parts of the
@@ -64,8 +64,8 @@ class Record:
 
     checked: Checked
     around: Mapping[str, str] | None = None
-    kept: Mapping[str, Part] = field(factory=dict)
-    parts: dict[str, Part] = field(factory=dict)
+    kept: Mapping[str, DeclarationFindings] = field(factory=dict)
+    parts: dict[str, DeclarationFindings] = field(factory=dict)
 
     def noted(self, name: str, diagnostics: Diagnostics, work: Callable[[Diagnostics], T]) -> T:
         """Do some work, which adds findings to `diagnostics`, and note them if none is an error."""
@@ -73,7 +73,7 @@ class Record:
             return work(diagnostics)
         result = work(own := Diagnostics())
         if not own.failed:
-            self.parts[name] = Part(*self._dependencies(name), own)
+            self.parts[name] = DeclarationFindings(*self._dependencies(name), own)
         diagnostics.include(own)
         return result
 
@@ -86,7 +86,7 @@ class Record:
         found = _moved(part, anchors, main) if part.key == key else None
         if found is None:
             return False
-        self.parts[name] = Part(key, anchors, found)
+        self.parts[name] = DeclarationFindings(key, anchors, found)
         diagnostics.include(found)
         return True
 
@@ -98,9 +98,9 @@ class Record:
         return store.key(parts), tuple((span.start, span.end) for span in spans)
 
 
-def start(checked: Checked, diagnostics: Diagnostics) -> Record:
+def start(checked: Checked, diagnostics: Diagnostics) -> FileFindings:
     """A record of a checked file; what is known of its parts is at hand."""
-    main, record = checked.main.tree.source, Record(checked)
+    main, record = checked.main.tree.source, FileFindings(checked)
     if any(d.name in _ABOUT_FILES for d in diagnostics.items):
         return record
     try:
@@ -115,7 +115,7 @@ def start(checked: Checked, diagnostics: Diagnostics) -> Record:
     return record
 
 
-def keep(record: Record, findings: Findings) -> None:
+def keep(record: FileFindings, findings: Findings) -> None:
     """Put what was found into the cache; nothing but time is lost if that cannot be done."""
     checked, main, around = record.checked, record.checked.main.tree.source, record.around
     if around is None:
@@ -157,9 +157,9 @@ def _data(found: Diagnostics, main: Source) -> dict[str, Any]:
     }
 
 
-def _part(data: Mapping[str, Any], reader: artifact.FindingsReader) -> Part:
+def _part(data: Mapping[str, Any], reader: artifact.FindingsReader) -> DeclarationFindings:
     anchors = tuple((int(start), int(end)) for start, end in data["anchors"])
-    return Part(data["key"], anchors, _found(data, reader))
+    return DeclarationFindings(data["key"], anchors, _found(data, reader))
 
 
 def _found(data: Mapping[str, Any], reader: artifact.FindingsReader) -> Diagnostics:
@@ -190,7 +190,9 @@ def _read_by(tree: ast.Module, name: str) -> Iterator[ast.Item]:
     return (item for item in tree.items if id(item) not in others or id(item) in needed)
 
 
-def _moved(part: Part, anchors: Sequence[Anchor], main: Source) -> Diagnostics | None:
+def _moved(
+    part: DeclarationFindings, anchors: Sequence[Anchor], main: Source
+) -> Diagnostics | None:
     """A part's findings at the places where the same items stand now; None if one has none."""
     if part.anchors == tuple(anchors):
         return part.found

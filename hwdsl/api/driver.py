@@ -33,7 +33,7 @@ from hwdsl.base.notices import doing
 from hwdsl.base.source import Source, reason
 
 if TYPE_CHECKING:
-    from hwdsl.api.check_artifact import Findings, Record
+    from hwdsl.api.check_artifact import FileFindings, Findings
     from hwdsl.api.evaluator_artifact import Kept
     from hwdsl.codegen.ir.graph import Graph
     from hwdsl.codegen.runtime import Kernel
@@ -116,7 +116,7 @@ def elaborate(
     diagnostics: Diagnostics,
     only: str | None = None,
     free: Collection[str] = (),
-    record: Record | None = None,
+    record: FileFindings | None = None,
 ) -> dict[str, Elaboration]:
     """Elaborate the evaluators of a checked file, or the one named `only`.
 
@@ -129,14 +129,14 @@ def elaborate(
         info = evaluators(checked)[only]
         return {only: elaborate(checked, info, diagnostics, free=free)}
     return _elaborate(
-        checked, diagnostics, record or check_artifact.Record(checked), free, known=False
+        checked, diagnostics, record or check_artifact.FileFindings(checked), free, known=False
     )
 
 
 def _elaborate(
     checked: Checked,
     diagnostics: Diagnostics,
-    record: Record,
+    record: FileFindings,
     free: Collection[str] = (),
     *,
     known: bool,
@@ -193,7 +193,7 @@ def lower(
     diagnostics: Diagnostics,
     only: str | None = None,
     free: Collection[str] = (),
-    record: Record | None = None,
+    record: FileFindings | None = None,
 ) -> Program:
     """Elaborate (with coefficients in `free` as params) and optimise, all evaluators or `only`."""
     from hwdsl.codegen.passes import optimise

@@ -56,7 +56,7 @@ class DescriptionError(ValueError):
         self.diagnostics = diagnostics
 
 
-class Evaluator(runtime.Evaluator):
+class Evaluator(runtime.KernelEvaluator):
     """A question with free params: call it with values, sweep it, ask why.
 
     Params are given by name: as keywords, or in a mapping behind the other arguments, where any
@@ -221,7 +221,7 @@ class Evaluator(runtime.Evaluator):
             slopes[name] = slope if np.isfinite(found[output]) else float("nan")
         return scale.from_base(found[output]), slopes
 
-    def _output(self, name: str) -> runtime.Output:
+    def _output(self, name: str) -> runtime.OutputSpec:
         for output in self.spec.outputs:
             if output.name == name:
                 return output

@@ -35,7 +35,7 @@ def evaluator_spec(
         tuple(_param(p, g.uniform) for p, g in zip(elaboration.params, elaboration.graph.params,
                                                    strict=True)),
         _outputs(elaboration),
-        tuple(runtime.Rule(r.name, "require" if r.severity is Severity.ERROR else "warn",
+        tuple(runtime.RuleSpec(r.name, "require" if r.severity is Severity.ERROR else "warn",
                            r.help or "")
               for r in elaboration.rules),
         units or {},
@@ -44,23 +44,23 @@ def evaluator_spec(
     )  # fmt: skip
 
 
-def _outputs(elaboration: Elaboration) -> tuple[runtime.Output, ...]:
+def _outputs(elaboration: Elaboration) -> tuple[runtime.OutputSpec, ...]:
     """The numbers that outputs are: one each, or for a vector one for each label."""
     graph = elaboration.graph
     read, place = param_dependences(graph), dict(graph.outputs)
     return tuple(
-        runtime.Output(name, scale(info.unit), info.cases, info.doc,
+        runtime.OutputSpec(name, scale(info.unit), info.cases, info.doc,
                        tuple(p.name for p in graph.params if p.name in read[place[name]]))
         for info in elaboration.outputs
         for name in [f"{info.name}.{label}" for label in info.labels] or [info.name]
     )  # fmt: skip
 
 
-def _param(info: ParamInfo, uniform: bool) -> runtime.Param:
+def _param(info: ParamInfo, uniform: bool) -> runtime.ParamSpec:
     kind = "choice" if info.type in ("enum", "component") else info.type
     low = -np.inf if info.low is None else info.low
     high = np.inf if info.high is None else info.high
-    return runtime.Param(
+    return runtime.ParamSpec(
         info.name, kind, scale(info.unit), info.default, low, high, info.labels,
         info.doc, uniform, info.values if info.type in ("real", "int") else (), info.plain,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from hwdsl.api.quantities import scale
 from hwdsl.codegen.build.ahead_of_time import Said
 from hwdsl.codegen.ir.graph import Ref
 from hwdsl.codegen.passes import optimise
-from hwdsl.codegen.runtime import Hole, Message, Scale
+from hwdsl.codegen.runtime import Message, Placeholder, Scale
 from hwdsl.elaborate import Elaboration, messages
 
 
@@ -39,11 +39,11 @@ class _Writer:
     def _number(self, ref: Ref) -> int:
         return self.numbers.setdefault(ref, len(self.numbers))
 
-    def _part(self, piece: str | messages.Hole) -> str | Hole:
+    def _part(self, piece: str | messages.LoweredHole) -> str | Placeholder:
         if isinstance(piece, str):
             return piece
         key = (piece.dim, piece.unit, id(piece.scope))
         if key not in self.suited:
             units = messages.suited(piece)
             self.suited[key] = tuple((least, scale(unit)) for least, unit in units)
-        return Hole(self._number(piece.ref), piece.labels, piece.truth, self.suited[key])
+        return Placeholder(self._number(piece.ref), piece.labels, piece.truth, self.suited[key])

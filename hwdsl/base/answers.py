@@ -159,7 +159,7 @@ class Run:
 
 
 @frozen
-class Part:
+class StepTerm:
     """A term of a step: `factor` times the value of step number `step`, both in base units.
 
     `text` is the factor as it is written, such as `64 ×` or `price / lifetime`; empty for 1.
@@ -182,7 +182,7 @@ class Step(Amount):
     place: str
     role: str
     path: str
-    terms: Sequence[Part]
+    terms: Sequence[StepTerm]
     inputs: Sequence[int]
 
 
@@ -371,7 +371,7 @@ class Expectation:
 
 
 @frozen
-class Claim:
+class ClaimAnswer:
     """A claim of a file: its sources, assumptions, the confidence in them, and its expectations."""
 
     file: str
@@ -386,7 +386,7 @@ class Claim:
 class Verify:
     """The answer of `hwdsl verify`; `diagnostics` are those of the files."""
 
-    claims: Sequence[Claim]
+    claims: Sequence[ClaimAnswer]
     diagnostics: Sequence[Finding]
     answer: Literal["verify"] = "verify"
 

@@ -48,7 +48,7 @@ class CacheError(Exception):
 
 
 @frozen
-class Entry:
+class StoreEntry:
     """One published build."""
 
     key: str
@@ -288,12 +288,12 @@ def store_text(kind: str, name: str, text: str, cache_dir: Path | str | None = N
         _remove(fresh)
 
 
-def entries(cache_dir: Path | str | None = None) -> Iterator[Entry]:
+def entries(cache_dir: Path | str | None = None) -> Iterator[StoreEntry]:
     """All published builds, sound or not, by key."""
     for path in _named(_kernels(cache_dir), _ENTRY):
         try:
             sizes = [f.stat().st_size for f in path.iterdir()] if path.is_dir() else []
-            yield Entry(path.name, path, sum(sizes), path.stat().st_mtime)
+            yield StoreEntry(path.name, path, sum(sizes), path.stat().st_mtime)
         except OSError:
             continue
 

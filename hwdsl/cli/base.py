@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FINE, WRONG_DESCRIPTION, WRONG_CALL, BUG, INTERRUPTED = 0, 1, 2, 70, 130
 
 
-class Failure(Exception):
+class CommandError(Exception):
     """Ends a command with a message for the user and an exit code.
 
     `findings` are what is wrong in files, as far as that is what the message is about.
@@ -41,7 +41,7 @@ def told(code: int = WRONG_CALL) -> Iterator[None]:
     try:
         yield
     except CallError as error:
-        raise Failure(str(error), code) from None
+        raise CommandError(str(error), code) from None
 
 
 class Command(NamedTuple):
@@ -117,7 +117,7 @@ def listed(names: Sequence[str]) -> list[str]:
             continue
         below = sorted(str(path) for path in Path(name).rglob("*.hw"))
         if not below:
-            raise Failure(f"there are no .hw files below {name}")
+            raise CommandError(f"there are no .hw files below {name}")
         found += below
     return found
 
@@ -142,7 +142,9 @@ def data_file(name: str) -> Path:
         from hwdsl.base.diagnostics import did_you_mean
 
         hint = did_you_mean(path.name, [p.name for p in path.parent.glob(f"*{path.suffix}")])
-        raise Failure(f"cannot read {path}: No such file or directory" + (f"; {hint}" * bool(hint)))
+        raise CommandError(
+            f"cannot read {path}: No such file or directory" + (f"; {hint}" * bool(hint))
+        )
     return path
 
 
@@ -157,15 +159,15 @@ def load_module(path: str, *, compiled: bool | None = None) -> Module:
     try:
         module = load(Path(path), compiled=compiled)
     except BuildError as error:
-        raise Failure(str(error)) from None
+        raise CommandError(str(error)) from None
     except DescriptionError as error:
         if unreadable(error.diagnostics):
             said = error.diagnostics.items[0]
             hint = f"; {said.help}" if said.help else ""
-            raise Failure(f"{said.message}{hint}", WRONG_CALL, [said]) from None
+            raise CommandError(f"{said.message}{hint}", WRONG_CALL, [said]) from None
         report(error.diagnostics, sys.stderr)
         found = error.diagnostics.items
-        raise Failure(f"{path} has errors", WRONG_DESCRIPTION, found) from None
+        raise CommandError(f"{path} has errors", WRONG_DESCRIPTION, found) from None
     _report_warnings(path, module.diagnostics)
     return module
 
@@ -205,9 +207,9 @@ def chosen_evaluator(module: Module, name: str | None) -> str:
     """The evaluator that is named, or the file's only one."""
     path, names = module.path, list(module.evaluators)
     if not names:
-        raise Failure(f"{path} has no evaluator", WRONG_DESCRIPTION)
+        raise CommandError(f"{path} has no evaluator", WRONG_DESCRIPTION)
     if name is None and len(names) > 1:
-        raise Failure(
+        raise CommandError(
             f"{path} has several evaluators: write {path}:NAME, NAME one of {_list(names)}"
         )
     return named(path, "evaluator", name or names[0], names)
@@ -220,7 +222,7 @@ def named(path: object, what: str, name: str, known: Iterable[str]) -> str:
     names = list(known)
     if name not in names:
         hint = did_you_mean(name, names) or f"it has {_list(names) or 'none'}"
-        raise Failure(f"{path} has no {what} {name}; {hint}")
+        raise CommandError(f"{path} has no {what} {name}; {hint}")
     return name
 
 
@@ -239,9 +241,9 @@ def assignments(words: Sequence[str]) -> dict[str, str]:
         name, equals, value = word.partition("=")
         if not equals or not name.isidentifier() or not value:
             hint = 'quote a value that has a blank: `bandwidth="4.8 TB/s"`'
-            raise Failure(f"`{word}` is not of the form name=value; {hint}")
+            raise CommandError(f"`{word}` is not of the form name=value; {hint}")
         if name in values:
-            raise Failure(f"{name} is given twice")
+            raise CommandError(f"{name} is given twice")
         values[name] = value.strip()
     return values
 

@@ -3,7 +3,7 @@
 import argparse
 
 from hwdsl.base.answers import Cache
-from hwdsl.cli.base import FINE, Failure
+from hwdsl.cli.base import FINE, CommandError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +19,7 @@ def run(options: argparse.Namespace) -> int:
         store.refuse_foreign()
         removed = store.clear() if options.action == "clear" else 0
     except store.CacheError as error:
-        raise Failure(str(error)) from None
+        raise CommandError(str(error)) from None
     if options.action == "clear":
         print(f"removed {removed} builds from {store.folder()}")
     else:

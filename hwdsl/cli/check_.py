@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hwdsl.cli.base import (
     FINE,
     WRONG_DESCRIPTION,
-    Failure,
+    CommandError,
     code_of,
     file_argument,
     format_argument,
@@ -87,7 +87,7 @@ def _needs(options: argparse.Namespace) -> int:
     from hwdsl.cli import jsons
 
     if options.format == "sarif":
-        raise Failure("--needs is printed as text or json")
+        raise CommandError("--needs is printed as text or json")
     code = FINE
     targets = [split_target(target) for target in options.files]
     for path, name in [(path, name) for each, name in targets for path in listed([each])]:
@@ -97,7 +97,7 @@ def _needs(options: argparse.Namespace) -> int:
             report(found, sys.stderr)
             code = max(code, code_of(found))
             if options.format == "json":
-                jsons.write_failure(Failure(f"{path} is wrong", code_of(found), found.items))
+                jsons.write_failure(CommandError(f"{path} is wrong", code_of(found), found.items))
             continue
         known = driver.evaluators(checked)
         for each in known if name is None else [named(path, "evaluator", name, known)]:

@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, Failure, code_of, file_argument, report, told
+from hwdsl.cli.base import (
+    FINE,
+    WRONG_DESCRIPTION,
+    CommandError,
+    code_of,
+    file_argument,
+    report,
+    told,
+)
 from hwdsl.cli.files import check_target, write_text, writing
 
 if TYPE_CHECKING:
@@ -42,9 +50,9 @@ def run(options: argparse.Namespace) -> int:
     from hwdsl.codegen.build.toolchain import BuildError, build
 
     if options.keep and options.output is None:
-        raise Failure("--keep writes beside the module: say where with -o FOLDER")
+        raise CommandError("--keep writes beside the module: say where with -o FOLDER")
     if options.wheel and (options.output is None or options.keep):
-        raise Failure("--wheel writes nothing else: say where with -o FOLDER, without --keep")
+        raise CommandError("--wheel writes nothing else: say where with -o FOLDER, without --keep")
     diagnostics = Diagnostics()
     path = Path(options.file)
     program = driver.program(path, diagnostics)
@@ -52,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     if program is None:
         return code_of(diagnostics)
     if not program.graphs:
-        raise Failure(f"{path} has no evaluator", WRONG_DESCRIPTION)
+        raise CommandError(f"{path} has no evaluator", WRONG_DESCRIPTION)
     try:
         if options.output is None:
             build(program.graphs)
@@ -74,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
                 print(f"wrote {file}")
             _keep(folder / "generated", kept)
     except BuildError as error:
-        raise Failure(str(error)) from None
+        raise CommandError(str(error)) from None
     return FINE
 
 

@@ -7,7 +7,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from hwdsl.cli.base import FINE, Failure, format_argument
+from hwdsl.cli.base import FINE, CommandError, format_argument
 
 if TYPE_CHECKING:
     from hwdsl.help import Page
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     name = " ".join(options.name)
     if options.format == "markdown":
         if name != "glossary":
-            raise Failure("`--format markdown` is for the glossary: `hwdsl explain glossary`")
+            raise CommandError("`--format markdown` is for the glossary: `hwdsl explain glossary`")
         from hwdsl.help.glossary import markdown
 
         print(markdown(), end="")
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
         return FINE
     page = help.explain(name) or (None if "." in name else help.near(name))
     if page is None:
-        raise Failure(_unknown(name))
+        raise CommandError(_unknown(name))
     if options.format == "json":
         _write(page)
         return FINE

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from hwdsl.cli.base import Failure
+from hwdsl.cli.base import CommandError
 
 HEAD = 1 << 20
 """Characters at the start of a file by which its writer is known: a table's header may be long."""
@@ -29,13 +29,13 @@ def check_target(
     for read in inputs:
         with suppress(OSError):  # what cannot be read is told by who reads it
             if before is not None and os.path.samestat(os.stat(read), before):
-                raise Failure(f"{path} is what the call reads: name another file to write")
+                raise CommandError(f"{path} is what the call reads: name another file to write")
     if before is None or not before.st_size:
         return
     with writing(path), target.open(encoding="utf-8", errors="replace") as file:
         head = file.read(HEAD)
     if not ours(head):
-        raise Failure(
+        raise CommandError(
             f"{path} is there already and no earlier result: name another file, or remove it"
         )
 
@@ -80,7 +80,7 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise Failure(f"cannot write {path}: {error.strerror or error}") from None
+        raise CommandError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def _place(path: Path) -> tuple[Path, os.stat_result | None]:
@@ -92,11 +92,11 @@ def _place(path: Path) -> tuple[Path, os.stat_result | None]:
         except FileNotFoundError:
             return target, None
     if stat.S_ISDIR(before.st_mode):
-        raise Failure(f"cannot write {path}: it is a folder")
+        raise CommandError(f"cannot write {path}: it is a folder")
     if not stat.S_ISREG(before.st_mode):
-        raise Failure(f"cannot write {path}: it is no regular file")
+        raise CommandError(f"cannot write {path}: it is no regular file")
     if not os.access(target, os.W_OK):
-        raise Failure(f"cannot write {path}: it may not be written")
+        raise CommandError(f"cannot write {path}: it may not be written")
     return target, before
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hwdsl.cli.base import (
     FINE,
     WRONG_DESCRIPTION,
-    Failure,
+    CommandError,
     chosen_evaluator,
     data_file,
     load_module,
@@ -25,7 +25,7 @@ from hwdsl.cli.base import (
 if TYPE_CHECKING:
     from hwdsl.codegen.runtime import Floats
     from hwdsl.measure.fit import Fit, Problem, Target
-    from hwdsl.measure.validate import Errors
+    from hwdsl.measure.validate import PredictionErrors
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,9 +87,9 @@ def run(options: argparse.Namespace) -> int:
                 text += "\n\n" + _held_out(problem, beside, options.hold_out)
     except DescriptionError as error:
         report(error.diagnostics, sys.stderr)
-        raise Failure(f"{path} cannot be fitted", WRONG_DESCRIPTION) from None
+        raise CommandError(f"{path} cannot be fitted", WRONG_DESCRIPTION) from None
     except ModuleNotFoundError as error:
-        raise Failure(str(error)) from None
+        raise CommandError(str(error)) from None
     print(text)
     if options.output is not None:
         write_text(Path(options.output), fit.to_source(found, module))
@@ -104,7 +104,7 @@ def _targets(words: Sequence[str]) -> list[Target]:
     for word in words:
         output, equals, column = word.partition("=")
         if not (output and equals and column):
-            raise Failure(f"`--measured {word}` is not of the form OUTPUT=COLUMN")
+            raise CommandError(f"`--measured {word}` is not of the form OUTPUT=COLUMN")
         found.append(Target(output, column))
     return found
 
@@ -146,19 +146,21 @@ def _text(found: Fit, group: str | None, columns: Sequence[str]) -> str:
 
 def _errors(found: Fit, group: str | None) -> str:
     """Errors of the fitted rows before and after, by group if one is asked for."""
-    from hwdsl.measure.validate import Errors, groups
+    from hwdsl.measure.validate import PredictionErrors, groups
 
     problem = found.problem
     before = problem.evaluate(problem.start)[0]
     rows = [["error", "rows", "median", "p90", "bias"]]
     for i, target in enumerate(problem.targets):
-        rows.append(_scored(f"{target.output}, declared", Errors(before[i]), problem, i))
+        rows.append(_scored(f"{target.output}, declared", PredictionErrors(before[i]), problem, i))
         rows.append(_scored(f"{target.output}, fitted", found.of(i), problem, i))
         if group:
             cells = groups(problem.table, group)
             for name in dict.fromkeys(cells):
                 at = [j for j, cell in enumerate(cells) if cell == name]
-                rows.append(_scored(f"  {group} {name}", Errors(found.errors[i][at]), problem, i))
+                rows.append(
+                    _scored(f"  {group} {name}", PredictionErrors(found.errors[i][at]), problem, i)
+                )
     return table(rows, right=[1, 2, 3, 4])
 
 
@@ -198,19 +200,21 @@ def _side_by_side(
     """The errors of each group and of all, one way of predicting beside another."""
     import numpy as np
 
-    from hwdsl.measure.validate import Errors
+    from hwdsl.measure.validate import PredictionErrors
 
     rows = [["", "rows"]]
     for way in errors:
         rows[0] += [f"{way}: median", "p90", "bias"]
     groups = {way: [*found, np.concatenate(found)] for way, found in errors.items()}
     for k, name in enumerate([*names, "all"]):
-        scores = [_scored("", Errors(found[k]), problem, target) for found in groups.values()]
+        scores = [
+            _scored("", PredictionErrors(found[k]), problem, target) for found in groups.values()
+        ]
         rows.append([name, scores[0][1], *(cell for score in scores for cell in score[2:])])
     return table(rows, right=range(1, len(rows[0])))
 
 
-def _scored(name: str, errors: Errors, problem: Problem, target: int) -> list[str]:
+def _scored(name: str, errors: PredictionErrors, problem: Problem, target: int) -> list[str]:
     """A line of errors: how many, median, 90th percentile, bias."""
     sizes = (errors.median, errors.p90)
     if problem.relative:

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from hwdsl.api.evaluator import Evaluator
     from hwdsl.base.diagnostics import Diagnostic
     from hwdsl.base.units import Dim
-    from hwdsl.cli.base import Failure
-    from hwdsl.codegen.runtime import Output, Param, Result, Samples
+    from hwdsl.cli.base import CommandError
+    from hwdsl.codegen.runtime import OutputSpec, ParamSpec, Result, Samples
     from hwdsl.elaborate import ClaimResult
     from hwdsl.explain.explanation import Explanation
     from hwdsl.help import Page
-    from hwdsl.measure.validate import Errors, Validation
+    from hwdsl.measure.validate import PredictionErrors, Validation
     from hwdsl.semantics.symbols import Checked
 
 
@@ -28,7 +28,7 @@ def write(answer: object) -> None:
     print(answers.as_json(answer))
 
 
-def write_failure(failure: Failure) -> None:
+def write_failure(failure: CommandError) -> None:
     """Print why a command gives no answer."""
     from hwdsl.base.render import finding
 
@@ -75,7 +75,9 @@ def outputs(result: Result) -> list[answers.Amount]:
     return [answers.Amount(*_amount(*each)) for each in described(result)[1]]
 
 
-def _amount(info: Param | Output, shown: Any, base: float) -> tuple[str, Any, str, float, str]:
+def _amount(
+    info: ParamSpec | OutputSpec, shown: Any, base: float
+) -> tuple[str, Any, str, float, str]:
     return info.name, shown, info.scale.unit, base, dimension(info.scale.dims)
 
 
@@ -134,7 +136,7 @@ def _step(step: Explanation, numbers: Mapping[int, int]) -> answers.Step:
         value = step.value if shown is None else shown.from_base(step.value)
         unit = "" if shown is None else _name(shown.name)
     terms = [
-        answers.Part(numbers[id(t.step)], t.factor, t.written or t.text)
+        answers.StepTerm(numbers[id(t.step)], t.factor, t.written or t.text)
         for t in step.terms
         if id(t.step) in numbers
     ]
@@ -213,7 +215,9 @@ def _table(name: str, of: Validation) -> answers.ValidatedTable:
     request, scale = of.request, of.scale
     baseline = of.baseline_errors
 
-    def group(name: str, errors: Errors, beside: Errors | None) -> answers.Group:
+    def group(
+        name: str, errors: PredictionErrors, beside: PredictionErrors | None
+    ) -> answers.Group:
         ours, theirs = _summary(errors), None if beside is None else _summary(beside)
         return answers.Group(name, len(errors.relative), ours, theirs)
 
@@ -235,7 +239,7 @@ def _table(name: str, of: Validation) -> answers.ValidatedTable:
     )  # fmt: skip
 
 
-def _summary(errors: Errors) -> answers.Errors:
+def _summary(errors: PredictionErrors) -> answers.Errors:
     return answers.Errors(errors.median, errors.p90, errors.bias)
 
 
@@ -250,7 +254,7 @@ def verify(
 
 def _claim(
     file: str, checked: Checked, name: str, verdicts: Sequence[ClaimResult]
-) -> answers.Claim:
+) -> answers.ClaimAnswer:
     from hwdsl.elaborate import confidence
     from hwdsl.semantics.symbols import ClaimInfo
     from hwdsl.syntax import ast
@@ -260,7 +264,7 @@ def _claim(
     notes = [" ".join(m.text.split()) for m in info.decl.members if isinstance(m, ast.SourceNote)]
     assumed = [" ".join(m.text.split()) for m in info.decl.members if isinstance(m, ast.Assume)]
     found = [_expectation(verdict) for verdict in verdicts]
-    return answers.Claim(file, name, notes, assumed, confidence(info.decl), found)
+    return answers.ClaimAnswer(file, name, notes, assumed, confidence(info.decl), found)
 
 
 def _expectation(verdict: ClaimResult) -> answers.Expectation:

@@ -15,7 +15,15 @@ from importlib import import_module
 
 import hwdsl
 from hwdsl.base.notices import doing, watched
-from hwdsl.cli.base import BUG, FINE, INTERRUPTED, WRONG_CALL, WRONG_DESCRIPTION, Failure, commands
+from hwdsl.cli.base import (
+    BUG,
+    FINE,
+    INTERRUPTED,
+    WRONG_CALL,
+    WRONG_DESCRIPTION,
+    CommandError,
+    commands,
+)
 from hwdsl.cli.signals import POLITE, Stopped, caught, stop
 from hwdsl.cli.streams import ReaderGone, guarded
 
@@ -47,7 +55,7 @@ def _run(words: list[str]) -> int:
     """Run a command, turning what it raises into a message and an exit code."""
     try:
         return _dispatch(words)
-    except Failure as failure:
+    except CommandError as failure:
         _say(str(failure))
         return failure.code
     except ReaderGone:
@@ -85,7 +93,7 @@ def _flushed(code: int) -> int:
         sys.stdout.flush()
     except ReaderGone:
         pass
-    except Failure as failure:
+    except CommandError as failure:
         _say(str(failure))
         return failure.code
     return code
@@ -105,7 +113,7 @@ def _dispatch(words: list[str]) -> int:
     )
     chosen = next((w for w in words if not w.startswith("-")), None)
     if chosen is not None and chosen not in _GROUPS:
-        raise Failure(_unknown(chosen))
+        raise CommandError(_unknown(chosen))
     for name, (purpose, example) in _GROUPS.items():
         sub = subparsers.add_parser(
             name, help=purpose, description=purpose, epilog=f"example:\n  {example}",
@@ -122,7 +130,7 @@ def _dispatch(words: list[str]) -> int:
     try:
         with watched(_takes_long), doing(f"`hwdsl {chosen}`"):
             return run(options)
-    except Failure as failure:
+    except CommandError as failure:
         if getattr(options, "format", "") == "json":
             from hwdsl.cli.jsons import write_failure
 

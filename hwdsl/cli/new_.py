@@ -4,7 +4,7 @@ import argparse
 import os
 from pathlib import Path
 
-from hwdsl.cli.base import FINE, Failure
+from hwdsl.cli.base import FINE, CommandError
 
 STARTER = """edition 2026
 #! What limits decode on one accelerator, and what would faster memory bring?
@@ -68,9 +68,9 @@ def run(options: argparse.Namespace) -> int:
 
     path = Path(options.file)
     if path.suffix != ".hw":
-        raise Failure(f"{path} does not end in .hw")
+        raise CommandError(f"{path} does not end in .hw")
     if os.path.lexists(path):
-        raise Failure(f"{path} exists already")
+        raise CommandError(f"{path} exists already")
     write_text(path, STARTER)
     print(f"wrote {path}; try\n  hwdsl run {path} batch=32\n  hwdsl why {path}:decode throughput")
     return FINE

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from hwdsl.cli.base import Failure, named
+from hwdsl.cli.base import CommandError, named
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +53,7 @@ def condition(evaluator: Evaluator, text: str) -> Condition:
         return Condition(FEASIBLE)
     found = _COMPARED.fullmatch(text)
     if found is None:
-        raise Failure(
+        raise CommandError(
             f"--where {text}: write feasible, or NAME >= VALUE, also with <=, ==, !=, <, >"
         )
     name, sign, value = found.groups()
@@ -96,7 +96,7 @@ def goal(evaluator: Evaluator, text: str) -> Goal:
     """Read `throughput` or `max:throughput`, the most of it, or `min:price`."""
     prefix, colon, name = text.strip().rpartition(":")
     if colon and prefix not in ("min", "max"):
-        raise Failure(f"{text}: write NAME for the most of it, or min:NAME for the least")
+        raise CommandError(f"{text}: write NAME for the most of it, or min:NAME for the least")
     spec = evaluator.spec
     numbers = [o.name for o in spec.outputs if not o.labels]
     numbers += [p.name for p in spec.params if p.kind in ("real", "int")]

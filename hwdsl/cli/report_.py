@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, Failure, file_argument, load_module, told
+from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, CommandError, file_argument, load_module, told
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
         with told(WRONG_DESCRIPTION):
             files = {"": markdown(module)} if options.output is None else pages(module)
     except ModuleNotFoundError as error:
-        raise Failure(str(error)) from None
+        raise CommandError(str(error)) from None
     if options.output is None:
         none = f"{options.file} declares no tables; its figures are drawn with -o FOLDER"
         print(files[""] or none)

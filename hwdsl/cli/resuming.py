@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from attrs import asdict, frozen
 
-from hwdsl.cli.base import Failure
+from hwdsl.cli.base import CommandError
 from hwdsl.cli.files import check_target, write_text
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _START = '{"sweep": "'
 
 
 @frozen
-class Record:
+class ResumePoint:
     """How far a sweep is: points done, rows in its table, bytes of that."""
 
     sweep: str
@@ -58,7 +58,7 @@ def check(target: Path) -> None:
     check_target(place(target), lambda head: head.startswith(_START))
 
 
-def leave(target: Path, record: Record) -> None:
+def leave(target: Path, record: ResumePoint) -> None:
     """Write the record of an interrupted sweep."""
     write_text(place(target), json.dumps(asdict(record)) + "\n")
 
@@ -68,7 +68,7 @@ def remove(target: Path) -> None:
     place(target).unlink(missing_ok=True)
 
 
-def found(target: Path, sweep: str) -> Record | None:
+def found(target: Path, sweep: str) -> ResumePoint | None:
     """How far the sweep is of which `target` is the table; None if there is no such table yet.
 
     A table that is another sweep's, or was changed meanwhile, ends the command.
@@ -76,12 +76,14 @@ def found(target: Path, sweep: str) -> Record | None:
     if not target.exists():
         return None
     with suppress(OSError, ValueError, TypeError):
-        record = Record(**json.loads(place(target).read_text("utf-8")))
+        record = ResumePoint(**json.loads(place(target).read_text("utf-8")))
         if record.sweep != sweep:
-            raise Failure(
+            raise CommandError(
                 f"{target} is of another sweep: its description, values or conditions differ"
             )
         if record.bytes != target.stat().st_size:
-            raise Failure(f"{target} was changed after it was interrupted: it cannot be resumed")
+            raise CommandError(
+                f"{target} was changed after it was interrupted: it cannot be resumed"
+            )
         return record
-    raise Failure(f"{target} is not the table of an interrupted sweep: leave --resume out")
+    raise CommandError(f"{target} is not the table of an interrupted sweep: leave --resume out")

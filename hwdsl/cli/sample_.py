@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hwdsl.cli.base import (
     FINE,
-    Failure,
+    CommandError,
     assignments,
     format_argument,
     load_evaluator,
@@ -25,7 +25,7 @@ from hwdsl.cli.tables import FEASIBLE, check_table, title, writer_for
 if TYPE_CHECKING:
     from hwdsl.api.evaluator import Evaluator
     from hwdsl.codegen.runtime import Samples
-    from hwdsl.codegen.runtime.spec import Param
+    from hwdsl.codegen.runtime.spec import ParamSpec
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 CHUNK = 1 << 16
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     """Print how the outputs are distributed and which param matters most to each."""
     points = _count(options.points)
     if options.seed < 0:
-        raise Failure("a seed is not negative")
+        raise CommandError("a seed is not negative")
     if options.output is not None:
         check_table(Path(options.output))
     evaluator = load_evaluator(options.target)
@@ -85,7 +85,7 @@ def _count(text: str) -> int:
     except ValueError:
         found = 0.0
     if not (1 <= found < 1e12 and found == int(found)):
-        raise Failure(f"-n {text} is no number of draws, such as 1000, 200k or 1M")
+        raise CommandError(f"-n {text} is no number of draws, such as 1000, 200k or 1M")
     return int(found)
 
 
@@ -112,7 +112,7 @@ def _draws(evaluator: Evaluator, samples: Samples) -> str:
     return "\n".join(lines)
 
 
-def _outside(param: Param) -> str:
+def _outside(param: ParamSpec) -> str:
     """Where a draw is outside the range of a param: outside an interval, or beyond its one end."""
     low, high = (f"{param.scale.from_base(end):.12g}" for end in (param.low, param.high))
     if math.isfinite(param.low) and math.isfinite(param.high):

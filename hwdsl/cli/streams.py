@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO, cast
 
-from hwdsl.cli.base import Failure
+from hwdsl.cli.base import CommandError
 
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -80,9 +80,9 @@ class _Output(_Stream):
         except OSError as error:
             self._drop()
             reason = "it is closed" if error.errno == errno.EBADF else error.strerror or error
-            raise Failure(f"cannot write to standard output: {reason}") from None
+            raise CommandError(f"cannot write to standard output: {reason}") from None
         except UnicodeEncodeError as error:
-            raise Failure(
+            raise CommandError(
                 f"standard output is in {error.encoding}, which has no "
                 f"{error.object[error.start]!a}; set PYTHONIOENCODING=utf-8"
             ) from None

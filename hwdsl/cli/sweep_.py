@@ -16,7 +16,7 @@ from attrs import define
 
 from hwdsl.cli.base import (
     FINE,
-    Failure,
+    CommandError,
     assignments,
     load_evaluator,
     number,
@@ -31,7 +31,7 @@ from hwdsl.cli.tables import FEASIBLE, VIOLATIONS, check_table, title, writer_fo
 if TYPE_CHECKING:
     from hwdsl.api.evaluator import Evaluator
     from hwdsl.cli.picking import Condition, Goal
-    from hwdsl.cli.resuming import Record
+    from hwdsl.cli.resuming import ResumePoint
     from hwdsl.cli.tables import Column
     from hwdsl.codegen.runtime import ExecutionPlan, Sweep
 
@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
         resuming.remove(target)
         return FINE
     size = target.stat().st_size
-    resuming.leave(target, resuming.Record(sweep, written.points, written.rows, size))
+    resuming.leave(target, resuming.ResumePoint(sweep, written.points, written.rows, size))
     print("hwdsl: the same call with --resume goes on from there", file=sys.stderr)
     return 128 + written.ended
 
@@ -116,9 +116,11 @@ def _check_options(options: argparse.Namespace, target: Path | None) -> None:
     from hwdsl.cli import resuming
 
     if options.best and options.pareto:
-        raise Failure("--best is one point and --pareto a front: give one of them")
+        raise CommandError("--best is one point and --pareto a front: give one of them")
     if options.resume and (target is None or options.best or options.pareto):
-        raise Failure("--resume goes on with a whole table: it needs -o, without --best, --pareto")
+        raise CommandError(
+            "--resume goes on with a whole table: it needs -o, without --best, --pareto"
+        )
     if target is not None:
         check_table(target)
         resuming.check(target)
@@ -137,7 +139,7 @@ def _plan(evaluator: Evaluator, given: dict[str, str], together: str | None) -> 
     names = [name.strip() for name in together.split(",")] if together else []
     for name in names:
         if name not in given:
-            raise Failure(f"--zip {together}: no values are given for {name}")
+            raise CommandError(f"--zip {together}: no values are given for {name}")
     zipped = {name: given.pop(name) for name in names}
     return evaluator.plan(dict[str, Any](given), zipped=zipped or None)
 
@@ -221,7 +223,7 @@ def _picked(
 
 
 @define
-class Written:
+class TableProgress:
     """How far a table is: points done, rows in it; of this call, points, rows and seconds.
 
     `ended` is the signal that ended the call before the last point, 0 if none did.
@@ -239,14 +241,14 @@ class Written:
 def _to_table(
     plan: ExecutionPlan,
     target: Path,
-    before: Record | None,
+    before: ResumePoint | None,
     conditions: Sequence[Condition],
     threads: int,
-) -> Written:
+) -> TableProgress:
     """Write all rows, or those up to an interrupt, behind those that are there `before`."""
     from hwdsl.cli.picking import fitting
 
-    done = Written() if before is None else Written(before.points, before.rows)
+    done = TableProgress() if before is None else TableProgress(before.points, before.rows)
     with replacing(target) as temporary:
         writer = writer_for(target, temporary, _header(plan), resumed=before is not None)
         with _parts(plan, done.points, threads) as parts:
@@ -267,7 +269,7 @@ def _to_table(
     return done
 
 
-def _tell(done: Written, plan: ExecutionPlan, target: Path) -> None:
+def _tell(done: TableProgress, plan: ExecutionPlan, target: Path) -> None:
     """Say how much was written, and how fast; of few points the time is that of the first call."""
     said = f"wrote {done.rows:,} rows of {done.points:,} points"
     if done.rows == done.points:

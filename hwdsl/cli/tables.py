@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hwdsl.cli.base import Failure
+from hwdsl.cli.base import CommandError
 from hwdsl.cli.files import check_target, writing
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class _Telling:
 def check_table(target: Path) -> None:
     """End the command if no format goes by the file's ending, or the file is no table of ours."""
     if target.suffix not in (".csv", ".parquet"):
-        raise Failure(f"{target} ends in neither .csv nor .parquet")
+        raise CommandError(f"{target} ends in neither .csv nor .parquet")
     check_target(target, lambda head: _is_ours(target, head))
 
 
@@ -124,7 +124,7 @@ def _pyarrow(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise Failure("Parquet needs pyarrow: pip install 'hwdsl[tables]'") from None
+        raise CommandError("Parquet needs pyarrow: pip install 'hwdsl[tables]'") from None
 
 
 def title(name: str, unit: str) -> str:

@@ -13,7 +13,7 @@ from hwdsl.cli.base import (
     BUG,
     FINE,
     WRONG_DESCRIPTION,
-    Failure,
+    CommandError,
     chosen_evaluator,
     data_file,
     format_argument,
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print each validation; kernel, interpreter and single calls that disagree are a bug."""
     if options.output is not None and Path(options.output).suffix not in FORMATS:
-        raise Failure(f"{options.output} ends in neither .html nor .svg")
+        raise CommandError(f"{options.output} ends in neither .html nor .svg")
     if options.output is not None:
         _check_output(Path(options.output))
     found: list[tuple[str, Validation]] = []
@@ -95,7 +95,7 @@ def _validations(options: argparse.Namespace) -> Iterator[tuple[str, Validation]
     from hwdsl.measure.validate import validate
 
     if options.data is not None and len(options.targets) > 1:
-        raise Failure("--data goes with one FILE[:EVALUATOR]")
+        raise CommandError("--data goes with one FILE[:EVALUATOR]")
     for target in _files(options.targets):
         path, name = split_target(target)
         module = load_module(path, compiled=True)
@@ -122,7 +122,7 @@ def _files(targets: Sequence[str]) -> list[str]:
             if source is not None and declares_measured_table(source)
         ]
         if not below:
-            raise Failure(f"no file below {target} declares a `table` with `data`")
+            raise CommandError(f"no file below {target} declares a `table` with `data`")
         found += below
     return found
 
@@ -134,15 +134,15 @@ def _requests(module: Module, name: str | None, options: argparse.Namespace) -> 
     if options.data is None:
         declared = validation_requests(module)
         if not declared:
-            raise Failure(f"{module.path} declares no `table` with `data`; see --data")
+            raise CommandError(f"{module.path} declares no `table` with `data`; see --data")
         found = [r for r in declared if name in (None, r.title)]
         found = found or [r for r in declared if name == r.evaluator]
         if not found:
             titles = ", ".join(r.title for r in declared)
-            raise Failure(f"{module.path} has no table {name}; it has {titles}")
+            raise CommandError(f"{module.path} has no table {name}; it has {titles}")
         return found
     if options.measured is None or options.predicted is None:
-        raise Failure("--data needs --measured and --predicted")
+        raise CommandError("--data needs --measured and --predicted")
     data = data_file(options.data)
     return [
         Request(
@@ -197,5 +197,5 @@ def _draw(target: Path, found: Sequence[tuple[str, Validation]], *, rows: bool) 
         else:
             text = validation_page(found, rows=rows)
     except ModuleNotFoundError as error:
-        raise Failure(str(error)) from None
+        raise CommandError(str(error)) from None
     write_text(target, text)

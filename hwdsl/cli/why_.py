@@ -4,7 +4,7 @@ import argparse
 
 from hwdsl.cli.base import (
     FINE,
-    Failure,
+    CommandError,
     assignments,
     format_argument,
     load_evaluator,
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
         options.output = options.values.pop(0)  # it stood behind an option
     if options.output is None or "=" in options.output:
         names = ", ".join(o.name for o in evaluator.spec.outputs)
-        raise Failure(f"say which output of {evaluator.name}: {names}")
+        raise CommandError(f"say which output of {evaluator.name}: {names}")
     given = assignments(options.values)
     with told():
         derivation = evaluator.why(options.output, given)

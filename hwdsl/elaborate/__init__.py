@@ -14,11 +14,11 @@ from hwdsl.elaborate.elaboration_info import Elaboration, OutputInfo, ParamInfo,
 from hwdsl.elaborate.evaluator import Callee, draws, elaborate_evaluator
 from hwdsl.elaborate.expressions import new_machine, symbol_value
 from hwdsl.elaborate.findings import deduplicate, report_static_violations
-from hwdsl.elaborate.partial_evaluator import Machine, with_large_stack
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator, with_large_stack
 from hwdsl.elaborate.records import component, find, member
 from hwdsl.elaborate.rules import RuleCollector, Waivers
 from hwdsl.elaborate.trace import Trace
-from hwdsl.elaborate.values import Failure, Record
+from hwdsl.elaborate.values import ElaborationError, Record
 from hwdsl.semantics.displays import settings_of
 from hwdsl.semantics.symbols import (
     Checked,
@@ -85,7 +85,7 @@ def elaborate_traced(
     evaluator: EvaluatorInfo,
     diagnostics: Diagnostics,
     free: Collection[str] = (),
-) -> tuple[Elaboration, Machine]:
+) -> tuple[Elaboration, PartialEvaluator]:
     """The same graph, with the machine whose `trace` says where each value in it comes from."""
     m = new_machine(checked, None, frozenset(free), Trace())
     return with_large_stack(lambda: elaborate_evaluator(m, evaluator, diagnostics)), m
@@ -146,7 +146,7 @@ def picture(
     m, info = new_machine(checked), shown_by(checked, node)
     try:
         return with_large_stack(partial(picture_of, m, info, elaboration, node))
-    except Failure as failure:
+    except ElaborationError as failure:
         diagnostics.add(failure.diagnostic)
         return None
 
@@ -157,7 +157,7 @@ def check_rules(checked: Checked, diagnostics: Diagnostics) -> None:
     with_large_stack(lambda: _check_main(m, diagnostics))
 
 
-def _check_main(m: Machine, diagnostics: Diagnostics) -> None:
+def _check_main(m: PartialEvaluator, diagnostics: Diagnostics) -> None:
     walk = RuleCollector(m)
     top = tuple(i for i in m.checked.main.tree.items if isinstance(i, ast.Allow))
     told: list[Diagnostic] = []
@@ -166,7 +166,7 @@ def _check_main(m: Machine, diagnostics: Diagnostics) -> None:
     def attempt(work: Callable[[], object]) -> None:
         try:
             work()
-        except Failure as failure:
+        except ElaborationError as failure:
             m.depth = 0
             if not any(failure.diagnostic is d for d in told):
                 told.append(failure.diagnostic)
@@ -192,7 +192,7 @@ def _fields(kind: KindInfo) -> list[str]:
     return list(dict.fromkeys(i.name for i in infos if i.role == "field"))
 
 
-def _read(m: Machine, symbol: ComponentInfo, name: str) -> None:
+def _read(m: PartialEvaluator, symbol: ComponentInfo, name: str) -> None:
     of = component(m, symbol)
     if not isinstance(of, Record) or find(m, of, name) is not None:
         member(m, of, name, of.span)

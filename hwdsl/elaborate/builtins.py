@@ -9,9 +9,9 @@ from itertools import pairwise
 from hwdsl.base.source import Span
 from hwdsl.codegen.ir.graph import BOOL, INT, Ref
 from hwdsl.elaborate import comprehensions
-from hwdsl.elaborate.partial_evaluator import Machine, as_ref
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator, as_ref
 from hwdsl.elaborate.select_lowering import items_of, pick_value
-from hwdsl.elaborate.values import IMPLIED, Env, Failure, ListValue, RangeValue, Value
+from hwdsl.elaborate.values import IMPLIED, ElaborationError, Env, ListValue, RangeValue, Value
 from hwdsl.semantics.symbols import ExactQuotient
 from hwdsl.syntax import ast
 
@@ -25,7 +25,7 @@ _UNARY = frozenset(
 _REDUCERS = frozenset(["sum", "prod", "count", "any", "all", "lowest", "highest"])
 
 
-def call(m: Machine, name: str, expr: ast.Call, env: Env) -> Value:
+def call(m: PartialEvaluator, name: str, expr: ast.Call, env: Env) -> Value:
     """The value of a builtin's call."""
     arguments = [a.value for a in expr.arguments]
     quotient = arguments[0]
@@ -45,19 +45,21 @@ def call(m: Machine, name: str, expr: ast.Call, env: Env) -> Value:
     return _FUNCTIONS[name](m, expr, [m.evaluate(a, env) for a in arguments], env)
 
 
-def _known(m: Machine, argument: ast.Expr, env: Env) -> Ref:
+def _known(m: PartialEvaluator, argument: ast.Expr, env: Env) -> Ref:
     """Where an expression reads nothing unknown, whatever rules of the language it breaks."""
     depth = m.depth
     try:
         return m.is_known(lambda: m.evaluate(argument, env))
-    except Failure as failure:
+    except ElaborationError as failure:
         if failure.diagnostic.name not in IMPLIED:
             raise
         m.depth = depth
         return m.truth(True)
 
 
-def _reduce(m: Machine, name: str, expr: ast.Call, arguments: list[ast.Expr], env: Env) -> Value:
+def _reduce(
+    m: PartialEvaluator, name: str, expr: ast.Call, arguments: list[ast.Expr], env: Env
+) -> Value:
     first = arguments[0]
     if len(arguments) == 1:
         if isinstance(first, ast.Comprehension):
@@ -74,7 +76,7 @@ def _reduce(m: Machine, name: str, expr: ast.Call, arguments: list[ast.Expr], en
 # --- scalar functions --------------------------------------------------------------------------
 
 
-def _whole(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
+def _whole(m: PartialEvaluator, expr: ast.Call, args: list[Value], env: Env) -> Value:
     x = as_ref(args[0])
     rounded = m.op(expr, "round", x)
     if x.type != INT:
@@ -83,7 +85,7 @@ def _whole(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
     return rounded
 
 
-def _len(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
+def _len(m: PartialEvaluator, expr: ast.Call, args: list[Value], env: Env) -> Value:
     over = args[0]
     if isinstance(over, RangeValue):
         steps = m.op(expr, "sub", over.high, over.low)
@@ -94,7 +96,9 @@ def _len(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
 # --- tables ------------------------------------------------------------------------------------
 
 
-def _points(m: Machine, expr: ast.Call, args: list[Value]) -> tuple[list[float], list[Value]]:
+def _points(
+    m: PartialEvaluator, expr: ast.Call, args: list[Value]
+) -> tuple[list[float], list[Value]]:
     xs_node, ys_node = expr.arguments[1].value, expr.arguments[2].value
     xs = [
         m.need_known(ref, "where a table has its points", xs_node.span)
@@ -102,18 +106,18 @@ def _points(m: Machine, expr: ast.Call, args: list[Value]) -> tuple[list[float],
     ]
     ys = list(items_of(m, args[2], ys_node.span))
     if len(xs) != len(ys) or not xs:
-        raise Failure(
+        raise ElaborationError(
             "table-points",
             f"a table needs as many values as points, at least one; it has {len(ys)} values at "
             f"{len(xs)} points",
             expr.span,
         )
     if any(not a < b for a, b in pairwise(xs)):
-        raise Failure("table-points", "the points of a table must increase", xs_node.span)
+        raise ElaborationError("table-points", "the points of a table must increase", xs_node.span)
     return xs, ys
 
 
-def _clamped(m: Machine, expr: ast.Call, x: Ref, xs: list[float], env: Env) -> Ref:
+def _clamped(m: PartialEvaluator, expr: ast.Call, x: Ref, xs: list[float], env: Env) -> Ref:
     """x moved inside the table, with the warning that it was outside."""
     low, high = m.const(xs[0]), m.const(xs[-1])
     inside = m.op(expr, "and", m.op(expr, "le", low, x), m.op(expr, "le", x, high))
@@ -122,16 +126,16 @@ def _clamped(m: Machine, expr: ast.Call, x: Ref, xs: list[float], env: Env) -> R
     return m.op(expr, "min", m.op(expr, "max", x, low), high)
 
 
-def _interp(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
+def _interp(m: PartialEvaluator, expr: ast.Call, args: list[Value], env: Env) -> Value:
     xs, values = _points(m, expr, args)
     x = _clamped(m, expr, as_ref(args[0]), xs, env)
     return _linear(m, expr, x, xs, [as_ref(v) for v in values])
 
 
-def _interp_log(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
+def _interp_log(m: PartialEvaluator, expr: ast.Call, args: list[Value], env: Env) -> Value:
     xs, values = _points(m, expr, args)
     if xs[0] <= 0.0:
-        raise Failure(
+        raise ElaborationError(
             "table-points",
             "on a logarithmic scale the points must be positive",
             expr.arguments[1].value.span,
@@ -142,7 +146,7 @@ def _interp_log(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Valu
     return m.op(expr, "exp", _linear(m, expr, x, logs, ys))
 
 
-def _linear(m: Machine, expr: ast.Call, x: Ref, xs: list[float], ys: list[Ref]) -> Ref:
+def _linear(m: PartialEvaluator, expr: ast.Call, x: Ref, xs: list[float], ys: list[Ref]) -> Ref:
     if len(xs) == 1:
         return ys[0]
     index = m.op(expr, "bucket", x, index=m.builder.table(xs[1:-1]))
@@ -158,7 +162,7 @@ def _linear(m: Machine, expr: ast.Call, x: Ref, xs: list[float], ys: list[Ref]) 
     return m.op(expr, "add", y0, rise)
 
 
-def _step(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
+def _step(m: PartialEvaluator, expr: ast.Call, args: list[Value], env: Env) -> Value:
     xs, values = _points(m, expr, args)
     x = _clamped(m, expr, as_ref(args[0]), xs, env)
     index = m.op(expr, "bucket", x, index=m.builder.table(xs[1:]))
@@ -171,7 +175,7 @@ def _step(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
 # --- order -------------------------------------------------------------------------------------
 
 
-def _ranks(m: Machine, keys: list[Ref], node: ast.Expr) -> list[Ref]:
+def _ranks(m: PartialEvaluator, keys: list[Ref], node: ast.Expr) -> list[Ref]:
     """Each key's place in a stable ascending order, NaN last."""
     known = [k.known for k in keys]
     values = [k for k in known if k is not None]
@@ -180,7 +184,7 @@ def _ranks(m: Machine, keys: list[Ref], node: ast.Expr) -> list[Ref]:
         places = {at: place for place, at in enumerate(order)}
         return [m.const(places[i], INT) for i in range(len(keys))]
     if len(keys) > MAX_UNKNOWN_KEYS:
-        raise Failure(
+        raise ElaborationError(
             "too-large",
             f"at most {MAX_UNKNOWN_KEYS} elements can be sorted by keys that are unknown when the "
             f"file is compiled; here are {len(keys)}",
@@ -201,7 +205,7 @@ def _ranks(m: Machine, keys: list[Ref], node: ast.Expr) -> list[Ref]:
     return ranks
 
 
-def _behind(m: Machine, keys: list[Ref], node: ast.Expr) -> list[Ref]:
+def _behind(m: PartialEvaluator, keys: list[Ref], node: ast.Expr) -> list[Ref]:
     """The place of each key if it is NaN: behind the NaNs before it and behind all numbers."""
     one, zero = m.const(1, INT), m.const(0, INT)
     numbers_after, places = zero, list[Ref]()
@@ -212,7 +216,9 @@ def _behind(m: Machine, keys: list[Ref], node: ast.Expr) -> list[Ref]:
     return places[::-1]
 
 
-def _ordered(m: Machine, items: list[Value], keys: list[Ref], node: ast.Expr) -> list[Value]:
+def _ordered(
+    m: PartialEvaluator, items: list[Value], keys: list[Ref], node: ast.Expr
+) -> list[Value]:
     ranks = _ranks(m, keys, node)
     known = [r.known for r in ranks]
     if all(k is not None for k in known):
@@ -226,11 +232,11 @@ def _ordered(m: Machine, items: list[Value], keys: list[Ref], node: ast.Expr) ->
     return ordered
 
 
-def _sort_by(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
+def _sort_by(m: PartialEvaluator, expr: ast.Call, args: list[Value], env: Env) -> Value:
     items = list(items_of(m, args[0], expr.span))
     keys = comprehensions.list_refs(m, args[1], expr.span)
     if len(keys) != len(items):
-        raise Failure(
+        raise ElaborationError(
             "unequal-lengths",
             f"`sort_by` needs a key for each element: {len(items)} elements, {len(keys)} keys",
             expr.span,
@@ -238,14 +244,14 @@ def _sort_by(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
     return ListValue(tuple(_ordered(m, items, keys, expr)))
 
 
-def _rank(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
+def _rank(m: PartialEvaluator, expr: ast.Call, args: list[Value], env: Env) -> Value:
     return ListValue(tuple(_ranks(m, comprehensions.list_refs(m, args[0], expr.span), expr)))
 
 
-def _quantile(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
+def _quantile(m: PartialEvaluator, expr: ast.Call, args: list[Value], env: Env) -> Value:
     values = comprehensions.list_refs(m, args[0], expr.span)
     if not values:
-        raise Failure("empty-list", "`quantile` of an empty list has no value", expr.span)
+        raise ElaborationError("empty-list", "`quantile` of an empty list has no value", expr.span)
     ordered = _ordered(m, list(values), values, expr)
     end = m.const(len(values) - 1, INT)
     zero = m.const(0.0)
@@ -263,7 +269,7 @@ def _quantile(m: Machine, expr: ast.Call, args: list[Value], env: Env) -> Value:
     return m.op(expr, "select", m.op(expr, "eq", last, last), result, m.const(math.nan))
 
 
-_FUNCTIONS: Mapping[str, Callable[[Machine, ast.Call, list[Value], Env], Value]] = {
+_FUNCTIONS: Mapping[str, Callable[[PartialEvaluator, ast.Call, list[Value], Env], Value]] = {
     "whole": _whole,
     "len": _len,
     "interp": _interp,

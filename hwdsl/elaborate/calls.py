@@ -21,18 +21,18 @@ from hwdsl.codegen.passes.inlining import Inliner
 from hwdsl.elaborate import messages, params
 from hwdsl.elaborate.evaluator import Callee, open_evaluator
 from hwdsl.elaborate.expressions import symbol_value
-from hwdsl.elaborate.partial_evaluator import MAX_OPS, Machine, as_ref
+from hwdsl.elaborate.partial_evaluator import MAX_OPS, PartialEvaluator, as_ref
 from hwdsl.elaborate.values import (
-    Cell,
-    Effect,
+    Assertion,
+    ElaborationError,
     EnumValue,
     Env,
-    Failure,
     ListValue,
     MessageText,
     RangeValue,
     ResultValue,
     SelectIndex,
+    Thunk,
     Value,
 )
 from hwdsl.semantics.symbols import EvaluatorInfo, ValueInfo
@@ -45,11 +45,11 @@ STEP = 10
 """Operations replayed that cost what evaluating an expression does (measured, about)."""
 
 
-def callee_of(m: Machine, info: EvaluatorInfo) -> Callee:
+def callee_of(m: PartialEvaluator, info: EvaluatorInfo) -> Callee:
     """The evaluator, with its params free; made once for all machines that share `callees`."""
     found = m.callees.get(info)
     if found is None:
-        inner = Machine(m.checked, m.handlers, m.overrides, m.free, callees=m.callees)
+        inner = PartialEvaluator(m.checked, m.handlers, m.overrides, m.free, callees=m.callees)
         inner.assumed, inner.trace = m.assumed, m.trace
         instance = open_evaluator(inner, info, {}, partial(params.as_input, inner))
         found = m.callees[info] = Callee(inner, instance)
@@ -57,7 +57,7 @@ def callee_of(m: Machine, info: EvaluatorInfo) -> Callee:
 
 
 def called(
-    m: Machine,
+    m: PartialEvaluator,
     info: EvaluatorInfo,
     given: Mapping[str, Value],
     spans: Mapping[str, Span],
@@ -65,7 +65,7 @@ def called(
 ) -> ResultValue:
     """The result of an evaluator for params that fit their ranges; `spans` is where they stand."""
     here = open_evaluator(m, info, given)  # declares the params in this machine's values
-    call = Call(m, callee_of(m, info), given, span)
+    call = EvaluatorCall(m, callee_of(m, info), given, span)
     for node in info.decl.members:
         if isinstance(node, ast.Param | ast.Choice) and node.name.name in given:
             name = node.name.name
@@ -76,10 +76,10 @@ def called(
 
 
 @define(eq=False)
-class Call:
+class EvaluatorCall:
     """One call of an evaluator, at the arguments `given`; the others are at their defaults."""
 
-    m: Machine
+    m: PartialEvaluator
     callee: Callee
     given: Mapping[str, Value]
     span: Span
@@ -99,10 +99,10 @@ class Call:
 
     def result(self) -> ResultValue:
         """The outputs, and `feasible`."""
-        fields: dict[str, Value | Cell] = {}
+        fields: dict[str, Value | Thunk] = {}
         result = ResultValue(f"result of `{self.info.name}`", fields)
         reasons: list[str] = []
-        verdict = Cell(FEASIBLE, self.info.decl.name.span, partial(self.feasible, reasons))
+        verdict = Thunk(FEASIBLE, self.info.decl.name.span, partial(self.feasible, reasons))
 
         def read(name: str) -> Value:
             value = self.m.read(verdict) if name == FEASIBLE else self.output(name)
@@ -111,19 +111,19 @@ class Call:
             return value
 
         for name in (*self.info.outputs, FEASIBLE):
-            fields[name] = Cell(name, self.info.decl.name.span, partial(read, name))
+            fields[name] = Thunk(name, self.info.decl.name.span, partial(read, name))
         return result
 
     def _watched(
-        self, name: str, result: ResultValue, verdict: Cell, reasons: Sequence[str]
-    ) -> Effect:
+        self, name: str, result: ResultValue, verdict: Thunk, reasons: Sequence[str]
+    ) -> Assertion:
         """That a claim read something of the result, which therefore has to be feasible."""
         asked = name == FEASIBLE
         holds = self.m.truth(True) if asked else as_ref(self.m.read(verdict))
         said = ": ".join([f"`{self.span.text}` is not feasible", *reasons])
         text = MessageText(ast.Template(self.span, (said,)), Env(self.info.scope))
         rule = ASKED if asked else FEASIBLE
-        return Effect(rule, "", holds, Severity.ERROR, self.span, text, result=result)
+        return Assertion(rule, "", holds, Severity.ERROR, self.span, text, result=result)
 
     def output(self, name: str) -> Value:
         """An output at the arguments; the rules that it implies are the caller's too."""
@@ -139,7 +139,7 @@ class Call:
                 self.m.effects.append(evolve(effect, holds=holds, choice=choice))
         found = self.value(value)
         cell = self.callee.instance.names[name]
-        if self.m.trace is not None and isinstance(cell, Cell):
+        if self.m.trace is not None and isinstance(cell, Thunk):
             self.m.trace.entered(cell, self.callee.machine.builder, self.argument)
         return found
 
@@ -173,7 +173,7 @@ class Call:
             return RangeValue(self.number(value.low), self.number(value.high))
         if isinstance(value, ListValue):
             return ListValue(tuple(self.value(v) for v in value.items), value.labels)
-        raise Failure(
+        raise ElaborationError(
             "not-a-number", "an output of an evaluator is a number, bool or enum case", self.span
         )
 
@@ -181,7 +181,7 @@ class Call:
         """A number of the callee's graph as one of the caller's."""
         found = self.replay.value(ref)
         if len(self.m.builder.root.ops) > MAX_OPS:
-            raise Failure(
+            raise ElaborationError(
                 "too-large",
                 f"with this call the evaluator needs more than {MAX_OPS:,} operations",
                 self.span,
@@ -216,7 +216,7 @@ class Call:
         found = params.default(self.m, free.info)
         if found is None:
             message = f"`{self.info.name}` also needs `{name}`"
-            raise Failure("missing-argument", message, free.info.span)
+            raise ElaborationError("missing-argument", message, free.info.span)
         return found
 
     def _of_the_file(self, name: str) -> Ref:
@@ -241,7 +241,7 @@ class Call:
         return nullcontext() if self.m.trace is None else self.m.trace.apart()
 
 
-def _stand_in(m: Machine, name: str, kind: str) -> Ref:
+def _stand_in(m: PartialEvaluator, name: str, kind: str) -> Ref:
     if name not in m.stand_ins:
         m.stand_ins[name] = m.builder.param(name, kind)
     return m.stand_ins[name]
@@ -255,4 +255,4 @@ def _numbers(value: Value) -> list[Ref]:
     return []
 
 
-__all__ = ["ASKED", "FEASIBLE", "Call", "called", "callee_of"]
+__all__ = ["ASKED", "FEASIBLE", "EvaluatorCall", "called", "callee_of"]

@@ -10,10 +10,10 @@ from hwdsl.base.units import ONE, Unit
 from hwdsl.codegen.ir.graph import Ref
 from hwdsl.elaborate.calls import ASKED
 from hwdsl.elaborate.messages import known_only, literal_unit, render
-from hwdsl.elaborate.partial_evaluator import Machine
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.quantities import PURE, coherent_unit
 from hwdsl.elaborate.records import with_lets
-from hwdsl.elaborate.values import EnumValue, Env, Failure, Value
+from hwdsl.elaborate.values import ElaborationError, EnumValue, Env, Value
 from hwdsl.semantics.symbols import ClaimInfo
 from hwdsl.semantics.types import Real
 from hwdsl.syntax import ast
@@ -46,7 +46,9 @@ class ClaimResult:
         return self.ok == (not self.missed)
 
 
-def verify_claim(m: Machine, claim: ClaimInfo, diagnostics: Diagnostics) -> list[ClaimResult]:
+def verify_claim(
+    m: PartialEvaluator, claim: ClaimInfo, diagnostics: Diagnostics
+) -> list[ClaimResult]:
     """Evaluate a claim's expectations."""
     m.ensure(claim)
     lets = [x for x in claim.decl.members if isinstance(x, ast.Let)]
@@ -60,7 +62,7 @@ def verify_claim(m: Machine, claim: ClaimInfo, diagnostics: Diagnostics) -> list
         elif isinstance(member, ast.Expect):
             try:
                 verdicts.append(_judged(m, member, env, member.status or rests))
-            except Failure as failure:
+            except ElaborationError as failure:
                 diagnostics.add(failure.diagnostic)
                 m.depth = 0
                 text = failure.diagnostic.message
@@ -75,7 +77,7 @@ def confidence(claim: ast.Claim) -> str:
     return min(said, key=ast.CONFIDENCES.index, default="")
 
 
-def _judged(m: Machine, node: ast.Expect, env: Env, status: str) -> ClaimResult:
+def _judged(m: PartialEvaluator, node: ast.Expect, env: Env, status: str) -> ClaimResult:
     """The verdict. Against it is an implied rule (`whole`, a loop that must settle) that is broken,
     and an infeasible result that was read, unless the expectation read its `feasible` too.
     """
@@ -100,7 +102,7 @@ def _failed(node: ast.Expect, note: str, status: str) -> ClaimResult:
     )
 
 
-def _expect(m: Machine, node: ast.Expect, env: Env, status: str) -> ClaimResult:
+def _expect(m: PartialEvaluator, node: ast.Expect, env: Env, status: str) -> ClaimResult:
     condition = node.condition
     got = expected = tolerance = None
     mode, unit = node.mode, PURE
@@ -128,13 +130,13 @@ def _expect(m: Machine, node: ast.Expect, env: Env, status: str) -> ClaimResult:
     )
 
 
-def _value(m: Machine, value: Value) -> float | None:
+def _value(m: PartialEvaluator, value: Value) -> float | None:
     if isinstance(value, Ref):
         return value.known
     return value.ref.known if isinstance(value, EnumValue) else None
 
 
-def _mode(m: Machine, node: ast.Expect) -> str:
+def _mode(m: PartialEvaluator, node: ast.Expect) -> str:
     """A tolerance without a word is absolute if it has a dimension."""
     assert node.tolerance is not None
     type_ = m.checked.types.get(node.tolerance)
@@ -150,7 +152,7 @@ def _within(got: float, expected: float, tolerance: float, mode: str) -> bool:
     return abs(got - expected) <= room * (1 + 1e-12)
 
 
-def _unit(m: Machine, condition: ast.Compare, env: Env) -> Unit:
+def _unit(m: PartialEvaluator, condition: ast.Compare, env: Env) -> Unit:
     for operand in reversed(condition.operands):
         unit = literal_unit(m, operand)
         if unit is not None:

@@ -15,19 +15,25 @@ from attrs import evolve, field, frozen
 
 from hwdsl.base.source import Span
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, LoopRegion, Ref
-from hwdsl.elaborate.loop_lowering import Rolled, finish_loop, flatten, loop_assertions, rebuild
-from hwdsl.elaborate.partial_evaluator import MAX_ITEMS, Machine, as_ref
+from hwdsl.elaborate.loop_lowering import (
+    LoopAttempt,
+    finish_loop,
+    flatten,
+    loop_assertions,
+    rebuild,
+)
+from hwdsl.elaborate.partial_evaluator import MAX_ITEMS, PartialEvaluator, as_ref
 from hwdsl.elaborate.select_lowering import check_size, items_of, pick_value
 from hwdsl.elaborate.values import (
     IMPLIED,
-    Cell,
+    ElaborationError,
     Env,
-    Failure,
     ListValue,
     NotConstant,
     RangeValue,
     ResultValue,
     SelectIndex,
+    Thunk,
     Value,
 )
 from hwdsl.semantics.types import Int
@@ -80,7 +86,7 @@ class Candidate:
 
 
 @frozen(eq=False)
-class Term:
+class ReductionTerm:
     """A value to be reduced, or already reduced over a loop, with the variables it stands for.
 
     `exists` says whether there is a candidate behind it, where that is unknown. The value of one
@@ -93,7 +99,7 @@ class Term:
     goes_on: bool = False
 
 
-def unroll(m: Machine, expr: ast.Comprehension, env: Env) -> Iterator[Candidate]:
+def unroll(m: PartialEvaluator, expr: ast.Comprehension, env: Env) -> Iterator[Candidate]:
     """All assignments of the variables, written out, for which the filter may hold."""
     yield from _Expansion(m, expr, lambda c: c, lambda c, over: None).over(
         0, Candidate(env, None, {})
@@ -107,7 +113,7 @@ class _Expansion(Generic[T]):
     `leaf` makes something of each assignment; `roll` may make one thing of all in the last range.
     """
 
-    m: Machine
+    m: PartialEvaluator
     expr: ast.Comprehension
     leaf: Callable[[Candidate], T]
     roll: Callable[[Candidate, RangeValue], T | None]
@@ -138,19 +144,19 @@ class _Expansion(Generic[T]):
             yield from self.over(at + 1, Candidate(env, mask, {**part.picks, name: value}))
 
 
-def _asked(m: Machine, part: Candidate, compute: Callable[[], T]) -> T:
+def _asked(m: PartialEvaluator, part: Candidate, compute: Callable[[], T]) -> T:
     """What is computed for a candidate: its rules hold only where the candidate takes part."""
     return compute() if part.mask is None else m.masked(part.mask, compute)
 
 
-def _both(m: Machine, node: ast.Node, a: Ref | None, b: Ref | None) -> Ref | None:
+def _both(m: PartialEvaluator, node: ast.Node, a: Ref | None, b: Ref | None) -> Ref | None:
     """The conjunction of two conditions, None being one that holds."""
     if a is None or b is None:
         return b if a is None else a
     return m.op(node, "and", a, b)
 
 
-def _filtered(m: Machine, expr: ast.Comprehension, part: Candidate) -> Candidate | None:
+def _filtered(m: PartialEvaluator, expr: ast.Comprehension, part: Candidate) -> Candidate | None:
     """The candidate with the filter in its mask; None if it is known not to take part."""
     mask = part.mask
     if expr.condition is not None:
@@ -163,7 +169,7 @@ def _filtered(m: Machine, expr: ast.Comprehension, part: Candidate) -> Candidate
 
 
 def elements(
-    m: Machine, value: Value, node: ast.Expr
+    m: PartialEvaluator, value: Value, node: ast.Expr
 ) -> tuple[Sequence[Value], Sequence[Ref | None]]:
     """The elements of a list or range, and for each the condition that it is one."""
     if not isinstance(value, RangeValue) or (
@@ -190,13 +196,13 @@ def elements(
 # --- reduction ---------------------------------------------------------------------------------
 
 
-def reduce(m: Machine, how: str, expr: ast.Comprehension, env: Env) -> Value:
+def reduce(m: PartialEvaluator, how: str, expr: ast.Comprehension, env: Env) -> Value:
     """The reduction of a comprehension; `lowest` and `highest` give the variables too."""
-    terms: list[Term] = []
+    terms: list[ReductionTerm] = []
     # What is still to be combined: a term that goes on has taken in the rest.
     left = [_zero(m, INT if _is_int(m, how, expr) else REAL)] if how == "sum" else list[Ref]()
 
-    def roll(part: Candidate, over: RangeValue) -> Term | None:
+    def roll(part: Candidate, over: RangeValue) -> ReductionTerm | None:
         return _try_roll(m, how, expr, part, over, left)
 
     expansion = _Expansion(m, expr, lambda c: _term(m, how, expr, c), roll)
@@ -213,7 +219,7 @@ def reduce(m: Machine, how: str, expr: ast.Comprehension, env: Env) -> Value:
     return combine(m, how, left, expr.span)
 
 
-def _any(m: Machine, conditions: Sequence[Ref | None], node: ast.Node) -> Ref:
+def _any(m: PartialEvaluator, conditions: Sequence[Ref | None], node: ast.Node) -> Ref:
     """Whether one of the conditions holds, None being one that does."""
     unknown = [c for c in conditions if c is not None]
     if len(unknown) < len(conditions):
@@ -224,26 +230,26 @@ def _any(m: Machine, conditions: Sequence[Ref | None], node: ast.Node) -> Ref:
     return result
 
 
-def _need(m: Machine, how: str, exists: Ref, node: ast.Expr, env: Env) -> None:
+def _need(m: PartialEvaluator, how: str, exists: Ref, node: ast.Expr, env: Env) -> None:
     """State that there is something to reduce."""
     m.state("empty-list", exists, node.span, f"`{how}` finds nothing to choose from", env)
 
 
-def _zero(m: Machine, type: str) -> Ref:
+def _zero(m: PartialEvaluator, type: str) -> Ref:
     return m.const(0.0, type)
 
 
-def total(m: Machine, values: Sequence[Ref], span: Span) -> Ref:
+def total(m: PartialEvaluator, values: Sequence[Ref], span: Span) -> Ref:
     """The sum of a list, from +0.0 on as those over a filter are."""
     types = {v.type for v in values} or {REAL}
     return combine(m, "sum", [_zero(m, REAL if REAL in types else INT), *values], span)
 
 
-def combine(m: Machine, how: str, values: Sequence[Ref], span: Span) -> Ref:
+def combine(m: PartialEvaluator, how: str, values: Sequence[Ref], span: Span) -> Ref:
     """The n-ary reduction of numbers or bools."""
     if not values:
         if how in ("min", "max"):
-            raise Failure("empty-list", f"`{how}` of an empty list has no value", span)
+            raise ElaborationError("empty-list", f"`{how}` of an empty list has no value", span)
         kind = BOOL if how in ("any", "all") else INT if how in ("count", "prod") else REAL
         return m.const(NEUTRAL[how], kind)
     if how in ("any", "all"):
@@ -256,10 +262,14 @@ def combine(m: Machine, how: str, values: Sequence[Ref], span: Span) -> Ref:
     return m.op(span, NARY[how], *values)
 
 
-def _term(m: Machine, how: str, expr: ast.Comprehension, candidate: Candidate) -> Term:
+def _term(
+    m: PartialEvaluator, how: str, expr: ast.Comprehension, candidate: Candidate
+) -> ReductionTerm:
     inside, env = candidate.mask, candidate.env
     if inside is None:
-        return Term(as_element(m, how, m.evaluate(expr.element, env)), candidate.picks, None)
+        return ReductionTerm(
+            as_element(m, how, m.evaluate(expr.element, env)), candidate.picks, None
+        )
     selector = SelectIndex(inside, 2)
 
     def nothing() -> Ref:
@@ -271,10 +281,10 @@ def _term(m: Machine, how: str, expr: ast.Comprehension, candidate: Candidate) -
 
     value, _ = m.masked_arms([(selector, 0, element), (selector, 1, nothing)])
     other = m.const(NEUTRAL[how], value.type)
-    return Term(m.op(expr, "select", inside, value, other), candidate.picks, inside)
+    return ReductionTerm(m.op(expr, "select", inside, value, other), candidate.picks, inside)
 
 
-def as_element(m: Machine, how: str, value: Value) -> Ref:
+def as_element(m: PartialEvaluator, how: str, value: Value) -> Ref:
     """An element as it takes part in the reduction: counted bools are 0 or 1."""
     ref = as_ref(value)
     if how != "count":
@@ -285,9 +295,9 @@ def as_element(m: Machine, how: str, value: Value) -> Ref:
 
 
 def _best(
-    m: Machine,
+    m: PartialEvaluator,
     how: str,
-    terms: Sequence[Term],
+    terms: Sequence[ReductionTerm],
     exists: Ref,
     expr: ast.Comprehension,
     env: Env,
@@ -297,9 +307,9 @@ def _best(
     if not terms:
 
         def nothing() -> Value:
-            raise Failure("empty-list", f"`{how}` finds nothing to choose from", expr.span)
+            raise ElaborationError("empty-list", f"`{how}` finds nothing to choose from", expr.span)
 
-        empty = {name: Cell(name, expr.span, nothing) for name in names}
+        empty = {name: Thunk(name, expr.span, nothing) for name in names}
         return ResultValue(what, {**empty, "found": m.truth(False)})
     values = [t.value for t in terms]
     if len(values) == 1:
@@ -316,7 +326,7 @@ def _best(
         return pick_value(m, at, [t.picks[name] for t in terms], expr.span)
 
     path = m.path  # where the rule is found, whoever reads the value
-    fields: dict[str, Value | Cell] = {n: Cell(path, expr.span, partial(read, n)) for n in names}
+    fields: dict[str, Value | Thunk] = {n: Thunk(path, expr.span, partial(read, n)) for n in names}
     limit = m.const(WORST[how])
     pair = (value, limit) if how == "lowest" else (limit, value)
     fields["found"] = m.op(expr, "lt", *pair)
@@ -324,7 +334,11 @@ def _best(
 
 
 def _found_at(
-    m: Machine, index: Ref, value: Ref, terms: Sequence[Term], expr: ast.Comprehension
+    m: PartialEvaluator,
+    index: Ref,
+    value: Ref,
+    terms: Sequence[ReductionTerm],
+    expr: ast.Comprehension,
 ) -> Ref:
     """Which term the variables are read from: where none is a number, the first that exists."""
     if len(terms) == 1 or all(t.exists is None for t in terms):
@@ -339,13 +353,13 @@ def _found_at(
 
 
 def _try_roll(
-    m: Machine,
+    m: PartialEvaluator,
     how: str,
     expr: ast.Comprehension,
     part: Candidate,
     over: RangeValue,
     before: Sequence[Ref],
-) -> Term | None:
+) -> ReductionTerm | None:
     """The reduction over a long range as one loop; None if it has to be written out.
 
     That is where something inside must be known, and where something breaks a rule of the language:
@@ -360,7 +374,7 @@ def _try_roll(
         rolled, effects = m.collect(
             lambda: loop_assertions(m, lambda extra: _roll(m, how, expr, part, over, before, extra))
         )
-    except Failure as failure:
+    except ElaborationError as failure:
         broken = failure.diagnostic.name in IMPLIED and count <= MAX_ITEMS
         if not (broken or isinstance(failure, NotConstant)):
             raise
@@ -373,14 +387,14 @@ def _try_roll(
 
 
 def _roll(
-    m: Machine,
+    m: PartialEvaluator,
     how: str,
     expr: ast.Comprehension,
     part: Candidate,
     over: RangeValue,
     before: Sequence[Ref],
     extra: int,
-) -> Rolled[Term | None]:
+) -> LoopAttempt[ReductionTerm | None]:
     best = how in ("lowest", "highest")
     # Whether a candidate exists is a state of its own where a filter may leave none.
     seeks = expr.condition is not None and (best or how in ("min", "max"))
@@ -392,13 +406,13 @@ def _roll(
         env = part.env.extend({name: loop.variable})
         inner = evolve(part, env=env, picks={**part.picks, name: loop.variable})
 
-        def body() -> Term | None:
+        def body() -> ReductionTerm | None:
             kept = _filtered(m, expr, inner)
             return None if kept is None else _term(m, how, expr, kept)
 
         term, effects = m.collect(body)
         if term is None:
-            return Rolled(None, [], loop)
+            return LoopAttempt(None, [], loop)
         if best:
             seen = loop.states[2] if seeks else None
             following = _better(m, how, term, loop, seen, expr)
@@ -428,16 +442,16 @@ def _roll(
         expr,
     )
     if mine is None:
-        return Rolled(None, outer, loop)
+        return LoopAttempt(None, outer, loop)
     m.effects.extend(outer)
     some = m.op(expr, "le", over.low, over.high)
     exists = mine[len(carries) - 1] if seeks else _both(m, expr, part.mask, some)
     picks = {**part.picks, name: mine[1]} if best else part.picks
     known = exists is None or exists.known == 1.0
-    return Rolled(Term(mine[0], picks, None if known else exists, goes_on), [], loop)
+    return LoopAttempt(ReductionTerm(mine[0], picks, None if known else exists, goes_on), [], loop)
 
 
-def _is_int(m: Machine, how: str, expr: ast.Comprehension) -> bool:
+def _is_int(m: PartialEvaluator, how: str, expr: ast.Comprehension) -> bool:
     if how == "count":
         return True
     element = m.checked.types.get(expr.element)
@@ -445,7 +459,12 @@ def _is_int(m: Machine, how: str, expr: ast.Comprehension) -> bool:
 
 
 def _better(
-    m: Machine, how: str, term: Term, loop: LoopRegion, seen: Ref | None, expr: ast.Comprehension
+    m: PartialEvaluator,
+    how: str,
+    term: ReductionTerm,
+    loop: LoopRegion,
+    seen: Ref | None,
+    expr: ast.Comprehension,
 ) -> list[Ref]:
     """The best value after a round and its variable, as `argmin` and `argmax` choose among terms.
 
@@ -468,12 +487,12 @@ def _better(
     ]
 
 
-def list_refs(m: Machine, value: Value, span: Span) -> list[Ref]:
+def list_refs(m: PartialEvaluator, value: Value, span: Span) -> list[Ref]:
     """The numbers of a list."""
     return [as_ref(v) for v in items_of(m, value, span)]
 
 
-def mean(m: Machine, how: str, node: ast.Expr, env: Env) -> Ref:
+def mean(m: PartialEvaluator, how: str, node: ast.Expr, env: Env) -> Ref:
     """`mean` and `geomean`, over a comprehension or a list."""
     if isinstance(node, ast.Comprehension):
         values, weights, exists = _weighted(m, how, node, env)
@@ -485,14 +504,14 @@ def mean(m: Machine, how: str, node: ast.Expr, env: Env) -> Ref:
             values = [m.op(node, "log", v) for v in values]
         weights = [m.const(1, INT) for _ in values]
     if not values:
-        raise Failure("empty-list", f"`{how}` of an empty list has no value", node.span)
+        raise ElaborationError("empty-list", f"`{how}` of an empty list has no value", node.span)
     whole = total(m, values, node.span)
     result = m.op(node, "div", whole, combine(m, "sum", weights, node.span))
     return m.op(node, "exp", result) if how == "geomean" else result
 
 
 def _weighted(
-    m: Machine, how: str, node: ast.Comprehension, env: Env
+    m: PartialEvaluator, how: str, node: ast.Comprehension, env: Env
 ) -> tuple[list[Ref], list[Ref], Ref]:
     """What is summed, what it weighs, and whether anything is there."""
     values: list[Ref] = []

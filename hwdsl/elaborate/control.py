@@ -8,15 +8,15 @@ from functools import partial
 from hwdsl.codegen.ir.graph import INT, Ref, Region
 from hwdsl.elaborate.comprehensions import unroll
 from hwdsl.elaborate.loops import iterate
-from hwdsl.elaborate.partial_evaluator import Machine
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.select_lowering import merge_select
 from hwdsl.elaborate.values import (
     EnumValue,
     Env,
     ListValue,
-    Merged,
     Record,
     SelectIndex,
+    SelectRecord,
     TextValue,
     Value,
 )
@@ -26,7 +26,7 @@ from hwdsl.syntax import ast
 __all__ = ["cond", "iterate", "list_comprehension", "match"]
 
 
-def cond(m: Machine, expr: ast.Cond, env: Env) -> Value:
+def cond(m: PartialEvaluator, expr: ast.Cond, env: Env) -> Value:
     """`if condition then yes else no`."""
     condition = m.number(expr.condition, env)
     if condition.known is not None:
@@ -37,7 +37,7 @@ def cond(m: Machine, expr: ast.Cond, env: Env) -> Value:
 
 
 def _select(
-    m: Machine,
+    m: PartialEvaluator,
     condition: Ref,
     expr: ast.Expr,
     yes: Callable[[], Value],
@@ -50,7 +50,7 @@ def _select(
     return merge_select(m, selector, arms, expr.span)
 
 
-def match(m: Machine, expr: ast.Match, env: Env) -> Value:
+def match(m: PartialEvaluator, expr: ast.Match, env: Env) -> Value:
     """`match subject { arms }`."""
     subject = m.evaluate(expr.subject, env)
     if isinstance(subject, EnumValue):
@@ -59,7 +59,7 @@ def match(m: Machine, expr: ast.Match, env: Env) -> Value:
     return _match_ints(m, expr, subject, env, 0)
 
 
-def _match_cases(m: Machine, expr: ast.Match, subject: EnumValue, env: Env) -> Value:
+def _match_cases(m: PartialEvaluator, expr: ast.Match, subject: EnumValue, env: Env) -> Value:
     noted = m.checked.resolutions[expr]
     assert isinstance(noted, CaseArms)
     arms, count = [expr.arms[i] for i in noted.arms], len(noted.arms)
@@ -89,7 +89,7 @@ def _match_cases(m: Machine, expr: ast.Match, subject: EnumValue, env: Env) -> V
     return merge_select(m, selector, [values.get(arm, some) for arm in arms], expr.span)
 
 
-def _possible(m: Machine, region: Region, index: int) -> frozenset[float] | None:
+def _possible(m: PartialEvaluator, region: Region, index: int) -> frozenset[float] | None:
     """The cases that a choice, or a choice among constants, can be; None if that is not known."""
     op = region.ops[index]
     if op.code == "const":
@@ -106,7 +106,7 @@ def _possible(m: Machine, region: Region, index: int) -> frozenset[float] | None
     return frozenset().union(*known) if len(known) == len(among) else None
 
 
-def _match_ints(m: Machine, expr: ast.Match, subject: Ref, env: Env, start: int) -> Value:
+def _match_ints(m: PartialEvaluator, expr: ast.Match, subject: Ref, env: Env, start: int) -> Value:
     arm = expr.arms[start]
     numbers = [p.number for p in arm.patterns]
     if start == len(expr.arms) - 1 or None in numbers:
@@ -129,7 +129,7 @@ def _match_ints(m: Machine, expr: ast.Match, subject: Ref, env: Env, start: int)
     )
 
 
-def list_comprehension(m: Machine, expr: ast.Comprehension, env: Env) -> Value:
+def list_comprehension(m: PartialEvaluator, expr: ast.Comprehension, env: Env) -> Value:
     """`[element for x in xs if condition]`: the condition must be known."""
     items: list[Value] = []
     labels: list[str | None] = []
@@ -148,7 +148,7 @@ def _label(picks: dict[str, Value]) -> str | None:
     words: list[str] = []
     for value in picks.values():
         word: str | None = None
-        if isinstance(value, Record | Merged):
+        if isinstance(value, Record | SelectRecord):
             word = value.name
         elif isinstance(value, TextValue) and len(value.options) == 1:
             word = value.options[0]

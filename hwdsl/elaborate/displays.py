@@ -15,9 +15,9 @@ from hwdsl.base.source import Span
 from hwdsl.elaborate import params
 from hwdsl.elaborate.elaboration_info import Elaboration, ParamInfo
 from hwdsl.elaborate.evaluator import open_evaluator
-from hwdsl.elaborate.partial_evaluator import Machine
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.select_lowering import items_of
-from hwdsl.elaborate.values import Env, Failure, ListValue, RangeValue, Value
+from hwdsl.elaborate.values import ElaborationError, Env, ListValue, RangeValue, Value
 from hwdsl.semantics.displays import OUTPUTS, PARAMS, names_in, own_settings, settings_of
 from hwdsl.semantics.symbols import EvaluatorInfo
 from hwdsl.syntax import ast
@@ -48,14 +48,16 @@ class Picture:
 
 
 def picture_of(
-    m: Machine, info: EvaluatorInfo, elaboration: Elaboration, node: ast.Display
+    m: PartialEvaluator, info: EvaluatorInfo, elaboration: Elaboration, node: ast.Display
 ) -> Picture:
-    """The points of a display. Raises Failure for what cannot be shown."""
+    """The points of a display. Raises ElaborationError for what cannot be shown."""
     settings = settings_of(node)
     along = _named(settings, PARAMS[node.form][::-1])
     outputs = _named(settings, OUTPUTS[node.form])
     if len(set(along)) < len(along):
-        raise Failure("bad-display", "`x` and `by` are the same param", settings["by"].span)
+        raise ElaborationError(
+            "bad-display", "`x` and `by` are the same param", settings["by"].span
+        )
     if node.form == "figure":
         _one_unit(elaboration, outputs, settings["y"].span)
     steps = _steps(m, node, settings)
@@ -72,7 +74,7 @@ def picture_of(
         elif param.default is None:
             what = f"the {node.form} `{node.name.name}`"
             text = f"{what} gives no value to `{name}`, which has no default"
-            raise Failure("missing-argument", text, node.name.span, f"add `{name} = …`")
+            raise ElaborationError("missing-argument", text, node.name.span, f"add `{name} = …`")
     _check_size(node, [len(values[name]) for name in along])
     return Picture(node, info.name, along, outputs, values)
 
@@ -88,10 +90,10 @@ def _one_unit(elaboration: Elaboration, outputs: Sequence[str], span: Span) -> N
     if len(set(units.values())) > 1:
         said = ", ".join(f"`{name}` in {unit}" for name, unit in units.items())
         text = f"the outputs of a figure are in one unit; these are in different units: {said}"
-        raise Failure("bad-display", text, span, "draw them in figures of their own")
+        raise ElaborationError("bad-display", text, span, "draw them in figures of their own")
 
 
-def _steps(m: Machine, node: ast.Display, settings: Mapping[str, ast.Expr]) -> int | None:
+def _steps(m: PartialEvaluator, node: ast.Display, settings: Mapping[str, ast.Expr]) -> int | None:
     """How many values a range has; None if the file does not say."""
     value = settings.get("points")
     if value is None:
@@ -99,13 +101,13 @@ def _steps(m: Machine, node: ast.Display, settings: Mapping[str, ast.Expr]) -> i
     number = m.need_known(m.number(value, Env(m.checked.main)), "`points`", value.span)
     if not 2 <= number <= MOST_POINTS:
         text = f"`points` is a whole number from 2 to {MOST_POINTS:,}"
-        raise Failure("bad-display", text, value.span)
+        raise ElaborationError("bad-display", text, value.span)
     return int(number)
 
 
-def _several(node: ast.Display, param: ParamInfo, given: ast.Expr) -> Failure:
+def _several(node: ast.Display, param: ParamInfo, given: ast.Expr) -> ElaborationError:
     where = "neither `x` nor `by`" if node.form == "figure" else "not in `rows`"
-    return Failure(
+    return ElaborationError(
         "bad-display",
         f"`{param.name}` takes several values, and is {where}",
         given.span,
@@ -119,17 +121,22 @@ def _check_size(node: ast.Display, counts: Sequence[int]) -> None:
         shape = " x ".join(f"{n:,}" for n in counts)
         text = f"`{node.name.name}` has {shape} points; a {node.form} has at most {MOST_POINTS:,}"
         help = "give fewer values; `hwdsl sweep` writes any number of points"
-        raise Failure("too-large", text, node.name.span, help)
+        raise ElaborationError("too-large", text, node.name.span, help)
     if node.form == "figure" and len(counts) > 1 and counts[0] > MOST_LINES:
         text = f"`{node.name.name}` has {counts[0]:,} lines; a figure has at most {MOST_LINES}"
-        raise Failure("too-large", text, node.name.span, "give `by` fewer values")
+        raise ElaborationError("too-large", text, node.name.span, "give `by` fewer values")
 
 
 # --- values ------------------------------------------------------------------------------------
 
 
 def _given(
-    m: Machine, info: EvaluatorInfo, param: ParamInfo, value: ast.Expr, form: str, steps: int | None
+    m: PartialEvaluator,
+    info: EvaluatorInfo,
+    param: ParamInfo,
+    value: ast.Expr,
+    form: str,
+    steps: int | None,
 ) -> tuple[float, ...]:
     """The values that a file gives to a param, each held to its range or alternatives."""
     env = Env(m.checked.main)
@@ -156,7 +163,7 @@ def _given(
         items = items_of(m, whole, value.span) if many else (whole,)
         found = tuple(number(item, value.span) for item in items)
     if not found:
-        raise Failure("empty-list", f"`{param.name}` is given no values", value.span)
+        raise ElaborationError("empty-list", f"`{param.name}` is given no values", value.span)
     return found
 
 
@@ -165,7 +172,7 @@ def _between(
 ) -> tuple[float, ...]:
     """Values from `low` to `high` as the file writes them: equal steps, or all whole numbers."""
     if param.type not in ("real", "int") or param.values:
-        raise Failure(
+        raise ElaborationError(
             "bad-display",
             f"`{param.name}` has no values between others",
             span,
@@ -173,7 +180,7 @@ def _between(
         )
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
         text = "a range goes from its lower end to its upper one, and both are finite"
-        raise Failure("bad-display", text, span)
+        raise ElaborationError("bad-display", text, span)
     if param.type == "int" and (steps is None or steps > high - low):
         return tuple(low + i for i in range(min(int(high - low), MOST_POINTS) + 1))
     return _spaced(param, low, high, steps or STEPS[form], ratios=False)
@@ -188,7 +195,9 @@ def _over_range(param: ParamInfo, node: ast.Display, steps: int | None) -> tuple
     low, high = param.low, param.high
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         text = f"`{param.name}` has no range: say which values it takes"
-        raise Failure("bad-display", text, node.name.span, f"add `{param.name} = low .. high`")
+        raise ElaborationError(
+            "bad-display", text, node.name.span, f"add `{param.name} = low .. high`"
+        )
     # Ratios are those of the numbers shown: of degrees Celsius, not of the kelvins behind them.
     first, last = param.unit.from_base(low), param.unit.from_base(high)
     wide = first > 0 and last >= WIDE * first

@@ -13,7 +13,7 @@ from hwdsl.base.units import Dim, Unit
 from hwdsl.codegen.ir.graph import Graph, Ref
 
 if TYPE_CHECKING:
-    from hwdsl.elaborate.messages import Hole
+    from hwdsl.elaborate.messages import LoweredHole
 
 
 @frozen
@@ -70,7 +70,7 @@ class RuleInfo:
     severity: Severity
     span: Span
     message: Callable[[Sequence[float]], str] = field(eq=False, repr=False)
-    said: Callable[[], list[tuple[Ref, list[str | Hole]]]] = field(eq=False, repr=False)
+    said: Callable[[], list[tuple[Ref, list[str | LoweredHole]]]] = field(eq=False, repr=False)
     help: str | None
 
 

@@ -15,18 +15,18 @@ from hwdsl.elaborate import messages, params
 from hwdsl.elaborate.elaboration_info import Elaboration, OutputInfo, ParamInfo, RuleInfo
 from hwdsl.elaborate.findings import deduplicate, report_static_violations, undecided_note
 from hwdsl.elaborate.loop_lowering import check_rounds
-from hwdsl.elaborate.partial_evaluator import Machine, with_large_stack
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator, with_large_stack
 from hwdsl.elaborate.quantities import PURE, coherent_unit
 from hwdsl.elaborate.rules import RuleCollector, Waivers, lower_rule, waived
 from hwdsl.elaborate.select_lowering import items_of
 from hwdsl.elaborate.values import (
-    Cell,
-    Effect,
+    Assertion,
+    ElaborationError,
     EnumValue,
     Env,
-    Failure,
     Frame,
     ListValue,
+    Thunk,
     UnknownValue,
     Value,
 )
@@ -41,7 +41,7 @@ class Instance:
 
     info: EvaluatorInfo
     env: Env
-    names: dict[str, Value | Cell]
+    names: dict[str, Value | Thunk]
     frees: dict[str, params.InputSpec] = field(factory=dict)
 
     @property
@@ -53,13 +53,13 @@ class Instance:
 
 
 def open_evaluator(
-    m: Machine,
+    m: PartialEvaluator,
     info: EvaluatorInfo,
     given: Mapping[str, Value],
     free: Callable[[params.InputSpec], Value] | None = None,
 ) -> Instance:
     """An instance with params as given; others by `free`, or at their defaults."""
-    names: dict[str, Value | Cell] = {}
+    names: dict[str, Value | Thunk] = {}
     env = Env(info.scope, Frame(names))
     instance = Instance(info, env, names)
     for node in info.decl.members:
@@ -68,18 +68,18 @@ def open_evaluator(
             if name in given:
                 names[name] = given[name]
             else:
-                names[name] = Cell(
+                names[name] = Thunk(
                     name, node.name.span, partial(_free_value, m, instance, node, free)
                 )
         elif isinstance(node, ast.Let | ast.Output):
-            names[node.name.name] = Cell(
+            names[node.name.name] = Thunk(
                 node.name.name, node.name.span, partial(m.evaluate, node.value, env)
             )
     return instance
 
 
 def _free_value(
-    m: Machine,
+    m: PartialEvaluator,
     instance: Instance,
     node: ast.Param | ast.Choice,
     free: Callable[[params.InputSpec], Value] | None,
@@ -90,16 +90,18 @@ def _free_value(
     if free is not None:
         return free(declared)
     if declared.info.default is None:
-        raise Failure(
+        raise ElaborationError(
             "missing-argument", f"`{instance.info.name}` also needs `{name}`", node.name.span
         )
     return params.fixed(m, declared, declared.info.default)
 
 
-def rules_of(m: Machine, instance: Instance, report: Callable[[Failure], None]) -> list[Effect]:
+def rules_of(
+    m: PartialEvaluator, instance: Instance, report: Callable[[ElaborationError], None]
+) -> list[Assertion]:
     """All rules of an evaluator: its own, implied ones, those of the components in its reach."""
     waivers = instance.waivers
-    found: list[Effect] = []
+    found: list[Assertion] = []
     walk = RuleCollector(m)
     for node in instance.info.decl.members:
         if isinstance(node, ast.Let | ast.Output):
@@ -115,13 +117,13 @@ def rules_of(m: Machine, instance: Instance, report: Callable[[Failure], None]) 
             except UnknownValue as failure:
                 if isinstance(node, ast.Output):  # who reads a variable is told of it
                     report(failure)
-            except Failure as failure:
+            except ElaborationError as failure:
                 report(failure)
         elif isinstance(node, ast.Rule):
             name = f"{instance.info.name}.{node.name.name}"
             try:
                 found.extend(lower_rule(m, name, node, instance.env, ""))
-            except Failure as failure:
+            except ElaborationError as failure:
                 report(failure)
     kept = [e for e in found if not waived(waivers, e.rule, f"{e.path}.{e.rule}")]
     return [*kept, *walk.found]
@@ -134,20 +136,20 @@ class Callee:
     A call replays that graph (see `calls`), so that it cannot differ from `run`.
     """
 
-    machine: Machine
+    machine: PartialEvaluator
     instance: Instance
-    _rules: tuple[list[Effect], list[Failure]] | None = None
+    _rules: tuple[list[Assertion], list[ElaborationError]] | None = None
 
-    def output(self, name: str) -> tuple[Value, list[Effect]]:
+    def output(self, name: str) -> tuple[Value, list[Assertion]]:
         """An output, with the rules implied by what it is calculated from."""
         return self.machine.collect(partial(self.machine.read, self.instance.names[name]))
 
-    def rules(self) -> tuple[list[Effect], list[Failure]]:
+    def rules(self) -> tuple[list[Assertion], list[ElaborationError]]:
         """The evaluator's rules, and what failed on the way to them."""
         if self._rules is None:
-            failures: list[Failure] = []
+            failures: list[ElaborationError] = []
 
-            def report(failure: Failure) -> None:
+            def report(failure: ElaborationError) -> None:
                 failures.append(failure)
                 self.machine.depth = 0
 
@@ -158,7 +160,9 @@ class Callee:
 # --- to a graph --------------------------------------------------------------------------------
 
 
-def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostics) -> Elaboration:
+def elaborate_evaluator(
+    m: PartialEvaluator, info: EvaluatorInfo, diagnostics: Diagnostics
+) -> Elaboration:
     """The evaluator as a graph over its params."""
     m.ensure(info)
     frees: list[ParamInfo] = []
@@ -169,7 +173,7 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
         frees.append(declared.info)
         return params.as_input(m, declared)
 
-    def report(failure: Failure) -> None:
+    def report(failure: ElaborationError) -> None:
         diagnostics.add(failure.diagnostic)
         m.depth = 0
         if failure.diagnostic.missing:
@@ -184,7 +188,7 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
     for name in info.free:
         try:
             m.read(instance.names[name])
-        except Failure as failure:
+        except ElaborationError as failure:
             report(failure)
     found, failures = callee.rules()
     for each in failures:
@@ -201,7 +205,7 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
         if isinstance(node, ast.Output):
             try:
                 described, numbers = _output(m, instance, node)
-            except Failure as failure:
+            except ElaborationError as failure:
                 report(failure)
                 continue
             outputs.append(described)
@@ -211,7 +215,7 @@ def elaborate_evaluator(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostic
     graph = m.builder.finish(refs, [(r.name, ref) for r, ref in rules])
     try:
         check_rounds(rounds(graph.ops), f"`{info.name}`", info.decl.name.span)
-    except Failure as failure:
+    except ElaborationError as failure:
         report(failure)
     order = {p.name: i for i, p in enumerate(graph.params)}
     notes = tuple(undecided_note(e, e.unknown) for e in effects if e.unknown is not None)
@@ -241,7 +245,7 @@ def _warn_of_unread(graph: Graph, frees: list[ParamInfo], diagnostics: Diagnosti
             )
 
 
-def draws(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostics) -> Graph | None:
+def draws(m: PartialEvaluator, info: EvaluatorInfo, diagnostics: Diagnostics) -> Graph | None:
     """The distributions as a graph: from even numbers to the params drawn, both by their names."""
     env = Env(info.scope)
     refs: list[tuple[str, Ref]] = []
@@ -254,13 +258,13 @@ def draws(m: Machine, info: EvaluatorInfo, diagnostics: Diagnostics) -> Graph | 
             drawn, effects = m.collect(partial(m.number, node.distribution, values))
             m.need_values(effects)
             refs.append((node.name.name, drawn))
-        except Failure as failure:
+        except ElaborationError as failure:
             diagnostics.add(failure.diagnostic)
     return m.builder.finish(refs, []) if refs else None
 
 
 def _output(
-    m: Machine, instance: Instance, node: ast.Output
+    m: PartialEvaluator, instance: Instance, node: ast.Output
 ) -> tuple[OutputInfo, list[tuple[str, Ref]]]:
     name = node.name.name
     value = m.read(instance.names[name])
@@ -270,7 +274,7 @@ def _output(
     if isinstance(declared, ListType):
         items = items_of(m, value, node.value.span)
         if not items:
-            raise Failure("empty-list", f"`{name}` is an empty list", node.value.span)
+            raise ElaborationError("empty-list", f"`{name}` is an empty list", node.value.span)
         named = value.labels if isinstance(value, ListValue) else None
         labels = named or tuple(str(i) for i in range(len(items)))
         refs = [
@@ -289,7 +293,7 @@ def _scalar(value: Value, node: ast.Output) -> Ref:
         return value
     if isinstance(value, EnumValue):
         return value.ref
-    raise Failure(
+    raise ElaborationError(
         "not-a-number", f"`{node.name.name}` is no number, bool or enum case", node.value.span
     )
 
@@ -302,7 +306,7 @@ def _type_name(type_: Type) -> str:
     return "enum" if isinstance(type_, EnumType) else "real"
 
 
-def _output_unit(m: Machine, node: ast.Output, type_: Type, env: Env) -> Unit:
+def _output_unit(m: PartialEvaluator, node: ast.Output, type_: Type, env: Env) -> Unit:
     if node.unit is not None:
         return m.checked.units[node.unit]
     if not isinstance(type_, Real) or type_.dim.is_dimensionless:
@@ -314,13 +318,13 @@ def _output_unit(m: Machine, node: ast.Output, type_: Type, env: Env) -> Unit:
 
 
 def decide(
-    m: Machine, effects: Sequence[Effect], diagnostics: Diagnostics
+    m: PartialEvaluator, effects: Sequence[Assertion], diagnostics: Diagnostics
 ) -> list[tuple[RuleInfo, Ref]]:
     """Report the known rules that are broken; the unknown ones by name, with their bits.
 
     Rules of one name (elements of a list, rounds of a function) share a bit.
     """
-    groups: dict[str, list[Effect]] = {}
+    groups: dict[str, list[Assertion]] = {}
     for effect in effects:
         if report_static_violations(m, effect, diagnostics):
             continue
@@ -331,7 +335,7 @@ def decide(
     ]
 
 
-def _rule_info(m: Machine, name: str, group: Sequence[Effect]) -> RuleInfo:
+def _rule_info(m: PartialEvaluator, name: str, group: Sequence[Assertion]) -> RuleInfo:
     def message(point: Sequence[float]) -> str:
         def work() -> str:
             numbers = messages.at_point(m, point)
@@ -341,7 +345,7 @@ def _rule_info(m: Machine, name: str, group: Sequence[Effect]) -> RuleInfo:
 
         return with_large_stack(work)
 
-    def said() -> list[tuple[Ref, list[str | messages.Hole]]]:
+    def said() -> list[tuple[Ref, list[str | messages.LoweredHole]]]:
         return with_large_stack(lambda: [(e.holds, messages.pieces(m, e.text)) for e in group])
 
     first = group[0]

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 from hwdsl.codegen.ir.graph import INT, Ref
 from hwdsl.elaborate import builtins, control, records
 from hwdsl.elaborate.functions import call_evaluator, call_function
-from hwdsl.elaborate.partial_evaluator import Handler, Machine, as_component
+from hwdsl.elaborate.partial_evaluator import Handler, PartialEvaluator, as_component
 from hwdsl.elaborate.select_lowering import clamp_index, equal, items_of, known_index, pick_value
 from hwdsl.elaborate.trace import Trace
 from hwdsl.elaborate.values import (
-    Cell,
     Component,
+    ElaborationError,
     EnumValue,
     Env,
-    Failure,
     ListValue,
-    Merged,
     RangeValue,
     ResultValue,
     SelectIndex,
+    SelectRecord,
     TextValue,
+    Thunk,
     Value,
 )
 from hwdsl.semantics.literal_values import reading
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 # --- literals ----------------------------------------------------------------------------------
 
 
-def _number(m: Machine, expr: ast.Number, env: Env) -> Value:
+def _number(m: PartialEvaluator, expr: ast.Number, env: Env) -> Value:
     found = m.literals.get(expr)
     if found is None:
         kind = INT if expr.is_int else "real"
@@ -63,7 +63,7 @@ def _number(m: Machine, expr: ast.Number, env: Env) -> Value:
     return found
 
 
-def _quantity(m: Machine, expr: ast.Quantity, env: Env) -> Value:
+def _quantity(m: PartialEvaluator, expr: ast.Quantity, env: Env) -> Value:
     found = m.literals.get(expr)
     if found is None:
         unit = m.checked.units[expr.unit]
@@ -72,18 +72,18 @@ def _quantity(m: Machine, expr: ast.Quantity, env: Env) -> Value:
     return found
 
 
-def _text(m: Machine, expr: ast.Text, env: Env) -> Value:
+def _text(m: PartialEvaluator, expr: ast.Text, env: Env) -> Value:
     return TextValue((expr.value,))
 
 
-def _bool(m: Machine, expr: ast.Bool, env: Env) -> Value:
+def _bool(m: PartialEvaluator, expr: ast.Bool, env: Env) -> Value:
     return m.truth(expr.value)
 
 
 # --- names -------------------------------------------------------------------------------------
 
 
-def _name(m: Machine, expr: ast.Name, env: Env) -> Value:
+def _name(m: PartialEvaluator, expr: ast.Name, env: Env) -> Value:
     meaning = m.checked.resolutions[expr]
     if isinstance(meaning, Local):
         found = env.frame.lookup(meaning.name) if env.frame is not None else None
@@ -97,7 +97,7 @@ def _name(m: Machine, expr: ast.Name, env: Env) -> Value:
     return _resolved(m, meaning)
 
 
-def _resolved(m: Machine, meaning: object) -> Value:
+def _resolved(m: PartialEvaluator, meaning: object) -> Value:
     if isinstance(meaning, Case):
         return EnumValue(meaning.enum, m.const(meaning.index, INT))
     if isinstance(meaning, Builtin):
@@ -107,7 +107,7 @@ def _resolved(m: Machine, meaning: object) -> Value:
     raise TypeError(f"the checker let {meaning!r} pass as a value")
 
 
-def symbol_value(m: Machine, symbol: Symbol) -> Value:
+def symbol_value(m: PartialEvaluator, symbol: Symbol) -> Value:
     """The value of a module-level name."""
     if isinstance(symbol, ComponentInfo):
         return records.component(m, symbol)
@@ -126,7 +126,7 @@ def symbol_value(m: Machine, symbol: Symbol) -> Value:
     return m.read(found)
 
 
-def _module_value(m: Machine, symbol: ValueInfo) -> Value | Cell:
+def _module_value(m: PartialEvaluator, symbol: ValueInfo) -> Value | Thunk:
     m.ensure(symbol)
     decl = symbol.decl
     env = Env(symbol.scope)
@@ -138,11 +138,11 @@ def _module_value(m: Machine, symbol: ValueInfo) -> Value | Cell:
             name = f"{symbol.scope.name}.{symbol.name}" if taken else symbol.name
             m.free_params.append((name, decl, env))
             return m.builder.param(name)
-    return Cell(symbol.name, decl.name.span, lambda: m.evaluate(decl.value, env))
+    return Thunk(symbol.name, decl.name.span, lambda: m.evaluate(decl.value, env))
 
 
-def _table(m: Machine, symbol: TableInfo) -> ResultValue:
-    columns: dict[str, Value | Cell] = {}
+def _table(m: PartialEvaluator, symbol: TableInfo) -> ResultValue:
+    columns: dict[str, Value | Thunk] = {}
     for name, (type_, values) in symbol.columns.items():
         kind = INT if isinstance(type_, Int) else "real"
         columns[name] = ListValue(
@@ -151,7 +151,7 @@ def _table(m: Machine, symbol: TableInfo) -> ResultValue:
     return ResultValue(f"table {symbol.name}", columns)
 
 
-def _attr(m: Machine, expr: ast.Attr, env: Env) -> Value:
+def _attr(m: PartialEvaluator, expr: ast.Attr, env: Env) -> Value:
     meaning = m.checked.resolutions.get(expr)
     if isinstance(meaning, Global) and isinstance(meaning.symbol, KindInfo):
         parts = m.evaluate(expr.base, env)
@@ -165,7 +165,7 @@ def _attr(m: Machine, expr: ast.Attr, env: Env) -> Value:
     return records.member(m, as_component(base), expr.name.name, expr.span)
 
 
-def _index(m: Machine, expr: ast.Index, env: Env) -> Value:
+def _index(m: PartialEvaluator, expr: ast.Index, env: Env) -> Value:
     base = m.evaluate(expr.base, env)
     index = m.number(expr.index, env)
     if isinstance(base, RangeValue) and (base.low.known is None or base.high.known is None):
@@ -179,14 +179,14 @@ def _index(m: Machine, expr: ast.Index, env: Env) -> Value:
     if index.known is not None:
         return items[known_index(m, index, len(items), "the list", expr.span)]
     if not items:
-        raise Failure("index-out-of-range", "the list is empty", expr.span)
+        raise ElaborationError("index-out-of-range", "the list is empty", expr.span)
     return pick_value(m, clamp_index(m, index, len(items), expr, env), items, expr.span)
 
 
 # --- operators ---------------------------------------------------------------------------------
 
 
-def _unary(m: Machine, expr: ast.Unary, env: Env) -> Value:
+def _unary(m: PartialEvaluator, expr: ast.Unary, env: Env) -> Value:
     read = reading(expr, m.checked.units)
     if read is not None:
         return m.const(read)
@@ -199,7 +199,7 @@ def _unary(m: Machine, expr: ast.Unary, env: Env) -> Value:
 _ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div", "^": "pow"}
 
 
-def _binary(m: Machine, expr: ast.Binary, env: Env) -> Value:
+def _binary(m: PartialEvaluator, expr: ast.Binary, env: Env) -> Value:
     left = m.number(expr.left, env)
     if expr.op in ("and", "or"):
         return _connective(m, expr, left, env)
@@ -214,7 +214,7 @@ def _binary(m: Machine, expr: ast.Binary, env: Env) -> Value:
     return m.op(expr, _ARITHMETIC[expr.op], left, right)
 
 
-def _connective(m: Machine, expr: ast.Binary, left: Ref, env: Env) -> Value:
+def _connective(m: PartialEvaluator, expr: ast.Binary, left: Ref, env: Env) -> Value:
     both = expr.op == "and"
     if left.known is not None and bool(left.known) != both:
         return left
@@ -231,13 +231,13 @@ def _connective(m: Machine, expr: ast.Binary, left: Ref, env: Env) -> Value:
     return m.op(expr, expr.op, left, right)
 
 
-def _compare(m: Machine, expr: ast.Compare, env: Env) -> Value:
+def _compare(m: PartialEvaluator, expr: ast.Compare, env: Env) -> Value:
     values = [m.evaluate(e, env) for e in expr.operands]
     results = [_relation(m, expr, op, values[i], values[i + 1]) for i, op in enumerate(expr.ops)]
     return m.all_of(results, expr)
 
 
-def _relation(m: Machine, expr: ast.Compare, op: str, a: Value, b: Value) -> Ref:
+def _relation(m: PartialEvaluator, expr: ast.Compare, op: str, a: Value, b: Value) -> Ref:
     if isinstance(a, Ref) and isinstance(b, Ref):
         if op in (">", ">="):
             a, b = b, a
@@ -247,18 +247,18 @@ def _relation(m: Machine, expr: ast.Compare, op: str, a: Value, b: Value) -> Ref
     return same if op == "==" else m.op(expr, "not", same)
 
 
-def _list(m: Machine, expr: ast.ListLit, env: Env) -> Value:
+def _list(m: PartialEvaluator, expr: ast.ListLit, env: Env) -> Value:
     return ListValue(tuple(m.evaluate(e, env) for e in expr.items))
 
 
-def _with(m: Machine, expr: ast.With, env: Env) -> Value:
+def _with(m: PartialEvaluator, expr: ast.With, env: Env) -> Value:
     return records.with_block(m, expr, env)
 
 
 # --- calls -------------------------------------------------------------------------------------
 
 
-def _call(m: Machine, expr: ast.Call, env: Env) -> Value:
+def _call(m: PartialEvaluator, expr: ast.Call, env: Env) -> Value:
     meaning = m.checked.resolutions[expr.function]
     if isinstance(meaning, Builtin):
         return builtins.call(m, meaning.name, expr, env)
@@ -284,7 +284,7 @@ def _call(m: Machine, expr: ast.Call, env: Env) -> Value:
 
 
 def _arguments(
-    m: Machine, decl: ast.Fn, arguments: Sequence[ast.Argument], env: Env
+    m: PartialEvaluator, decl: ast.Fn, arguments: Sequence[ast.Argument], env: Env
 ) -> dict[str, Value]:
     names = [p.name.name for p in decl.parameters]
     given: dict[str, Value] = {}
@@ -294,10 +294,10 @@ def _arguments(
     return given
 
 
-def _call_method(m: Machine, of: Component, name: str, expr: ast.Call, env: Env) -> Value:
+def _call_method(m: PartialEvaluator, of: Component, name: str, expr: ast.Call, env: Env) -> Value:
     info = records.method(of, name)
     if info is None:
-        assert isinstance(of, Merged)
+        assert isinstance(of, SelectRecord)
         return records.map_alternatives(
             m, of, lambda a: _call_method(m, a, name, expr, env), expr.span
         )
@@ -341,7 +341,7 @@ def new_machine(
     free: frozenset[str] = frozenset(),
     trace: Trace | None = None,
     callees: dict[EvaluatorInfo, Callee] | None = None,
-) -> Machine:
+) -> PartialEvaluator:
     """A machine that knows all kinds of expressions; machines may share `callees`."""
     shared = {} if callees is None else callees
-    return Machine(checked, HANDLERS, overrides or {}, free, trace=trace, callees=shared)
+    return PartialEvaluator(checked, HANDLERS, overrides or {}, free, trace=trace, callees=shared)

@@ -15,8 +15,8 @@ from attrs import evolve
 from hwdsl.base.diagnostics import Diagnostic, Diagnostics, Label, Severity
 from hwdsl.base.source import Span
 from hwdsl.elaborate import messages, records
-from hwdsl.elaborate.partial_evaluator import Machine
-from hwdsl.elaborate.values import UNKNOWN, Effect, Layer, Record
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator
+from hwdsl.elaborate.values import UNKNOWN, Assertion, Layer, Record
 from hwdsl.semantics.symbols import MemberOf
 from hwdsl.syntax import ast
 from hwdsl.syntax.tree import children
@@ -30,7 +30,9 @@ LABELLED = 2
 Key = tuple[object, ...]
 
 
-def report_static_violations(m: Machine, effect: Effect, diagnostics: Diagnostics) -> bool:
+def report_static_violations(
+    m: PartialEvaluator, effect: Assertion, diagnostics: Diagnostics
+) -> bool:
     """Report a rule that is known to be broken, or cannot be decided; False if params decide it."""
     if effect.unknown is not None:
         diagnostics.leave(undecided_note(effect, effect.unknown))
@@ -39,15 +41,15 @@ def report_static_violations(m: Machine, effect: Effect, diagnostics: Diagnostic
     return effect.holds.known is not None
 
 
-def deduplicate(m: Machine, effects: Sequence[Effect]) -> list[Effect]:
+def deduplicate(m: PartialEvaluator, effects: Sequence[Assertion]) -> list[Assertion]:
     """The rules, those to be told of once for each component that breaks them by its own text."""
-    groups: dict[Key, list[Effect]] = {}
+    groups: dict[Key, list[Assertion]] = {}
     for effect in effects:
         groups.setdefault(_said(m, effect) or (id(effect),), []).append(effect)
     return [_together(m, group) for group in groups.values()]
 
 
-def undecided_note(effect: Effect, unknown: Diagnostic) -> Diagnostic:
+def undecided_note(effect: Assertion, unknown: Diagnostic) -> Diagnostic:
     """The note on a rule that reads a value which nobody knows; the last label declares that."""
     text = f"not decided: {unknown.message}"
     declared = [label for label in unknown.labels if label.text == UNKNOWN]
@@ -55,7 +57,7 @@ def undecided_note(effect: Effect, unknown: Diagnostic) -> Diagnostic:
     return Diagnostic(effect.rule, Severity.NOTE, text, labels, missing=unknown.missing)
 
 
-def _said(m: Machine, effect: Effect) -> Key | None:
+def _said(m: PartialEvaluator, effect: Assertion) -> Key | None:
     """What is equal for two rules of which the same is to be told; None if nothing is."""
     records = effect.text.env.records
     of = records[0] if records else None
@@ -73,7 +75,7 @@ def _says_something(layer: Layer) -> bool:
     return bool(block.entries or block.parts or block.rules or block.allows or block.lets)
 
 
-def _together(m: Machine, group: Sequence[Effect]) -> Effect:
+def _together(m: PartialEvaluator, group: Sequence[Assertion]) -> Assertion:
     """One rule for all: that of the shortest path, which says where else it is broken."""
     first = min(group, key=lambda e: e.owner.count("."))
     if len(group) > 1:
@@ -86,7 +88,7 @@ def _together(m: Machine, group: Sequence[Effect]) -> Effect:
     return evolve(first, elsewhere=f"{named}{more}")
 
 
-def _broken(m: Machine, effect: Effect) -> Diagnostic:
+def _broken(m: PartialEvaluator, effect: Assertion) -> Diagnostic:
     """The diagnostic of a rule known to be broken."""
     text = messages.render(m, effect.text, messages.known_only)
     help = None if effect.help is None else messages.render(m, effect.help, messages.known_only)
@@ -94,7 +96,7 @@ def _broken(m: Machine, effect: Effect) -> Diagnostic:
     return Diagnostic(effect.rule, effect.severity, text, labels, help)
 
 
-def _given(m: Machine, effect: Effect) -> Iterator[Label]:
+def _given(m: PartialEvaluator, effect: Assertion) -> Iterator[Label]:
     """Where the main file gives what the condition of a rule reads, itself or by way of others."""
     of = effect.text.env.records[0] if effect.text.env.records else None
     if effect.condition is not None and isinstance(of, Record):
@@ -105,7 +107,11 @@ def _given(m: Machine, effect: Effect) -> Iterator[Label]:
 
 
 def _note_given(
-    m: Machine, of: Record, exprs: Sequence[ast.Node], found: dict[Span, str], done: set[str]
+    m: PartialEvaluator,
+    of: Record,
+    exprs: Sequence[ast.Node],
+    found: dict[Span, str],
+    done: set[str],
 ) -> None:
     """Note where the members are given that some expressions read, then what these follow from."""
     follows: list[ast.Node] = []
@@ -123,7 +129,7 @@ def _note_given(
         _note_given(m, of, follows, found, done)
 
 
-def _members_read(m: Machine, node: ast.Node) -> Iterator[str]:
+def _members_read(m: PartialEvaluator, node: ast.Node) -> Iterator[str]:
     """The members of the record that a text of its kind reads; those of parts are their own."""
     read = m.checked.resolutions.get(node)
     if isinstance(read, MemberOf) and read.level == 0:
@@ -133,7 +139,7 @@ def _members_read(m: Machine, node: ast.Node) -> Iterator[str]:
             yield from _members_read(m, child)
 
 
-def _labels(effect: Effect) -> tuple[Label, ...]:
+def _labels(effect: Assertion) -> tuple[Label, ...]:
     """Where a rule is asked of a component, and where it is written."""
     rule = Label(effect.span, f"rule of `{effect.owner}`" if effect.owner else "")
     if effect.place is None:

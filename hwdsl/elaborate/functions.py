@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 from hwdsl.base.source import Span
 from hwdsl.codegen.ir.graph import Ref
-from hwdsl.elaborate.partial_evaluator import Machine
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.records import with_lets
 from hwdsl.elaborate.values import (
-    Cell,
     EnumValue,
     Env,
     ListValue,
     RangeValue,
     TextValue,
+    Thunk,
     Value,
 )
 from hwdsl.semantics.symbols import EvaluatorInfo
@@ -24,22 +24,24 @@ _LONGEST_KEY = 256
 
 
 def call_function(
-    m: Machine, decl: ast.Fn, env: Env, arguments: Mapping[str, Value], span: Span
+    m: PartialEvaluator, decl: ast.Fn, env: Env, arguments: Mapping[str, Value], span: Span
 ) -> Value:
     """The value of a function for arguments; `env` is that of its declaration."""
     key = (decl, tuple(id(r) for r in env.records), _key(list(arguments.items())))
     cell = m.calls.get(key)
     if cell is None:
         label = f"{decl.name.name}(…)"
-        cell = Cell(label, span, lambda: _body(m, decl, env, arguments, span))
+        cell = Thunk(label, span, lambda: _body(m, decl, env, arguments, span))
         # The key holds ids: what they belong to must live as long as the key.
         cell.keep = (env, arguments)
         m.calls[key] = cell
     return m.read(cell)
 
 
-def _body(m: Machine, decl: ast.Fn, env: Env, arguments: Mapping[str, Value], span: Span) -> Value:
-    names: dict[str, Value | Cell] = dict(arguments)
+def _body(
+    m: PartialEvaluator, decl: ast.Fn, env: Env, arguments: Mapping[str, Value], span: Span
+) -> Value:
+    names: dict[str, Value | Thunk] = dict(arguments)
     inner = env.extend(names)
     if m.trace is not None:
         m.trace.body(names)
@@ -52,7 +54,7 @@ def _body(m: Machine, decl: ast.Fn, env: Env, arguments: Mapping[str, Value], sp
     return m.evaluate(decl.body, with_lets(m, inner, decl.lets))
 
 
-def _check_known(m: Machine, value: Value, what: str, span: Span) -> None:
+def _check_known(m: PartialEvaluator, value: Value, what: str, span: Span) -> None:
     if isinstance(value, Ref):
         m.need_known(value, what, span)
     elif isinstance(value, EnumValue):
@@ -83,7 +85,7 @@ def _key(value: object) -> object:
 
 
 def call_evaluator(
-    m: Machine,
+    m: PartialEvaluator,
     info: EvaluatorInfo,
     given: Mapping[str, Value],
     spans: Mapping[str, Span],
@@ -100,7 +102,7 @@ def call_evaluator(
     cell = m.calls.get(key)
     if cell is None:
         label = f"{info.name}(…)"
-        cell = Cell(label, span, lambda: called(m, info, given, spans, span))
+        cell = Thunk(label, span, lambda: called(m, info, given, spans, span))
         cell.keep = given
         m.calls[key] = cell
     return m.read(cell)

@@ -9,12 +9,12 @@ from attrs import evolve, frozen
 
 from hwdsl.base.source import Span
 from hwdsl.codegen.ir.graph import LoopRegion, Ref, rounds, work
-from hwdsl.elaborate.partial_evaluator import Machine
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.trace import Closing
 from hwdsl.elaborate.values import (
-    Effect,
+    Assertion,
+    ElaborationError,
     EnumValue,
-    Failure,
     ListValue,
     RangeValue,
     ResultValue,
@@ -33,15 +33,15 @@ minutes for so many; a model of the library has a fifth of them where its params
 
 
 @frozen(eq=False)
-class Rolled(Generic[T]):
+class LoopAttempt(Generic[T]):
     """An attempt at a loop: what it gives, or the rules that need states of their own."""
 
     value: T
-    need: list[Effect]
+    need: list[Assertion]
     loop: LoopRegion
 
 
-def loop_assertions(m: Machine, attempt: Callable[[int], Rolled[T]]) -> T:
+def loop_assertions(m: PartialEvaluator, attempt: Callable[[int], LoopAttempt[T]]) -> T:
     """Build a loop, again with a state for each rule that its body states if there are any."""
     rolled = attempt(0)
     if rolled.need:
@@ -50,18 +50,18 @@ def loop_assertions(m: Machine, attempt: Callable[[int], Rolled[T]]) -> T:
 
 
 def finish_loop(
-    m: Machine,
+    m: PartialEvaluator,
     loop: LoopRegion,
     low: Ref,
     high: Ref,
     bound: int,
     initial: Sequence[Ref],
     following: Sequence[Ref],
-    effects: Sequence[Effect],
+    effects: Sequence[Assertion],
     extra: int,
     node: ast.Node,
     until: Ref | None = None,
-) -> tuple[tuple[Ref, ...] | None, list[Effect]]:
+) -> tuple[tuple[Ref, ...] | None, list[Assertion]]:
     """Close a loop. Rules whose condition changes inside become states, and-ed over the rounds.
 
     A rule that is the same in all rounds is stated once, where there is a round at all.
@@ -97,7 +97,7 @@ def finish_loop(
 def check_rounds(count: int, what: str, span: Span) -> None:
     """Refuse more rounds of loops than a computer can do in sensible time."""
     if count > MOST_ROUNDS:
-        raise Failure(
+        raise ElaborationError(
             "too-large",
             f"{what} may take {count:,} rounds at one point, those of loops inside counted; "
             f"{MOST_ROUNDS:,} are allowed",
@@ -135,9 +135,9 @@ def rebuild(like: Value, refs: Iterator[Ref]) -> Value:
 
 
 __all__ = [
+    "LoopAttempt",
     "RangeValue",
     "ResultValue",
-    "Rolled",
     "finish_loop",
     "flatten",
     "loop_assertions",

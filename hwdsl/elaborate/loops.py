@@ -9,8 +9,14 @@ from functools import partial
 from attrs import frozen
 
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Ref
-from hwdsl.elaborate.loop_lowering import Rolled, finish_loop, flatten, loop_assertions, rebuild
-from hwdsl.elaborate.partial_evaluator import Machine
+from hwdsl.elaborate.loop_lowering import (
+    LoopAttempt,
+    finish_loop,
+    flatten,
+    loop_assertions,
+    rebuild,
+)
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.records import with_lets
 from hwdsl.elaborate.select_lowering import (
     check_index,
@@ -22,14 +28,14 @@ from hwdsl.elaborate.select_lowering import (
     pick_value,
 )
 from hwdsl.elaborate.values import (
-    Cell,
-    Effect,
+    Assertion,
+    ElaborationError,
     Env,
-    Failure,
     ListValue,
     RangeValue,
     ResultValue,
     SelectIndex,
+    Thunk,
     Value,
 )
 from hwdsl.semantics.types import BoolType, EnumType, Int, ListType, ResultType, Type
@@ -66,7 +72,7 @@ class IterationResult:
     stop: Ref | None
 
 
-def iterate(m: Machine, expr: ast.Iterate, env: Env) -> Value:
+def iterate(m: PartialEvaluator, expr: ast.Iterate, env: Env) -> Value:
     """The result of `iterate`: its states, `rounds`, `settled` and `trace`."""
     loop = _open(m, expr, env)
     result = _direct(m, loop) or _rolled(m, loop)
@@ -83,7 +89,7 @@ def iterate(m: Machine, expr: ast.Iterate, env: Env) -> Value:
     return result
 
 
-def _open(m: Machine, expr: ast.Iterate, env: Env) -> Loop:
+def _open(m: PartialEvaluator, expr: ast.Iterate, env: Env) -> Loop:
     over = m.evaluate(expr.range, env)
     states = [s for s in expr.members if isinstance(s, ast.State)]
     initial = {s.name.name: m.evaluate(s.initial, env) for s in states}
@@ -99,7 +105,7 @@ def _open(m: Machine, expr: ast.Iterate, env: Env) -> Loop:
         return Loop(expr, env, over.low, over.high, initial, carries, lambda ref: ref, until)
     items = items_of(m, over, expr.range.span)
     if not items:
-        raise Failure("empty-list", "there is nothing to iterate over", expr.range.span)
+        raise ElaborationError("empty-list", "there is nothing to iterate over", expr.range.span)
     last = m.const(len(items) - 1, INT)
     return Loop(
         expr,
@@ -121,7 +127,9 @@ def _carry(type_: Type) -> str:
     return BOOL if isinstance(type_, BoolType) else REAL
 
 
-def _round(m: Machine, loop: Loop, variable: Value, states: Mapping[str, Value]) -> IterationResult:
+def _round(
+    m: PartialEvaluator, loop: Loop, variable: Value, states: Mapping[str, Value]
+) -> IterationResult:
     """One round of the body from given states."""
     lets = [x for x in loop.expr.members if isinstance(x, ast.Let)]
     env = loop.env.extend({**states, loop.expr.variable.name: variable})
@@ -141,7 +149,7 @@ def _round(m: Machine, loop: Loop, variable: Value, states: Mapping[str, Value])
 
 
 def _replaced(
-    m: Machine, old: Value, index: Ref, value: Value, node: ast.Next, env: Env
+    m: PartialEvaluator, old: Value, index: Ref, value: Value, node: ast.Next, env: Env
 ) -> ListValue:
     """The list with one element replaced."""
     assert isinstance(old, ListValue)
@@ -160,7 +168,7 @@ def _replaced(
 # --- run at once -------------------------------------------------------------------------------
 
 
-def _direct(m: Machine, loop: Loop) -> ResultValue | None:
+def _direct(m: PartialEvaluator, loop: Loop) -> ResultValue | None:
     if loop.low.known is None or loop.high.known is None:
         return None
     low, high = ends_of(m, RangeValue(loop.low, loop.high), loop.expr.range.span)
@@ -175,14 +183,14 @@ def _direct(m: Machine, loop: Loop) -> ResultValue | None:
     return found
 
 
-def _run(m: Machine, loop: Loop, low: int, count: int, long: bool) -> ResultValue | None:
+def _run(m: PartialEvaluator, loop: Loop, low: int, count: int, long: bool) -> ResultValue | None:
     states = dict(loop.initial)
     trace: list[dict[str, Value]] = []
     settled = loop.until is None
     rounds, least = 0, MAX_ROUNDS
     for i in range(count):
         if i > MAX_ROUNDS:
-            raise Failure(
+            raise ElaborationError(
                 "too-large", f"this loop runs more than {MAX_ROUNDS:,} rounds", loop.expr.span
             )
         if i == MANY and loop.until is None:
@@ -224,12 +232,12 @@ def _known(states: Mapping[str, Value]) -> bool:
 # --- in the graph ------------------------------------------------------------------------------
 
 
-def _rolled(m: Machine, loop: Loop) -> ResultValue:
+def _rolled(m: PartialEvaluator, loop: Loop) -> ResultValue:
     low, high = m.interval(loop.low)[0], m.interval(loop.high)[1]
     if not (math.isfinite(low) and math.isfinite(high)):
         unknown = loop.high if math.isfinite(low) else loop.low
         names = ", ".join(f"`{n}`" for n in m.depends_on([unknown]))
-        raise Failure(
+        raise ElaborationError(
             "not-known",
             "how often this loop runs at most must be known when the file is compiled"
             + (f"; it depends on {names}" if names else ""),
@@ -238,7 +246,7 @@ def _rolled(m: Machine, loop: Loop) -> ResultValue:
         )
     bound = max(int(high) - int(low) + 1, 0)
     if bound > MAX_ROUNDS:
-        raise Failure(
+        raise ElaborationError(
             "too-large",
             f"this loop may run {bound:,} rounds; {MAX_ROUNDS:,} are allowed",
             loop.expr.range.span,
@@ -246,14 +254,16 @@ def _rolled(m: Machine, loop: Loop) -> ResultValue:
     results = loop_assertions(m, lambda extra: _attempt(m, loop, bound, extra))
     assert results is not None
     refs = iter(results)
-    fields: dict[str, Value | Cell] = {n: rebuild(v, refs) for n, v in loop.initial.items()}
+    fields: dict[str, Value | Thunk] = {n: rebuild(v, refs) for n, v in loop.initial.items()}
     fields["rounds"], fields["settled"] = next(refs), next(refs)
     span = loop.expr.span
-    fields["trace"] = Cell("trace", span, lambda: _trace(m, loop))
+    fields["trace"] = Thunk("trace", span, lambda: _trace(m, loop))
     return ResultValue("result of `iterate`", fields)
 
 
-def _attempt(m: Machine, loop: Loop, bound: int, extra: int) -> Rolled[tuple[Ref, ...] | None]:
+def _attempt(
+    m: PartialEvaluator, loop: Loop, bound: int, extra: int
+) -> LoopAttempt[tuple[Ref, ...] | None]:
     initial = [
         m.widen(ref) if loop.carries[name] == REAL else ref
         for name, value in loop.initial.items()
@@ -271,7 +281,7 @@ def _attempt(m: Machine, loop: Loop, bound: int, extra: int) -> Rolled[tuple[Ref
             for ref in flatten(step.states[name])
         ]
     if len(following) != len(carries):
-        raise Failure(
+        raise ElaborationError(
             "unequal-lengths",
             "the lists of a state must keep their lengths",
             loop.expr.span,
@@ -290,12 +300,12 @@ def _attempt(m: Machine, loop: Loop, bound: int, extra: int) -> Rolled[tuple[Ref
         until=step.stop,
     )
     if results is None:
-        return Rolled(None, outer, region)
+        return LoopAttempt(None, outer, region)
     m.effects.extend(outer)
-    return Rolled(results, [], region)
+    return LoopAttempt(results, [], region)
 
 
-def _trace(m: Machine, loop: Loop) -> ResultValue:
+def _trace(m: PartialEvaluator, loop: Loop) -> ResultValue:
     """The states after each round, written out; only for a known range."""
     what, span = "the range of a loop whose trace is read", loop.expr.span
     low, high = (m.whole_known(end, what, span) for end in (loop.low, loop.high))
@@ -318,4 +328,4 @@ def _trace(m: Machine, loop: Loop) -> ResultValue:
     return _trace_of(loop, trace)
 
 
-__all__ = ["Effect", "iterate"]
+__all__ = ["Assertion", "iterate"]

@@ -12,19 +12,19 @@ from hwdsl.base.units import ONE, Dim, Unit
 from hwdsl.codegen.ir.graph import Ref, nearest
 from hwdsl.codegen.runtime.message import number_text
 from hwdsl.elaborate import records
-from hwdsl.elaborate.partial_evaluator import Machine
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.quantities import least_size, quantity_text, suited_unit
 from hwdsl.elaborate.select_lowering import text_index
 from hwdsl.elaborate.values import (
     Component,
+    ElaborationError,
     EnumValue,
     Env,
-    Failure,
     ListValue,
-    Merged,
     MessageText,
     RangeValue,
     Record,
+    SelectRecord,
     TextValue,
     UnknownValue,
     Value,
@@ -40,12 +40,12 @@ Numbers = Callable[[Sequence[Ref]], Sequence[float | None]]
 """Gives the values of numbers of the graph; None for those that are not known."""
 
 
-def render(m: Machine, text: MessageText, numbers: Numbers) -> str:
+def render(m: PartialEvaluator, text: MessageText, numbers: Numbers) -> str:
     """The message; `numbers` gives the values of numbers of the graph."""
     return "".join(parts(m, text, numbers))
 
 
-def parts(m: Machine, text: MessageText, numbers: Numbers) -> list[str]:
+def parts(m: PartialEvaluator, text: MessageText, numbers: Numbers) -> list[str]:
     """The pieces of a message: its texts and, in their places, its values."""
     return [
         piece if isinstance(piece, str) else piece.text(numbers([piece.ref])[0])
@@ -54,7 +54,7 @@ def parts(m: Machine, text: MessageText, numbers: Numbers) -> list[str]:
 
 
 @frozen
-class Hole:
+class LoweredHole:
     """A place in a message: a number of the graph, and how it is shown: by label, as truth, in
     a unit, or else in one of the dimension that suits its size."""
 
@@ -80,7 +80,7 @@ class Hole:
         return quantity_text(number, self.dim, self.scope, self.unit)
 
 
-def suited(hole: Hole) -> list[tuple[float, Unit]]:
+def suited(hole: LoweredHole) -> list[tuple[float, Unit]]:
     """The units of a number, each with the least size in base units that is shown in it."""
     if hole.unit is not None and hole.unit.dim == hole.dim:
         return [(0.0, hole.unit)]
@@ -97,9 +97,9 @@ def suited(hole: Hole) -> list[tuple[float, Unit]]:
     return found
 
 
-def pieces(m: Machine, text: MessageText) -> list[str | Hole]:
+def pieces(m: PartialEvaluator, text: MessageText) -> list[str | LoweredHole]:
     """A message in pieces: its texts and the places of its values."""
-    found: list[str | Hole] = []
+    found: list[str | LoweredHole] = []
     for part in text.template.parts:
         if isinstance(part, str):
             found.append(part)
@@ -108,7 +108,7 @@ def pieces(m: Machine, text: MessageText) -> list[str | Hole]:
         try:
             value, effects = m.collect(partial(m.evaluate, part.value, text.env))
             known = m.where_known(effects)[1]
-        except Failure as failure:  # said where the value is needed
+        except ElaborationError as failure:  # said where the value is needed
             m.depth = depth
             found.append("unknown" if isinstance(failure, UnknownValue) else UNKNOWN)
             continue
@@ -122,7 +122,7 @@ def pieces(m: Machine, text: MessageText) -> list[str | Hole]:
     return found
 
 
-def at_point(m: Machine, point: Sequence[float]) -> Callable[[Sequence[Ref]], list[float]]:
+def at_point(m: PartialEvaluator, point: Sequence[float]) -> Callable[[Sequence[Ref]], list[float]]:
     """The values of numbers at a point: values of all params, in the graph's order."""
 
     def numbers(refs: Sequence[Ref]) -> list[float]:
@@ -143,30 +143,30 @@ def known_only(refs: Sequence[Ref]) -> Sequence[float | None]:
 
 
 def _shown(
-    m: Machine, value: Value, type_: Type | None, unit: Unit | None, env: Env
-) -> list[str | Hole]:
+    m: PartialEvaluator, value: Value, type_: Type | None, unit: Unit | None, env: Env
+) -> list[str | LoweredHole]:
     if isinstance(value, TextValue):
         if value.selector is None:
             return [value.options[0]]
-        return [Hole(text_index(m, value.selector), labels=tuple(value.options))]
+        return [LoweredHole(text_index(m, value.selector), labels=tuple(value.options))]
     if isinstance(value, EnumValue):
-        return [Hole(value.ref, labels=tuple(value.enum.cases))]
+        return [LoweredHole(value.ref, labels=tuple(value.enum.cases))]
     if isinstance(value, Ref):
         dim = type_.dim if isinstance(type_, Real) else ONE
-        return [Hole(value, (), isinstance(type_, BoolType), dim, unit, env.scope)]
+        return [LoweredHole(value, (), isinstance(type_, BoolType), dim, unit, env.scope)]
     if isinstance(value, ListValue):
         inner = type_.element if isinstance(type_, ListType) else None
-        found: list[str | Hole] = []
+        found: list[str | LoweredHole] = []
         for item in value.items:
             found += [", "] if found else []
             found += _shown(m, item, inner, unit, env)
         return found
     if isinstance(value, RangeValue):
-        return [Hole(value.low), " .. ", Hole(value.high)]
-    return [value.name if isinstance(value, Record | Merged) else value.what]
+        return [LoweredHole(value.low), " .. ", LoweredHole(value.high)]
+    return [value.name if isinstance(value, Record | SelectRecord) else value.what]
 
 
-def unit_hint(m: Machine, expr: ast.Expr, env: Env) -> Unit | None:
+def unit_hint(m: PartialEvaluator, expr: ast.Expr, env: Env) -> Unit | None:
     """The unit in which a field's value is written where it is defined."""
     if isinstance(expr, ast.Name):
         meaning = m.checked.resolutions.get(expr)
@@ -179,7 +179,7 @@ def unit_hint(m: Machine, expr: ast.Expr, env: Env) -> Unit | None:
     return None
 
 
-def _component(m: Machine, expr: ast.Expr, env: Env) -> Component | None:
+def _component(m: PartialEvaluator, expr: ast.Expr, env: Env) -> Component | None:
     if (
         isinstance(expr, ast.Name)
         and isinstance(m.checked.resolutions.get(expr), EnclosingRecord | MemberOf)
@@ -187,18 +187,18 @@ def _component(m: Machine, expr: ast.Expr, env: Env) -> Component | None:
         value = m.evaluate(expr, env)
     else:
         return None
-    return value if isinstance(value, Record | Merged) else None
+    return value if isinstance(value, Record | SelectRecord) else None
 
 
-def unit_of(m: Machine, component: Component, name: str) -> Unit | None:
+def unit_of(m: PartialEvaluator, component: Component, name: str) -> Unit | None:
     """The unit in which a component's field is written where it gets its value."""
-    while isinstance(component, Merged):
+    while isinstance(component, SelectRecord):
         component = component.alternatives[0]
     found = records.find(m, component, name)
     return None if found is None else literal_unit(m, found.node)
 
 
-def literal_unit(m: Machine, node: ast.Node) -> Unit | None:
+def literal_unit(m: PartialEvaluator, node: ast.Node) -> Unit | None:
     """The unit of a literal, also behind a sign or at the ends of a range."""
     if isinstance(node, ast.Quantity):
         return m.checked.units.get(node.unit)

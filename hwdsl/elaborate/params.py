@@ -12,15 +12,15 @@ from hwdsl.base.units import ONE, Dim, Unit
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Ref
 from hwdsl.elaborate.elaboration_info import ParamInfo
 from hwdsl.elaborate.messages import literal_unit
-from hwdsl.elaborate.partial_evaluator import Machine, as_ref
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator, as_ref
 from hwdsl.elaborate.quantities import PURE, coherent_unit, in_unit, quantity_text
 from hwdsl.elaborate.select_lowering import equal, items_of, pick_value
 from hwdsl.elaborate.values import (
+    ElaborationError,
     EnumValue,
     Env,
-    Failure,
-    Merged,
     Record,
+    SelectRecord,
     Value,
 )
 from hwdsl.semantics.types import BoolType, EnumType, Int, Real, Type
@@ -35,7 +35,7 @@ class InputSpec:
     alternatives: tuple[Value, ...]
 
 
-def declare(m: Machine, node: ast.Param | ast.Choice, type_: Type, env: Env) -> InputSpec:
+def declare(m: PartialEvaluator, node: ast.Param | ast.Choice, type_: Type, env: Env) -> InputSpec:
     """Evaluate the default and range of a param, or the alternatives of a choice."""
     written = node.range if isinstance(node, ast.Param) else node.alternatives
     alternatives: tuple[Value, ...] = ()
@@ -45,7 +45,7 @@ def declare(m: Machine, node: ast.Param | ast.Choice, type_: Type, env: Env) -> 
     elif written is not None:
         alternatives = items_of(m, m.evaluate(written, env), written.span)
         if not alternatives:
-            raise Failure(
+            raise ElaborationError(
                 "empty-choice", f"`{node.name.name}` has nothing to choose from", node.span
             )
     elif isinstance(type_, EnumType):
@@ -57,12 +57,12 @@ def declare(m: Machine, node: ast.Param | ast.Choice, type_: Type, env: Env) -> 
     return _describe(m, node, type_, written, alternatives, default, low, high, env)
 
 
-def _known(m: Machine, expr: ast.Expr, env: Env, what: str) -> float:
+def _known(m: PartialEvaluator, expr: ast.Expr, env: Env, what: str) -> float:
     return m.need_known(m.number(expr, env), what, expr.span)
 
 
 def _describe(
-    m: Machine,
+    m: PartialEvaluator,
     node: ast.Param | ast.Choice,
     type_: Type,
     written: ast.Expr | None,
@@ -80,7 +80,7 @@ def _describe(
     if values:
         low, high = min(values), max(values)
     if low is not None and high is not None and not low <= high:
-        raise Failure(
+        raise ElaborationError(
             "empty-choice",
             f"the range of `{node.name.name}` ends before it starts",
             written.span if written is not None else node.span,
@@ -120,7 +120,7 @@ def _check_repeated(
         key = ref.known if isinstance(ref, Ref) else id(value)
         if key in seen:
             span = nodes[i].span if nodes else node.span
-            raise Failure(
+            raise ElaborationError(
                 "repeated-alternative",
                 f"`{node.name.name}` has an alternative twice: "
                 + (f"`{span.text}`" if nodes else f"number {i + 1}"),
@@ -148,7 +148,7 @@ def _check_default(
         return
     assert node.default is not None
     shown, least, most = (in_unit(v, unit) for v in (value, low, high))
-    raise Failure(
+    raise ElaborationError(
         "outside-range",
         f"the default of `{node.name.name}`, {shown}, lies outside its range {least} .. {most}",
         node.default.span,
@@ -167,7 +167,7 @@ def _type_name(type_: Type) -> str:
 
 
 def _declared_unit(
-    m: Machine, node: ast.Param | ast.Choice, type_: Type, written: ast.Expr | None
+    m: PartialEvaluator, node: ast.Param | ast.Choice, type_: Type, written: ast.Expr | None
 ) -> Unit | None:
     """The unit that plain numbers are in: the default's, else the range's, else none."""
     dim = type_.dim if isinstance(type_, Real) else Dim()
@@ -179,7 +179,7 @@ def _declared_unit(
 
 
 def _labels(
-    m: Machine, written: ast.Expr | None, alternatives: Sequence[Value], unit: Unit
+    m: PartialEvaluator, written: ast.Expr | None, alternatives: Sequence[Value], unit: Unit
 ) -> tuple[str, ...]:
     labels: list[str] = []
     nodes = written.items if isinstance(written, ast.ListLit) else ()
@@ -195,20 +195,20 @@ def _labels(
         elif nodes and isinstance(nodes[i], ast.Name | ast.Attr):
             label = nodes[i].span.text.rsplit(".", 1)[-1]
         else:
-            label = value.name if isinstance(value, Record | Merged) else str(i)
+            label = value.name if isinstance(value, Record | SelectRecord) else str(i)
         labels.append(label)
     times = Counter(labels)
     return tuple(label if times[label] == 1 else f"{label}#{i}" for i, label in enumerate(labels))
 
 
 def position(
-    m: Machine, node: ast.Param | ast.Choice, default: Value, alternatives: Sequence[Value]
+    m: PartialEvaluator, node: ast.Param | ast.Choice, default: Value, alternatives: Sequence[Value]
 ) -> float:
     """A default as a number in base units, or as an index among the alternatives."""
     if isinstance(default, Ref):
         number = m.need_known(default, "a default", node.span)
         if alternatives and all(as_ref(a).known != number for a in alternatives):
-            raise Failure(
+            raise ElaborationError(
                 "outside-range",
                 f"the default of `{node.name.name}` is none of its alternatives",
                 node.default.span if node.default is not None else node.span,
@@ -222,7 +222,7 @@ def position(
             and value.ref.known == default.ref.known
         ):
             return float(i)
-    raise Failure(
+    raise ElaborationError(
         "outside-range",
         f"the default of `{node.name.name}` is none of its alternatives",
         node.default.span if node.default is not None else node.span,
@@ -243,7 +243,7 @@ def _range_help(
     return f"a list gives alternatives; a range is written `in {first} .. {last}`"
 
 
-def check_given(m: Machine, free: InputSpec, value: Value, env: Env, span: Span) -> None:
+def check_given(m: PartialEvaluator, free: InputSpec, value: Value, env: Env, span: Span) -> None:
     """Hold an argument of a call to the param's range or alternatives.
 
     What is known not to fit is a failure; what depends on a param becomes a rule.
@@ -263,7 +263,7 @@ def check_given(m: Machine, free: InputSpec, value: Value, env: Env, span: Span)
         return
     number = as_ref(value).known if isinstance(value, Ref) else None
     have = f"`{span.text}`" if number is None else _shown(info, number, env)
-    raise Failure(
+    raise ElaborationError(
         "outside-range",
         f"`{info.name}` cannot be {have}: it is one of {allowed}"
         if free.alternatives
@@ -277,7 +277,7 @@ def _shown(info: ParamInfo, value: float | None, env: Env) -> str:
     return "…" if value is None else quantity_text(value, info.dim, env.scope, info.unit)
 
 
-def _between(m: Machine, info: ParamInfo, value: Value, span: Span) -> Ref:
+def _between(m: PartialEvaluator, info: ParamInfo, value: Value, span: Span) -> Ref:
     if info.low is None or info.high is None or not isinstance(value, Ref):
         return m.truth(True)
     if m.within(value, info.low, info.high):
@@ -286,9 +286,9 @@ def _between(m: Machine, info: ParamInfo, value: Value, span: Span) -> Ref:
     return m.op(span, "and", above, m.op(span, "le", value, m.const(info.high)))
 
 
-def _among(m: Machine, alternatives: Sequence[Value], value: Value, span: Span) -> Ref:
+def _among(m: PartialEvaluator, alternatives: Sequence[Value], value: Value, span: Span) -> Ref:
     """Whether a value is one of the alternatives; components are told by identity."""
-    if isinstance(value, Merged):
+    if isinstance(value, SelectRecord):
         return m.pick(
             value.selector, [_among(m, alternatives, a, span) for a in value.alternatives]
         )
@@ -300,7 +300,7 @@ def _among(m: Machine, alternatives: Sequence[Value], value: Value, span: Span) 
     return result
 
 
-def as_input(m: Machine, free: InputSpec) -> Value:
+def as_input(m: PartialEvaluator, free: InputSpec) -> Value:
     """The param as an input of the graph."""
     info = free.info
     if info.type in (REAL, INT):
@@ -317,13 +317,13 @@ def as_input(m: Machine, free: InputSpec) -> Value:
     return pick_value(m, ref, free.alternatives, info.span)
 
 
-def argument(m: Machine, free: InputSpec, value: Value, span: Span) -> Ref:
+def argument(m: PartialEvaluator, free: InputSpec, value: Value, span: Span) -> Ref:
     """The number that `as_input` reads for a param that a call gives a value."""
     if isinstance(value, Ref):
         return m.widen(value) if free.info.type == REAL else value
     if isinstance(value, EnumValue) and _all_cases(free.alternatives):
         return value.ref
-    if isinstance(value, Merged) and not any(value is a for a in free.alternatives):
+    if isinstance(value, SelectRecord) and not any(value is a for a in free.alternatives):
         return m.pick(value.selector, [argument(m, free, a, span) for a in value.alternatives])
     found = m.const(0, INT)
     for i, alternative in reversed(list(enumerate(free.alternatives))):
@@ -332,7 +332,7 @@ def argument(m: Machine, free: InputSpec, value: Value, span: Span) -> Ref:
     return found
 
 
-def default(m: Machine, info: ParamInfo) -> Ref | None:
+def default(m: PartialEvaluator, info: ParamInfo) -> Ref | None:
     """The number that `as_input` reads for a param at its default."""
     kind = INT if info.type in ("enum", "component") else info.type
     return None if info.default is None else m.const(info.default, kind)
@@ -342,14 +342,14 @@ def _all_cases(alternatives: Sequence[Value]) -> bool:
     return all(isinstance(v, EnumValue) and v.ref.known == i for i, v in enumerate(alternatives))
 
 
-def fixed(m: Machine, free: InputSpec, value: float) -> Value:
+def fixed(m: PartialEvaluator, free: InputSpec, value: float) -> Value:
     """The param at a value in base units, or at an index among its alternatives."""
     if free.info.type in ("enum", "component"):
         return free.alternatives[int(value)]
     return m.const(value, free.info.type)
 
 
-def calibrated_info(m: Machine, name: str, node: ast.Calibrated, env: Env) -> ParamInfo:
+def calibrated_info(m: PartialEvaluator, name: str, node: ast.Calibrated, env: Env) -> ParamInfo:
     """A fitted coefficient as a param."""
     value = _known(m, node.value, env, "a coefficient")
     low = high = None

@@ -15,23 +15,23 @@ from attrs import define, evolve, field
 
 from hwdsl.base.diagnostics import Severity
 from hwdsl.base.source import Span
-from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Builder, LoopRegion, Ref, Region
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, GraphBuilder, LoopRegion, Ref, Region
 from hwdsl.codegen.passes.case_analysis import always
 from hwdsl.codegen.passes.interval_analysis import Range, Ranges
 from hwdsl.codegen.runtime.threads import on_a_thread
 from hwdsl.elaborate.trace import Guard, Trace
 from hwdsl.elaborate.values import (
+    Assertion,
     Block,
-    Cell,
-    Effect,
+    ElaborationError,
     Env,
-    Failure,
     Layer,
-    Merged,
     MessageText,
     NotConstant,
     Record,
     SelectIndex,
+    SelectRecord,
+    Thunk,
     ThunkState,
     UnknownValue,
     Value,
@@ -53,31 +53,31 @@ _STACK = 256 * 1024 * 1024
 _RECURSION = 100_000
 
 
-Handler = Callable[["Machine", Any, Env], Value]
+Handler = Callable[["PartialEvaluator", Any, Env], Value]
 
 
 @define(eq=False)
-class Machine:
+class PartialEvaluator:
     """One elaboration under way. `handlers` evaluate the expression nodes, by node type."""
 
     checked: Checked
     handlers: Mapping[type, Handler]
     overrides: Mapping[str, float] = field(factory=dict)
     free: frozenset[str] = frozenset()
-    builder: Builder = field(factory=Builder)
-    effects: list[Effect] = field(factory=list)
-    running: list[Cell] = field(factory=list)
+    builder: GraphBuilder = field(factory=GraphBuilder)
+    effects: list[Assertion] = field(factory=list)
+    running: list[Thunk] = field(factory=list)
     loops: list[LoopRegion] = field(factory=list)
     depth: int = 0
     steps: int = 0
     records: int = 0
     literals: dict[ast.Node, Ref] = field(factory=dict)
-    symbols: dict[object, Value | Cell] = field(factory=dict)
-    calls: dict[object, Cell] = field(factory=dict)
+    symbols: dict[object, Value | Thunk] = field(factory=dict)
+    calls: dict[object, Thunk] = field(factory=dict)
     callees: dict[EvaluatorInfo, Callee] = field(factory=dict)  # may be shared between machines
     blocks: dict[ast.Node, Block] = field(factory=dict)
     kind_layers: dict[KindInfo, tuple[Layer, ...]] = field(factory=dict)
-    merges: dict[object, Merged] = field(factory=dict)
+    merges: dict[object, SelectRecord] = field(factory=dict)
     ensured: set[int] = field(factory=set)
     ranges: Ranges = field(factory=Ranges)
     free_params: list[tuple[str, ast.Calibrated, Env]] = field(factory=list)
@@ -95,7 +95,7 @@ class Machine:
         self.consume_fuel(1, expr.span)
         if self.depth > MAX_DEPTH:
             self.depth = 0
-            raise Failure(
+            raise ElaborationError(
                 "too-deep",
                 "this expression depends on a chain of more than "
                 f"{MAX_DEPTH:,} others, one inside the other",
@@ -120,7 +120,7 @@ class Machine:
     def allow(self, steps: int, span: Span) -> None:
         """Refuse more steps than can sensibly be done, before they are."""
         if self.steps + steps > MAX_STEPS:
-            raise Failure(
+            raise ElaborationError(
                 "too-large",
                 f"evaluating this takes more than {MAX_STEPS:,} steps",
                 span,
@@ -131,9 +131,9 @@ class Machine:
         """The value of an expression that is a number or a bool."""
         return as_ref(self.evaluate(expr, env))
 
-    def read(self, value: Value | Cell) -> Value:
+    def read(self, value: Value | Thunk) -> Value:
         """The value of a cell, computed if it has not been; other values as they are."""
-        if not isinstance(value, Cell):
+        if not isinstance(value, Thunk):
             return value
         if value.state is ThunkState.NEW:
             self._run(value)
@@ -147,7 +147,7 @@ class Machine:
         assert value.value is not None
         return value.value
 
-    def _run(self, cell: Cell) -> None:
+    def _run(self, cell: Thunk) -> None:
         saved, self.effects = self.effects, []
         depth, cell.state = self.depth, ThunkState.RUNNING
         self.running.append(cell)
@@ -155,7 +155,7 @@ class Machine:
             cell.value = cell.compute() if self.trace is None else self.trace.running(cell)
             cell.effects = tuple(_distinct(self.effects))
             cell.state = ThunkState.DONE
-        except Failure as failure:
+        except ElaborationError as failure:
             cell.failure, cell.state = failure, ThunkState.FAILED
         finally:
             self.running.pop()
@@ -163,10 +163,10 @@ class Machine:
             if cell.state is ThunkState.RUNNING:
                 cell.state = ThunkState.NEW
 
-    def _cycle(self, cell: Cell) -> Failure:
+    def _cycle(self, cell: Thunk) -> ElaborationError:
         chain = self.running[self.running.index(cell) :]
         names = [c.label for c in chain] + [cell.label]
-        return Failure(
+        return ElaborationError(
             "field-cycle",
             f"`{cell.label}` needs itself: " + " -> ".join(names),
             cell.span,
@@ -186,7 +186,7 @@ class Machine:
         """A new component."""
         self.records += 1
         if self.records > MAX_RECORDS:
-            raise Failure(
+            raise ElaborationError(
                 "too-large",
                 f"evaluating this takes more than {MAX_RECORDS:,} components",
                 span,
@@ -212,14 +212,14 @@ class Machine:
         """Add an operation that `node` asks for; an int too large to be exact is its error."""
         ref = self.builder.op(code, *args, index=index, type=type)
         if ref.type == INT and ref.known is not None and MOST_INT <= abs(ref.known) < math.inf:
-            raise Failure(
+            raise ElaborationError(
                 "int-too-large",
                 "this int is not below 2^53 (about 9e15), where ints are exact",
                 node if isinstance(node, Span) else node.span,
                 "calculate with a real: write `1.0 *` before it",
             )
         if ref.index > MAX_OPS:
-            raise Failure(
+            raise ElaborationError(
                 "too-large",
                 f"this evaluator needs more than {MAX_OPS:,} operations",
                 node if isinstance(node, Span) else node.span,
@@ -248,7 +248,7 @@ class Machine:
 
     # --- rules --------------------------------------------------------------------------------
 
-    def collect(self, compute: Callable[[], T]) -> tuple[T, list[Effect]]:
+    def collect(self, compute: Callable[[], T]) -> tuple[T, list[Assertion]]:
         """Compute, and return with the value the rules stated on the way."""
         saved, self.effects = self.effects, []
         try:
@@ -288,10 +288,10 @@ class Machine:
         span = failure.diagnostic.labels[0].span
         holds = self.op(span, "not", self.case(choice, index))
         text = MessageText(ast.Template(span, ()), Env(self.checked.main))
-        effect = Effect(failure.diagnostic.name, self.path, holds, Severity.ERROR, span, text)
+        effect = Assertion(failure.diagnostic.name, self.path, holds, Severity.ERROR, span, text)
         self.effects.append(evolve(effect, absent=failure, choice=choice))
 
-    def need_values(self, effects: Sequence[Effect]) -> list[Effect]:
+    def need_values(self, effects: Sequence[Assertion]) -> list[Assertion]:
         """The rules; a failure if a value that nobody knows is read on the way to them."""
         rest, _, failure = self.where_known(effects)
         if failure is not None:
@@ -299,8 +299,8 @@ class Machine:
         return rest
 
     def where_known(
-        self, effects: Sequence[Effect]
-    ) -> tuple[list[Effect], Ref, UnknownValue | None]:
+        self, effects: Sequence[Assertion]
+    ) -> tuple[list[Assertion], Ref, UnknownValue | None]:
         """The rules stated on the way to a value, where that reads nothing unknown, and what is
         unknown elsewhere; a failure if that is everywhere."""
         rest = [e for e in effects if e.absent is None]
@@ -313,7 +313,7 @@ class Machine:
             raise failure
         return [self.mask(where, e) for e in rest], where, failure
 
-    def read_nowhere(self, effects: Sequence[Effect]) -> list[Effect]:
+    def read_nowhere(self, effects: Sequence[Assertion]) -> list[Assertion]:
         """The effects about values that nobody knows which are certain to be read nowhere."""
         choices = {
             (id(e.choice.ref.region), e.choice.ref.index): (e.choice.ref, e.choice.count)
@@ -350,7 +350,7 @@ class Machine:
             self._state_where(self.case(selector, index), effects)
         return value
 
-    def _state_where(self, condition: Ref, effects: Sequence[Effect]) -> None:
+    def _state_where(self, condition: Ref, effects: Sequence[Assertion]) -> None:
         masked = [self.mask(condition, e) for e in effects]
         # Here rather than later: in a loop, what is left becomes a state of the loop.
         nowhere = {id(e) for e in self.read_nowhere(masked)}
@@ -359,7 +359,7 @@ class Machine:
     def _traced(self, guard: Guard, compute: Callable[[], T]) -> Callable[[], T]:
         return compute if self.trace is None else self.trace.where(guard, compute)
 
-    def mask(self, condition: Ref, effect: Effect) -> Effect:
+    def mask(self, condition: Ref, effect: Assertion) -> Assertion:
         """The rule, needed only where the condition holds."""
         off = self.op(effect.span, "not", condition)
         return evolve(effect, holds=self.op(effect.span, "or", off, effect.holds))
@@ -372,7 +372,7 @@ class Machine:
             return
         message = MessageText(ast.Template(span, (text,)), env)
         severity = Severity.WARNING if warns else Severity.ERROR
-        self.effects.append(Effect(rule, self.path, holds, severity, span, message))
+        self.effects.append(Assertion(rule, self.path, holds, severity, span, message))
 
     # --- choices ------------------------------------------------------------------------------
 
@@ -475,7 +475,7 @@ class Machine:
         """The value of an int; a failure if that is unknown, NaN or infinite."""
         value = self.need_known(ref, what, span)
         if not math.isfinite(value):
-            raise Failure("not-whole", f"{what} must be a whole number, not {value}", span)
+            raise ElaborationError("not-whole", f"{what} must be a whole number, not {value}", span)
         return int(value)
 
 
@@ -486,15 +486,15 @@ def as_ref(value: Value) -> Ref:
     raise TypeError(f"the checker let {type(value).__name__} pass as a number")
 
 
-def as_component(value: Value) -> Record | Merged:
+def as_component(value: Value) -> Record | SelectRecord:
     """The value as a component."""
-    if isinstance(value, Record | Merged):
+    if isinstance(value, Record | SelectRecord):
         return value
     raise TypeError(f"the checker let {type(value).__name__} pass as a component")
 
 
-def _distinct(effects: Sequence[Effect]) -> list[Effect]:
-    found: dict[object, Effect] = {}
+def _distinct(effects: Sequence[Assertion]) -> list[Assertion]:
+    found: dict[object, Assertion] = {}
     for e in effects:
         holds = (id(e.holds.region), e.holds.index)
         key = (e.rule, e.path, holds, id(e.text.template), id(e.result))

@@ -12,23 +12,23 @@ from hwdsl.base.diagnostics import with_article
 from hwdsl.base.source import Span
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Ref
 from hwdsl.codegen.runtime.message import number_text
-from hwdsl.elaborate.partial_evaluator import Machine, as_component, as_ref
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator, as_component, as_ref
 from hwdsl.elaborate.select_lowering import merge_components, merge_select
 from hwdsl.elaborate.values import (
     UNKNOWN,
     Block,
-    Cell,
     Component,
     Definition,
-    Entry,
+    ElaborationError,
     Env,
-    Failure,
     Layer,
     ListValue,
-    Merged,
+    MemberStatement,
     MissingValue,
     Record,
+    SelectRecord,
     TextValue,
+    Thunk,
     UnequalLengths,
     UnknownValue,
     Value,
@@ -42,7 +42,7 @@ _NUMBERS = ((Real, REAL), (Int, INT), (BoolType, BOOL))
 # --- blocks and layers -------------------------------------------------------------------------
 
 
-def block_of(m: Machine, node: ast.Node, members: Sequence[ast.Member]) -> Block:
+def block_of(m: PartialEvaluator, node: ast.Node, members: Sequence[ast.Member]) -> Block:
     """The index of a block's members, made once per node."""
     found = m.blocks.get(node)
     if found is None:
@@ -51,16 +51,16 @@ def block_of(m: Machine, node: ast.Node, members: Sequence[ast.Member]) -> Block
 
 
 def _index(members: Sequence[ast.Member]) -> Block:
-    entries: dict[str, tuple[Entry, ...]] = {}
+    entries: dict[str, tuple[MemberStatement, ...]] = {}
 
-    def add(name: str, entry: Entry) -> None:
+    def add(name: str, entry: MemberStatement) -> None:
         entries[name] = (*entries.get(name, ()), entry)
 
     for member in members:
         if isinstance(member, ast.Assign | ast.Amend):
-            add(member.path[0].name, Entry(member, member.path[1:]))
+            add(member.path[0].name, MemberStatement(member, member.path[1:]))
         elif isinstance(member, ast.Field | ast.Let | ast.Part):
-            add(member.name.name, Entry(member))
+            add(member.name.name, MemberStatement(member))
     return Block(
         entries,
         tuple(x.name.name for x in members if isinstance(x, ast.Part)),
@@ -70,7 +70,7 @@ def _index(members: Sequence[ast.Member]) -> Block:
     )
 
 
-def layers_of_kind(m: Machine, kind: KindInfo) -> tuple[Layer, ...]:
+def layers_of_kind(m: PartialEvaluator, kind: KindInfo) -> tuple[Layer, ...]:
     """The layers of a kind's own text and that of its bases, the most derived first."""
     found = m.kind_layers.get(kind)
     if found is None:
@@ -85,7 +85,7 @@ def layers_of_kind(m: Machine, kind: KindInfo) -> tuple[Layer, ...]:
     return found
 
 
-def component(m: Machine, info: ComponentInfo) -> Record | Merged:
+def component(m: PartialEvaluator, info: ComponentInfo) -> Record | SelectRecord:
     """The record of a top-level component."""
     found = m.symbols.get(info)
     if found is None:
@@ -97,7 +97,7 @@ def component(m: Machine, info: ComponentInfo) -> Record | Merged:
 
 
 def build_part(
-    m: Machine, decl: ast.Part, env: Env, path: str, kind: KindInfo | None = None
+    m: PartialEvaluator, decl: ast.Part, env: Env, path: str, kind: KindInfo | None = None
 ) -> Component:
     """The component a part's declaration makes; `env` is that of the text around it."""
     base = None if decl.base is None else _symbol(m, decl.base[-1])
@@ -112,7 +112,7 @@ def build_part(
     return m.make_record(narrow, (layer, *layers_of_kind(m, narrow)), name, full, decl.name.span)
 
 
-def _symbol(m: Machine, ident: ast.Ident) -> Symbol:
+def _symbol(m: PartialEvaluator, ident: ast.Ident) -> Symbol:
     """What the kind or base of a part stands for."""
     noted = m.checked.resolutions[ident]
     assert isinstance(noted, Global)
@@ -120,7 +120,7 @@ def _symbol(m: Machine, ident: ast.Ident) -> Symbol:
 
 
 def _derive(
-    m: Machine,
+    m: PartialEvaluator,
     base: Component,
     layers: tuple[Layer, ...],
     name: str | None,
@@ -129,7 +129,7 @@ def _derive(
     kind: KindInfo | None = None,
 ) -> Component:
     """`base` with further layers on top; what is None stays as it was."""
-    if isinstance(base, Merged):
+    if isinstance(base, SelectRecord):
         alternatives = [_derive(m, a, layers, name, path, span, kind) for a in base.alternatives]
         return merge_components(m, base.selector, alternatives, span or base.span)
     narrow = kind if kind is not None and kind.is_a(base.kind) else base.kind
@@ -143,28 +143,28 @@ def _derive(
     )
 
 
-def amend(m: Machine, base: Component, layers: tuple[Layer, ...]) -> Component:
+def amend(m: PartialEvaluator, base: Component, layers: tuple[Layer, ...]) -> Component:
     """`base` amended: the same name and kind, members late-bound in the result."""
     return _derive(m, base, layers, None, None, None)
 
 
-def with_block(m: Machine, node: ast.With, env: Env) -> Component:
+def with_block(m: PartialEvaluator, node: ast.With, env: Env) -> Component:
     """`base with { … }`."""
     base = as_component(m.evaluate(node.base, env))
     layer = Layer(block_of(m, node, node.members), env, own=True)
     return _derive(m, base, (layer,), None, None, node.span)
 
 
-def construct(m: Machine, kind: KindInfo, call: ast.Call, env: Env) -> Record:
+def construct(m: PartialEvaluator, kind: KindInfo, call: ast.Call, env: Env) -> Record:
     """`K(field = e, …)`."""
-    entries: dict[str, tuple[Entry, ...]] = {
-        a.name.name: (Entry(a),) for a in call.arguments if a.name is not None
+    entries: dict[str, tuple[MemberStatement, ...]] = {
+        a.name.name: (MemberStatement(a),) for a in call.arguments if a.name is not None
     }
     layer = Layer(Block(entries), env, own=False)
     return m.make_record(kind, (layer, *layers_of_kind(m, kind)), kind.name, kind.name, call.span)
 
 
-def env_of(m: Machine, record: Record, layer: Layer) -> Env:
+def env_of(m: PartialEvaluator, record: Record, layer: Layer) -> Env:
     """The environment in which a layer's expressions are read for this record."""
     if not layer.own:
         return layer.env
@@ -178,12 +178,12 @@ def env_of(m: Machine, record: Record, layer: Layer) -> Env:
     return found
 
 
-def with_lets(m: Machine, env: Env, lets: Sequence[ast.Let]) -> Env:
+def with_lets(m: PartialEvaluator, env: Env, lets: Sequence[ast.Let]) -> Env:
     """The environment with variables that are evaluated when first read."""
-    names: dict[str, Value | Cell] = {}
+    names: dict[str, Value | Thunk] = {}
     inner = env.extend(names)
     for let in lets:
-        names[let.name.name] = Cell(
+        names[let.name.name] = Thunk(
             let.name.name, let.name.span, partial(m.evaluate, let.value, inner)
         )
     return inner
@@ -192,12 +192,12 @@ def with_lets(m: Machine, env: Env, lets: Sequence[ast.Let]) -> Env:
 # --- members -----------------------------------------------------------------------------------
 
 
-def find(m: Machine, record: Record, name: str) -> Definition | None:
+def find(m: PartialEvaluator, record: Record, name: str) -> Definition | None:
     """Where the record's member gets its value, and what amends it there."""
     return _find(m, record, name, 0)
 
 
-def _find(m: Machine, record: Record, name: str, start: int) -> Definition | None:
+def _find(m: PartialEvaluator, record: Record, name: str, start: int) -> Definition | None:
     """The definition among the layers from `start` on."""
     amendments: list[Layer] = []
     for at, layer in enumerate(record.layers[start:], start):
@@ -205,7 +205,7 @@ def _find(m: Machine, record: Record, name: str, start: int) -> Definition | Non
             env = env_of(m, record, layer)
             node = entry.node
             if entry.rest:
-                rest = Entry(node, entry.rest[1:])
+                rest = MemberStatement(node, entry.rest[1:])
                 amendments.append(Layer(Block({entry.rest[0].name: (rest,)}), env, own=False))
             elif isinstance(node, ast.Amend):
                 amendments.append(Layer(block_of(m, node, node.members), env, own=True))
@@ -224,7 +224,7 @@ def _find(m: Machine, record: Record, name: str, start: int) -> Definition | Non
     return None
 
 
-def _slot(m: Machine, record: Record, name: str, start: int) -> tuple[Layer, ...]:
+def _slot(m: PartialEvaluator, record: Record, name: str, start: int) -> tuple[Layer, ...]:
     """What the layers from `start` on say of the count of a part, for a value put in its place."""
     entries = (e for x in record.layers[start:] for e in x.block.entries.get(name, ()))
     if not any(isinstance(e.node, ast.Part) for e in entries):
@@ -242,15 +242,15 @@ def _slot(m: Machine, record: Record, name: str, start: int) -> tuple[Layer, ...
     return (*counts, *below.slot)
 
 
-def _in_slot(m: Machine, value: Component, slot: tuple[Layer, ...]) -> Component:
+def _in_slot(m: PartialEvaluator, value: Component, slot: tuple[Layer, ...]) -> Component:
     """A component in a part's place: as many as the slot holds, unless it says how many it is."""
-    if isinstance(value, Merged):
+    if isinstance(value, SelectRecord):
         alternatives = [_in_slot(m, a, slot) for a in value.alternatives]
         return merge_components(m, value.selector, alternatives, value.span)
     return m.make_record(value.kind, (*value.layers, *slot), value.name, value.path, value.span)
 
 
-def shared_definition(m: Machine, component: Component, name: str) -> Definition | None:
+def shared_definition(m: PartialEvaluator, component: Component, name: str) -> Definition | None:
     """The definition in a kind's text that all alternatives use without amendments, if any."""
     if isinstance(component, Record):
         found = find(m, component, name)
@@ -267,11 +267,13 @@ def shared_definition(m: Machine, component: Component, name: str) -> Definition
     return first
 
 
-def member(m: Machine, of: Component, name: str, span: Span) -> Value:
+def member(m: PartialEvaluator, of: Component, name: str, span: Span) -> Value:
     """The value of a component's member, evaluated once."""
     cell = of.cells.get(name)
     if cell is None:
-        cell = of.cells[name] = Cell(f"{of.path}.{name}", span, lambda: _compute(m, of, name, span))
+        cell = of.cells[name] = Thunk(
+            f"{of.path}.{name}", span, lambda: _compute(m, of, name, span)
+        )
         cell.keep = of
     try:
         return m.read(cell)
@@ -281,14 +283,14 @@ def member(m: Machine, of: Component, name: str, span: Span) -> Value:
         raise failure.read_at(span) from None
 
 
-def _compute(m: Machine, of: Component, name: str, span: Span) -> Value:
+def _compute(m: PartialEvaluator, of: Component, name: str, span: Span) -> Value:
     if name == "parts":
         return all_parts(m, of, span)
     if name == "feasible":
         from hwdsl.elaborate.rules import all_requires
 
         return all_requires(m, of)
-    if isinstance(of, Merged):
+    if isinstance(of, SelectRecord):
         return _merged_member(m, of, name, span)
     found = find(m, of, name)
     if found is None:
@@ -306,7 +308,9 @@ def _compute(m: Machine, of: Component, name: str, span: Span) -> Value:
     return amend(m, as_component(value), found.amendments) if found.amendments else value
 
 
-def _define(m: Machine, found: Definition, env: Env, of: Component, name: str, span: Span) -> Value:
+def _define(
+    m: PartialEvaluator, found: Definition, env: Env, of: Component, name: str, span: Span
+) -> Value:
     if isinstance(found.node, ast.Part):
         return build_part(m, found.node, env, of.path)
     if isinstance(found.node, ast.Unknown):
@@ -320,7 +324,7 @@ def _define(m: Machine, found: Definition, env: Env, of: Component, name: str, s
     return _in_slot(m, as_component(value), found.slot) if found.slot else value
 
 
-def _check_count(m: Machine, of: Record, count: Ref, found: Definition) -> None:
+def _check_count(m: PartialEvaluator, of: Record, count: Ref, found: Definition) -> None:
     """State that a count, an int, is not negative."""
     if m.within(count, 0.0, math.inf):
         return
@@ -328,7 +332,7 @@ def _check_count(m: Machine, of: Record, count: Ref, found: Definition) -> None:
     holds = m.op(span, "le", m.const(0, INT), count)
     text = f"the count of `{of.path}` must be a whole number from 0 on"
     if holds.known == 0.0:
-        raise Failure("bad-count", f"{text}, not {number_text(count.known or 0.0)}", span)
+        raise ElaborationError("bad-count", f"{text}, not {number_text(count.known or 0.0)}", span)
     m.state("bad-count", holds, span, text, found.env)
 
 
@@ -361,7 +365,7 @@ def _unknown(of: Component, name: str, node: ast.Unknown, span: Span) -> Unknown
     return failure
 
 
-def _assumed(m: Machine, of: Component, name: str) -> Ref | None:
+def _assumed(m: PartialEvaluator, of: Component, name: str) -> Ref | None:
     """What stands for a missing value while it is asked what else is missing, if it is a number."""
     path, info = f"{of.path}.{name}", of.kind.member(name)
     if path not in m.assumed or info is None:
@@ -374,7 +378,7 @@ def _assumed(m: Machine, of: Component, name: str) -> Ref | None:
     return found
 
 
-def _merged_member(m: Machine, of: Merged, name: str, span: Span) -> Value:
+def _merged_member(m: PartialEvaluator, of: SelectRecord, name: str, span: Span) -> Value:
     found = shared_definition(m, of, name)
     if found is not None and not isinstance(found.node, ast.Unknown):
         env = Env(found.env.scope, None, (of,))
@@ -389,7 +393,7 @@ def _merged_member(m: Machine, of: Merged, name: str, span: Span) -> Value:
 
 
 def map_alternatives(
-    m: Machine, of: Merged, read: Callable[[Component], Value], span: Span
+    m: PartialEvaluator, of: SelectRecord, read: Callable[[Component], Value], span: Span
 ) -> Value:
     """Read something of every alternative and select."""
     values = m.masked_arms(
@@ -403,7 +407,7 @@ def map_alternatives(
 
 
 def call_alternatives(
-    m: Machine, of: Component, call: Callable[[Component], Value], span: Span
+    m: PartialEvaluator, of: Component, call: Callable[[Component], Value], span: Span
 ) -> Value:
     """Call something on a component; on each alternative if their lists differ in length."""
     if isinstance(of, Record):
@@ -436,7 +440,7 @@ def part_names(of: Record) -> tuple[str, ...]:
     return tuple(names)
 
 
-def all_parts(m: Machine, of: Component, span: Span) -> ListValue:
+def all_parts(m: PartialEvaluator, of: Component, span: Span) -> ListValue:
     """`x.parts`."""
     if isinstance(of, Record):
         names = part_names(of)
@@ -450,15 +454,15 @@ def all_parts(m: Machine, of: Component, span: Span) -> ListValue:
     return ListValue((), None, of)
 
 
-def parts_of_kind(m: Machine, parts: ListValue, kind: KindInfo, span: Span) -> Value:
+def parts_of_kind(m: PartialEvaluator, parts: ListValue, kind: KindInfo, span: Span) -> Value:
     """`parts.K`."""
     of = parts.parts_of
-    if isinstance(of, Merged) and parts.labels is None:
+    if isinstance(of, SelectRecord) and parts.labels is None:
         rows = [parts_of_kind(m, all_parts(m, a, span), kind, span) for a in of.alternatives]
         return merge_select(m, of.selector, rows, span)
     kept = [
         (item, label)
         for item, label in zip(parts.items, parts.labels or (), strict=True)
-        if isinstance(item, Record | Merged) and item.kind.is_a(kind)
+        if isinstance(item, Record | SelectRecord) and item.kind.is_a(kind)
     ]
     return ListValue(tuple(i for i, _ in kept), tuple(label for _, label in kept))

@@ -9,16 +9,16 @@ from attrs import define, evolve, field
 from hwdsl.base.diagnostics import Severity
 from hwdsl.codegen.ir.graph import Ref
 from hwdsl.elaborate import records
-from hwdsl.elaborate.partial_evaluator import Machine
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.values import (
+    Assertion,
     Component,
-    Effect,
     Env,
     Layer,
     ListValue,
-    Merged,
     MessageText,
     Record,
+    SelectRecord,
     UnequalLengths,
     UnknownValue,
     Value,
@@ -34,14 +34,14 @@ Waivers = tuple[ast.Allow, ...]
 class RuleCollector:
     """A walk through components: the rules found, and what has been visited."""
 
-    machine: Machine
-    found: list[Effect] = field(factory=list)
+    machine: PartialEvaluator
+    found: list[Assertion] = field(factory=list)
     visited: set[tuple[int, int]] = field(factory=set)
     kept: list[object] = field(factory=list)
 
     def value(self, value: Value, path: str, waivers: Waivers, mask: Ref | None = None) -> None:
         """The rules of all components a value holds."""
-        if isinstance(value, Record | Merged):
+        if isinstance(value, Record | SelectRecord):
             self.component(value, path, waivers, mask)
         elif isinstance(value, ListValue):
             for item in value.items:
@@ -56,7 +56,7 @@ class RuleCollector:
             return
         self.visited.add(key)
         self.kept.append(of)  # Its id stays taken while the walk lasts.
-        if isinstance(of, Merged):
+        if isinstance(of, SelectRecord):
             self._merged(of, path, waivers, mask)
             return
         waivers = (*waivers, *_waivers_of(of))
@@ -81,7 +81,7 @@ class RuleCollector:
 
     def _merged(
         self,
-        of: Merged,
+        of: SelectRecord,
         path: str,
         waivers: Waivers,
         mask: Ref | None,
@@ -130,7 +130,7 @@ class RuleCollector:
         names: Sequence[str],
     ) -> None:
         """The rules of an alternative that it does not share with the others."""
-        if isinstance(of, Merged):
+        if isinstance(of, SelectRecord):
             self._merged(of, path, waivers, None, done, names)
             return
         waivers = (*waivers, *_waivers_of(of))
@@ -143,7 +143,7 @@ class RuleCollector:
 
     def _stated(
         self, owner: str, rule: ast.Rule, env: Env, of: Component, path: str, waivers: Waivers
-    ) -> list[Effect]:
+    ) -> list[Assertion]:
         """A rule of a component, placed where that is written; nothing if it is waived."""
         name = f"{owner}.{rule.name.name}"
         if waived(waivers, name, f"{path}.{rule.name.name}"):
@@ -153,14 +153,16 @@ class RuleCollector:
             e if e.place is not None else evolve(e, place=of.span, owner=of.path) for e in effects
         ]
 
-    def _add(self, effects: Sequence[Effect], waivers: Waivers, mask: Ref | None) -> None:
+    def _add(self, effects: Sequence[Assertion], waivers: Waivers, mask: Ref | None) -> None:
         for effect in effects:
             if waived(waivers, effect.rule, f"{effect.path}.{effect.rule}"):
                 continue
             self.found.append(effect if mask is None else self.machine.mask(mask, effect))
 
 
-def lower_rule(m: Machine, name: str, rule: ast.Rule, env: Env, path: str) -> list[Effect]:
+def lower_rule(
+    m: PartialEvaluator, name: str, rule: ast.Rule, env: Env, path: str
+) -> list[Assertion]:
     """A written rule as an effect, after those its condition states itself.
 
     A rule that reads what nobody knows is not decided: it holds, and says what is not known.
@@ -179,7 +181,7 @@ def lower_rule(m: Machine, name: str, rule: ast.Rule, env: Env, path: str) -> li
     template = rule.message or ast.Template(
         rule.span, (f"`{' '.join(rule.condition.span.text.split())}` does not hold",)
     )
-    effect = Effect(
+    effect = Assertion(
         name,
         path,
         holds,
@@ -193,7 +195,7 @@ def lower_rule(m: Machine, name: str, rule: ast.Rule, env: Env, path: str) -> li
     return [*implied, effect]
 
 
-def own_rules(m: Machine, of: Record) -> list[tuple[str, ast.Rule, Env]]:
+def own_rules(m: PartialEvaluator, of: Record) -> list[tuple[str, ast.Rule, Env]]:
     """A record's rules: who states them, the rule, where it is read.
 
     A kind's rule replaces one of the same name of a base kind.
@@ -211,14 +213,14 @@ def own_rules(m: Machine, of: Record) -> list[tuple[str, ast.Rule, Env]]:
     return found
 
 
-def _shared_rules(m: Machine, of: Merged) -> list[tuple[KindInfo, ast.Rule]]:
+def _shared_rules(m: PartialEvaluator, of: SelectRecord) -> list[tuple[KindInfo, ast.Rule]]:
     """The kinds' rules that all alternatives have."""
     rows = [_kind_rules(a) for a in of.alternatives]
     return [(k, r) for k, r in rows[0] if all(any(r is x for _, x in row) for row in rows[1:])]
 
 
 def _kind_rules(of: Component) -> list[tuple[KindInfo, ast.Rule]]:
-    if isinstance(of, Merged):
+    if isinstance(of, SelectRecord):
         rows = [_kind_rules(a) for a in of.alternatives]
         return [(k, r) for k, r in rows[0] if all(any(r is x for _, x in o) for o in rows[1:])]
     found: list[tuple[KindInfo, ast.Rule]] = []
@@ -232,9 +234,9 @@ def _kind_rules(of: Component) -> list[tuple[KindInfo, ast.Rule]]:
     return found
 
 
-def member_names(m: Machine, of: Component) -> list[str]:
+def member_names(m: PartialEvaluator, of: Component) -> list[str]:
     """The members that hold components: parts, and fields of a kind that have a value."""
-    if isinstance(of, Merged):
+    if isinstance(of, SelectRecord):
         return _shared_names(m, of)
     names = dict.fromkeys(records.part_names(of))
     for kind in reversed(list(of.kind.lineage())):
@@ -246,7 +248,7 @@ def member_names(m: Machine, of: Component) -> list[str]:
     return list(names)
 
 
-def _shared_names(m: Machine, of: Merged) -> list[str]:
+def _shared_names(m: PartialEvaluator, of: SelectRecord) -> list[str]:
     rows = [member_names(m, a) for a in of.alternatives]
     return [n for n in rows[0] if all(n in row for row in rows[1:])]
 
@@ -289,14 +291,14 @@ def waived(waivers: Waivers, rule: str, place: str) -> bool:
     return False
 
 
-def all_requires(m: Machine, of: Component) -> Ref:
+def all_requires(m: PartialEvaluator, of: Component) -> Ref:
     """Whether all `require` rules of a component and of what it consists of hold."""
     walk = RuleCollector(m)
     walk.component(of, of.path, ())
     return conjunction(m, walk.found, of)
 
 
-def conjunction(m: Machine, effects: Sequence[Effect], of: Component) -> Ref:
+def conjunction(m: PartialEvaluator, effects: Sequence[Assertion], of: Component) -> Ref:
     """The conjunction of the rules that are errors."""
     hard = [e.holds for e in effects if e.severity is Severity.ERROR]
     return m.all_of(hard, of.span)

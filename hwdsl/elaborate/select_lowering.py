@@ -9,20 +9,20 @@ from functools import partial
 
 from hwdsl.base.source import Span
 from hwdsl.codegen.ir.graph import BOOL, INT, Ref
-from hwdsl.elaborate.partial_evaluator import MAX_ITEMS, Machine
+from hwdsl.elaborate.partial_evaluator import MAX_ITEMS, PartialEvaluator
 from hwdsl.elaborate.values import (
-    Cell,
     Component,
+    ElaborationError,
     EnumValue,
     Env,
-    Failure,
     ListValue,
-    Merged,
     RangeValue,
     Record,
     ResultValue,
     SelectIndex,
+    SelectRecord,
     TextValue,
+    Thunk,
     UnequalLengths,
     Value,
 )
@@ -30,7 +30,9 @@ from hwdsl.semantics.symbols import KindInfo
 from hwdsl.syntax import ast
 
 
-def merge_select(m: Machine, selector: SelectIndex, values: Sequence[Value], span: Span) -> Value:
+def merge_select(
+    m: PartialEvaluator, selector: SelectIndex, values: Sequence[Value], span: Span
+) -> Value:
     """The value of the alternative that the selector takes."""
     first = values[0]
     known = selector.ref.known
@@ -51,11 +53,13 @@ def merge_select(m: Machine, selector: SelectIndex, values: Sequence[Value], spa
     if isinstance(first, ResultValue):
         results = [v for v in values if isinstance(v, ResultValue)]
         return _merge_results(m, selector, results, span)
-    components = [v for v in values if isinstance(v, Record | Merged)]
+    components = [v for v in values if isinstance(v, Record | SelectRecord)]
     return merge_components(m, selector, components, span)
 
 
-def _merge_texts(m: Machine, selector: SelectIndex, values: Sequence[TextValue]) -> TextValue:
+def _merge_texts(
+    m: PartialEvaluator, selector: SelectIndex, values: Sequence[TextValue]
+) -> TextValue:
     if all(v.selector is None and v.options == values[0].options for v in values):
         return values[0]
     options: list[str] = []
@@ -71,14 +75,16 @@ def _merge_texts(m: Machine, selector: SelectIndex, values: Sequence[TextValue])
     return TextValue(tuple(options), SelectIndex(m.pick(selector, picks), len(options)))
 
 
-def text_index(m: Machine, selector: SelectIndex) -> Ref:
+def text_index(m: PartialEvaluator, selector: SelectIndex) -> Ref:
     """The selector as an index."""
     if selector.ref.type != BOOL:
         return selector.ref
     return m.builder.op("select", selector.ref, m.const(0, "int"), m.const(1, "int"))
 
 
-def _merge_lists(m: Machine, selector: SelectIndex, values: Sequence[Value], span: Span) -> Value:
+def _merge_lists(
+    m: PartialEvaluator, selector: SelectIndex, values: Sequence[Value], span: Span
+) -> Value:
     ranges = [v for v in values if isinstance(v, RangeValue)]
     if len(ranges) == len(values):
         low = m.pick(selector, [r.low for r in ranges])
@@ -104,7 +110,7 @@ def _merge_lists(m: Machine, selector: SelectIndex, values: Sequence[Value], spa
     )
 
 
-def items_of(m: Machine, value: Value, span: Span) -> tuple[Value, ...]:
+def items_of(m: PartialEvaluator, value: Value, span: Span) -> tuple[Value, ...]:
     """The elements of a list of known length."""
     if isinstance(value, ListValue):
         if value.parts_of is not None and value.labels is None:
@@ -122,7 +128,7 @@ def items_of(m: Machine, value: Value, span: Span) -> tuple[Value, ...]:
     raise TypeError(f"the checker let {type(value).__name__} pass as a list")
 
 
-def ends_of(m: Machine, over: RangeValue, span: Span) -> tuple[int, int]:
+def ends_of(m: PartialEvaluator, over: RangeValue, span: Span) -> tuple[int, int]:
     """The ends of a known range."""
     low = m.whole_known(over.low, "the start of this range", span)
     return low, m.whole_known(over.high, "the end of this range", span)
@@ -131,7 +137,7 @@ def ends_of(m: Machine, over: RangeValue, span: Span) -> tuple[int, int]:
 def check_size(count: int, span: Span) -> None:
     """Refuse lists longer than can sensibly be written out."""
     if count > MAX_ITEMS:
-        raise Failure(
+        raise ElaborationError(
             "too-large",
             f"this has {count:,} elements; a list may have {MAX_ITEMS:,}",
             span,
@@ -139,24 +145,24 @@ def check_size(count: int, span: Span) -> None:
         )
 
 
-def clamp_index(m: Machine, index: Ref, count: int, expr: ast.Node, env: Env) -> Ref:
+def clamp_index(m: PartialEvaluator, index: Ref, count: int, expr: ast.Node, env: Env) -> Ref:
     """The index, moved inside the list, with the rule that it was inside."""
     inside = check_index(m, index, count, expr, env)
     # `min` and `max` would let NaN through.
     return m.op(expr, "select", inside, index, m.const(0, INT))
 
 
-def known_index(m: Machine, index: Ref, count: int, what: str, span: Span) -> int:
+def known_index(m: PartialEvaluator, index: Ref, count: int, what: str, span: Span) -> int:
     """An index that is known, or a failure if it lies outside or is no number."""
     at = m.need_known(index, "an index", span)
     if not 0 <= at < count:
         shown = int(at) if math.isfinite(at) else at
         message = f"there is no element {shown}: {what} has {count}, the first is 0"
-        raise Failure("index-out-of-range", message, span)
+        raise ElaborationError("index-out-of-range", message, span)
     return int(at)
 
 
-def check_index(m: Machine, index: Ref, count: int, expr: ast.Node, env: Env) -> Ref:
+def check_index(m: PartialEvaluator, index: Ref, count: int, expr: ast.Node, env: Env) -> Ref:
     """Whether an unknown index lies inside the list, with the rule that it does."""
     if m.within(index, 0.0, count - 1.0):
         return m.truth(True)
@@ -173,9 +179,9 @@ def check_index(m: Machine, index: Ref, count: int, expr: ast.Node, env: Env) ->
 
 
 def _merge_results(
-    m: Machine, selector: SelectIndex, values: Sequence[ResultValue], span: Span
+    m: PartialEvaluator, selector: SelectIndex, values: Sequence[ResultValue], span: Span
 ) -> ResultValue:
-    def field(name: str) -> Cell:
+    def field(name: str) -> Thunk:
         def compute() -> Value:
             reads = [partial(m.read, v.fields[name]) for v in values]
             read = m.masked_arms(
@@ -186,14 +192,14 @@ def _merge_results(
             )
             return merge_select(m, selector, read, span)
 
-        return Cell(name, span, compute)
+        return Thunk(name, span, compute)
 
     names = [n for n in values[0].fields if all(n in v.fields for v in values)]
     return ResultValue(values[0].what, {n: field(n) for n in names})
 
 
 def merge_components(
-    m: Machine, selector: SelectIndex, components: Sequence[Component], span: Span
+    m: PartialEvaluator, selector: SelectIndex, components: Sequence[Component], span: Span
 ) -> Component:
     """A component to be read field by field; the same one for the same alternatives."""
     key = (id(selector.ref.region), selector.ref.index, tuple(id(c) for c in components))
@@ -201,7 +207,7 @@ def merge_components(
     if found is None:
         kind = common_kind([c.kind for c in components])
         first = components[0]
-        found = Merged(selector, tuple(components), kind, first.name, first.path, span)
+        found = SelectRecord(selector, tuple(components), kind, first.name, first.path, span)
         m.merges[key] = found
     return found
 
@@ -211,14 +217,14 @@ def common_kind(kinds: Sequence[KindInfo]) -> KindInfo:
     return next(k for k in kinds[0].lineage() if all(other.is_a(k) for other in kinds))
 
 
-def pick_value(m: Machine, index: Ref, values: Sequence[Value], span: Span) -> Value:
+def pick_value(m: PartialEvaluator, index: Ref, values: Sequence[Value], span: Span) -> Value:
     """`values[index]`, the index known to lie inside."""
     if len(values) == 1:
         return values[0]
     return merge_select(m, SelectIndex(index, len(values)), values, span)
 
 
-def equal(m: Machine, node: ast.Node | Span, a: Value, b: Value) -> Ref:
+def equal(m: PartialEvaluator, node: ast.Node | Span, a: Value, b: Value) -> Ref:
     """Whether two values are the same: numbers by value, components by identity."""
     if isinstance(a, Ref) and isinstance(b, Ref):
         return m.op(node, "eq", a, b)
@@ -226,12 +232,12 @@ def equal(m: Machine, node: ast.Node | Span, a: Value, b: Value) -> Ref:
         return m.op(node, "eq", a.ref, b.ref)
     if isinstance(a, TextValue) and isinstance(b, TextValue):
         return _equal_texts(m, a, b)
-    if isinstance(a, Record | Merged) and isinstance(b, Record | Merged):
+    if isinstance(a, Record | SelectRecord) and isinstance(b, Record | SelectRecord):
         return _identical(m, a, b)
     raise TypeError("the checker let values pass that cannot be compared")
 
 
-def _equal_texts(m: Machine, a: TextValue, b: TextValue) -> Ref:
+def _equal_texts(m: PartialEvaluator, a: TextValue, b: TextValue) -> Ref:
     if a.selector is not None:
         options = [_equal_texts(m, TextValue((o,)), b) for o in a.options]
         return m.pick(a.selector, options)
@@ -240,9 +246,9 @@ def _equal_texts(m: Machine, a: TextValue, b: TextValue) -> Ref:
     return m.truth(a.options == b.options)
 
 
-def _identical(m: Machine, a: Component, b: Component) -> Ref:
+def _identical(m: PartialEvaluator, a: Component, b: Component) -> Ref:
     if a is b:
         return m.truth(True)
-    if isinstance(a, Merged):
+    if isinstance(a, SelectRecord):
         return m.pick(a.selector, [_identical(m, x, b) for x in a.alternatives])
-    return _identical(m, b, a) if isinstance(b, Merged) else m.truth(False)
+    return _identical(m, b, a) if isinstance(b, SelectRecord) else m.truth(False)

@@ -1,8 +1,8 @@
 """Where values come from: what a machine evaluates, as a graph of nodes, each evaluated once.
 
-Input: the calls of a `Machine` that elaborates with a `Trace`. Output: for each cell a `Node` whose
-parts are the expressions evaluated and the cells read on its behalf, in order, each with the
-conditions under which its value counts. Nothing here changes what is calculated.
+Input: the calls of a `PartialEvaluator` that elaborates with a `Trace`. Output: for each cell a
+`TraceNode` whose parts are the expressions evaluated and the cells read on its behalf, in order,
+each with the conditions under which its value counts. Nothing here changes what is calculated.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TypeVar
 
 from attrs import define, field, frozen
 
-from hwdsl.codegen.ir.graph import Builder, Ref, Region
-from hwdsl.elaborate.values import Cell, Component, Env, Merged, Record, SelectIndex, Value
+from hwdsl.codegen.ir.graph import GraphBuilder, Ref, Region
+from hwdsl.elaborate.values import Component, Env, Record, SelectIndex, SelectRecord, Thunk, Value
 from hwdsl.syntax import ast
 
 T = TypeVar("T")
@@ -24,38 +24,38 @@ Guard = tuple[SelectIndex, int]
 
 
 @define(eq=False)
-class Part:
+class TraceItem:
     """What was evaluated or read on behalf of something; it counts where all `guards` hold."""
 
     guards: tuple[Guard, ...]
 
 
 @define(eq=False)
-class Node(Part):
+class TraceNode(TraceItem):
     """An expression that was evaluated in an environment; a cell's own node has none."""
 
     expr: ast.Expr | None = None
     env: Env | None = None
     value: Value | None = None
-    parts: list[Part] = field(factory=list)
+    parts: list[TraceItem] = field(factory=list)
 
 
 @define(eq=False)
-class Reading(Part):
+class Reading(TraceItem):
     """A cell that was read."""
 
-    cell: Cell
+    cell: Thunk
 
 
 @define(eq=False)
-class Entered(Part):
+class Entered(TraceItem):
     """A cell of an evaluator that is called: its numbers are those of the callee's graph.
 
     `arguments` gives, for a param of `callee` by its index, the caller's value.
     """
 
-    cell: Cell
-    callee: Builder
+    cell: Thunk
+    callee: GraphBuilder
     arguments: Callable[[int], Ref]
 
 
@@ -72,7 +72,7 @@ class Closing:
 
 
 @define(eq=False)
-class Rounds(Node):
+class Rounds(TraceNode):
     """The body of a loop of the graph, evaluated once for all rounds.
 
     One that was never closed was an attempt, and counts for nothing.
@@ -91,29 +91,29 @@ class Trace:
     component another was built. `names` are the evaluator's params, variables and outputs.
     """
 
-    nodes: dict[Cell, Node] = field(factory=dict)
-    bodies: dict[int, tuple[object, Node, Node]] = field(factory=dict)
+    nodes: dict[Thunk, TraceNode] = field(factory=dict)
+    bodies: dict[int, tuple[object, TraceNode, TraceNode]] = field(factory=dict)
     owners: dict[Component, Component] = field(factory=dict)
-    names: Mapping[str, Value | Cell] = field(factory=dict)
-    _within: list[Node] = field(factory=list)
+    names: Mapping[str, Value | Thunk] = field(factory=dict)
+    _within: list[TraceNode] = field(factory=list)
     _guards: tuple[Guard, ...] = ()
     _rounds: dict[int, Rounds] = field(factory=dict)
 
     def evaluating(self, expr: ast.Expr, env: Env, compute: Callable[[], Value]) -> Value:
         """Evaluate an expression, a part of what is being evaluated if it has a value."""
-        node = Node(self._guards, expr, env)
+        node = TraceNode(self._guards, expr, env)
         node.value = self._inside(node, compute)
         if self._within:
             self._within[-1].parts.append(node)
         return node.value
 
-    def running(self, cell: Cell) -> Value:
+    def running(self, cell: Thunk) -> Value:
         """Compute a cell."""
-        node = self.nodes[cell] = Node(())
+        node = self.nodes[cell] = TraceNode(())
         node.value = self._inside(node, cell.compute)
         return node.value
 
-    def _inside(self, node: Node, compute: Callable[[], T]) -> T:
+    def _inside(self, node: TraceNode, compute: Callable[[], T]) -> T:
         guards, self._guards = self._guards, ()
         self._within.append(node)
         try:
@@ -122,21 +122,21 @@ class Trace:
             self._within.pop()
             self._guards = guards
 
-    def read(self, cell: Cell) -> None:
+    def read(self, cell: Thunk) -> None:
         """Note that a cell was read."""
         if self._within:
             self._within[-1].parts.append(Reading(self._guards, cell))
         value, of = cell.value, cell.keep
-        if isinstance(value, Record | Merged) and isinstance(of, Record | Merged):
+        if isinstance(value, Record | SelectRecord) and isinstance(of, Record | SelectRecord):
             self._own(value, of, cell.label)
 
     def _own(self, built: Component, of: Component, path: str) -> None:
         if built.path == path:
             self.owners[built] = of
-        for each in built.alternatives if isinstance(built, Merged) else ():
+        for each in built.alternatives if isinstance(built, SelectRecord) else ():
             self._own(each, of, path)
 
-    def entered(self, cell: Cell, callee: Builder, arguments: Callable[[int], Ref]) -> None:
+    def entered(self, cell: Thunk, callee: GraphBuilder, arguments: Callable[[int], Ref]) -> None:
         """Note that what is being evaluated has its value from a cell of a called evaluator."""
         if self._within:
             self._within[-1].parts.append(Entered(self._guards, cell, callee, arguments))
@@ -163,7 +163,7 @@ class Trace:
 
         return guarded
 
-    def body(self, names: Mapping[str, Value | Cell]) -> None:
+    def body(self, names: Mapping[str, Value | Thunk]) -> None:
         """Note the variables of a function's body that is about to be evaluated for a call."""
         reader = self._within[-2] if len(self._within) > 1 else None
         if reader is not None and isinstance(reader.expr, ast.Call):

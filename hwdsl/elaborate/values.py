@@ -24,7 +24,7 @@ IMPLIED = frozenset(["bad-count", "empty-list", "index-out-of-range", "not-whole
 """Failures of a value that is known: where it depends on a param, a rule is stated instead."""
 
 
-class Failure(Exception):
+class ElaborationError(Exception):
     """An error of the user met while evaluating; becomes a diagnostic at the stage's border."""
 
     def __init__(
@@ -41,19 +41,19 @@ class Failure(Exception):
         self.diagnostic = Diagnostic(name, Severity.ERROR, message, labels, help, missing)
 
 
-class NotConstant(Failure):
+class NotConstant(ElaborationError):
     """Something must be known here and depends on a param."""
 
 
-class UnequalLengths(Failure):
+class UnequalLengths(ElaborationError):
     """Lists of different lengths meet in a selection."""
 
 
-class MissingValue(Failure):
+class MissingValue(ElaborationError):
     """A field without default that was given no value is read."""
 
 
-class UnknownValue(Failure):
+class UnknownValue(ElaborationError):
     """A field whose value is `unknown` is read. `member` is its path."""
 
     member = ""
@@ -114,7 +114,7 @@ class ResultValue:
     """Named values without a kind: of `iterate`, `lowest`, an evaluator's call, a table."""
 
     what: str
-    fields: dict[str, Value | Cell]
+    fields: dict[str, Value | Thunk]
 
 
 @frozen(eq=False)
@@ -139,7 +139,7 @@ class ThunkState(Enum):
 
 
 @define(eq=False)
-class Cell:
+class Thunk:
     """A value computed at its first reading, with the rules that its computation stated."""
 
     label: str
@@ -147,13 +147,13 @@ class Cell:
     compute: Callable[[], Value]
     state: ThunkState = ThunkState.NEW
     value: Value | None = None
-    effects: tuple[Effect, ...] = ()
-    failure: Failure | None = None
+    effects: tuple[Assertion, ...] = ()
+    failure: ElaborationError | None = None
     keep: object = None
 
 
 @frozen(eq=False)
-class Effect:
+class Assertion:
     """A rule stated: `holds` is a bool of the graph.
 
     `rule` names it (`die.reticle`), `path` says how its record is reached, `owner` what that is
@@ -195,10 +195,10 @@ class MessageText:
 class Frame:
     """The local variables of a text, inside those of the text around it."""
 
-    names: dict[str, Value | Cell]
+    names: dict[str, Value | Thunk]
     parent: Frame | None = None
 
-    def lookup(self, name: str) -> Value | Cell | None:
+    def lookup(self, name: str) -> Value | Thunk | None:
         """The variable of that name, innermost first."""
         frame: Frame | None = self
         while frame is not None:
@@ -216,13 +216,13 @@ class Env:
     frame: Frame | None = None
     records: tuple[Component, ...] = ()
 
-    def extend(self, names: dict[str, Value | Cell]) -> Env:
+    def extend(self, names: dict[str, Value | Thunk]) -> Env:
         """This environment with further variables."""
         return Env(self.scope, Frame(names, self.frame), self.records)
 
 
 @frozen(eq=False)
-class Entry:
+class MemberStatement:
     """One statement about a member: what remains of its path, and the statement's node."""
 
     node: ast.Field | ast.Assign | ast.Amend | ast.Let | ast.Part | ast.Argument
@@ -233,7 +233,7 @@ class Entry:
 class Block:
     """The text of a kind, component, part, `with` or amendment, by member."""
 
-    entries: dict[str, tuple[Entry, ...]]
+    entries: dict[str, tuple[MemberStatement, ...]]
     parts: tuple[str, ...] = ()
     rules: tuple[ast.Rule, ...] = ()
     allows: tuple[ast.Allow, ...] = ()
@@ -282,12 +282,12 @@ class Record:
     name: str
     path: str
     span: Span
-    cells: dict[str, Cell] = field(factory=dict)
+    cells: dict[str, Thunk] = field(factory=dict)
     envs: dict[int, Env] = field(factory=dict)
 
 
 @define(eq=False)
-class Merged:
+class SelectRecord:
     """A component chosen by something unknown, read field by field."""
 
     selector: SelectIndex
@@ -296,8 +296,8 @@ class Merged:
     name: str
     path: str
     span: Span
-    cells: dict[str, Cell] = field(factory=dict)
+    cells: dict[str, Thunk] = field(factory=dict)
 
 
-Component = Record | Merged
-Value = Ref | TextValue | EnumValue | ListValue | RangeValue | ResultValue | Record | Merged
+Component = Record | SelectRecord
+Value = Ref | TextValue | EnumValue | ListValue | RangeValue | ResultValue | Record | SelectRecord

@@ -24,10 +24,10 @@ from hwdsl.codegen.ir.graph import Ref, nearest
 from hwdsl.codegen.runtime.message import number_text
 from hwdsl.elaborate import Elaboration, ParamInfo, elaborate_traced
 from hwdsl.elaborate.messages import literal_unit
-from hwdsl.elaborate.partial_evaluator import Machine, with_large_stack
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator, with_large_stack
 from hwdsl.elaborate.select_lowering import items_of
-from hwdsl.elaborate.trace import Node
-from hwdsl.elaborate.values import Cell, ListValue, Merged, Record, ResultValue, Value
+from hwdsl.elaborate.trace import TraceNode
+from hwdsl.elaborate.values import ListValue, Record, ResultValue, SelectRecord, Thunk, Value
 from hwdsl.explain.explanation import Explanation, Term
 from hwdsl.explain.provenance import LITERAL, At, Formula, Provenance, Read
 from hwdsl.explain.term_labels import distinguishing_bindings
@@ -84,7 +84,7 @@ class Traced:
     """An evaluator's graph, with the machine that traced where its values come from."""
 
     elaboration: Elaboration
-    machine: Machine
+    machine: PartialEvaluator
 
 
 def trace(checked: Checked, info: EvaluatorInfo, free: Collection[str] = ()) -> Traced:
@@ -127,17 +127,17 @@ class _ProvenanceWalk:
     most: int
     left: int = 0
     scope: ModuleScope = field(init=False)
-    params: dict[Cell, ParamInfo] = field(factory=dict)
+    params: dict[Thunk, ParamInfo] = field(factory=dict)
     steps: dict[Read | Formula, Explanation] = field(factory=dict)
     sums: dict[Formula, bool] = field(factory=dict)
-    calls: dict[tuple[Node, At], Formula] = field(factory=dict)
+    calls: dict[tuple[TraceNode, At], Formula] = field(factory=dict)
     given_steps: dict[tuple[int, str, At], Explanation | None] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.scope = self.p.m.checked.main
         for info in self.elaboration.params:
             cell = self.p.trace.names.get(info.name)
-            if isinstance(cell, Cell):
+            if isinstance(cell, Thunk):
                 self.params[cell] = info
 
     def output(self, name: str) -> Explanation:
@@ -146,7 +146,7 @@ class _ProvenanceWalk:
         base, _, label = name.partition(".")
         described = next(o for o in self.elaboration.outputs if o.name == base)
         cell = self.p.trace.names[base]
-        assert isinstance(cell, Cell)
+        assert isinstance(cell, Thunk)
         value, formula = cell.value, self.p.behind(Read(cell, self.p.start))
         assert value is not None
         if label:
@@ -183,7 +183,7 @@ class _ProvenanceWalk:
             if formula not in self.steps:
                 self.steps[formula] = self.named(text, formula, value, dim, expr.span)
             return self.steps[formula]
-        if isinstance(value, Record | Merged | ListValue | ResultValue):
+        if isinstance(value, Record | SelectRecord | ListValue | ResultValue):
             return None
         chosen = self.p.chosen_value(formula)
         if chosen is not None:

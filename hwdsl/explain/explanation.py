@@ -94,7 +94,7 @@ class Explanation:
             f"{left:<{first}}  {share:>{second}}  {right}".rstrip() for left, share, right in lines
         )
 
-    def breakdown(self, depth: int = 3, least: float = 0.01) -> list[Row]:
+    def breakdown(self, depth: int = 3, least: float = 0.01) -> list[BreakdownRow]:
         """What the value is the sum of, the step itself first; nothing but it if it is no sum.
 
         The rows one level below a row add up to it. Chains of steps that only pass a value on are
@@ -108,7 +108,7 @@ class Explanation:
 
 
 @frozen(eq=False)
-class Row:
+class BreakdownRow:
     """A line of a breakdown: `value` in base units, with the multiplicities on the way to it."""
 
     level: int
@@ -143,13 +143,13 @@ def _rows(
     whole: float,
     owner: str,
     told: set[Key],
-) -> Iterator[Row]:
+) -> Iterator[BreakdownRow]:
     name = line.written or _short(line.step, owner)
     parts, owner = _parts(line, owner, told)
     if len(parts) == 1:  # a multiple of one thing
         name = f"{name} = {parts[0].times} {_short(parts[0].step, owner)}"
         parts = []
-    yield Row(level, name, line.times, line.value, _share(line.value, whole))
+    yield BreakdownRow(level, name, line.times, line.value, _share(line.value, whole))
     small = [p for p in parts if not abs(_share(p.value, whole)) >= least]
     if level >= depth or len(small) == len(parts):
         return
@@ -162,7 +162,7 @@ def _rows(
     rest = [*shown[SIBLINGS:], *(small if len(small) > 1 else [])]
     if rest:
         value = math.fsum(p.value for p in rest)
-        yield Row(level + 1, _together(rest), "", value, _share(value, whole))
+        yield BreakdownRow(level + 1, _together(rest), "", value, _share(value, whole))
 
 
 def _together(rest: list[_Line]) -> str:

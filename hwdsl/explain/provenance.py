@@ -16,19 +16,19 @@ from attrs import define, field, frozen
 from hwdsl.base.units import ONE, Dim
 from hwdsl.codegen.ir.graph import BOOL, Ref, Region, nearest
 from hwdsl.codegen.ir.interpreter import Point
-from hwdsl.elaborate.partial_evaluator import Machine
-from hwdsl.elaborate.trace import Entered, Node, Part, Reading, Rounds, Trace
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator
+from hwdsl.elaborate.trace import Entered, Reading, Rounds, Trace, TraceItem, TraceNode
 from hwdsl.elaborate.values import (
-    Cell,
     Component,
     EnumValue,
     Env,
     ListValue,
-    Merged,
     RangeValue,
     Record,
     SelectIndex,
+    SelectRecord,
     TextValue,
+    Thunk,
     Value,
 )
 from hwdsl.semantics.symbols import Builtin
@@ -67,7 +67,7 @@ class At:
 class Formula:
     """An expression as it was evaluated, and the point or round at which it is looked at."""
 
-    node: Node
+    node: TraceNode
     at: At
 
     @property
@@ -93,7 +93,7 @@ class Formula:
 class Read:
     """A cell that was read, and the point or round at which it is looked at."""
 
-    cell: Cell
+    cell: Thunk
     at: At
 
 
@@ -101,10 +101,10 @@ class Read:
 class Provenance:
     """A trace at a point: values in base units of the params, by name."""
 
-    m: Machine
+    m: PartialEvaluator
     point: Mapping[str, float]
     start: At = field(init=False)
-    _regions: dict[Part | Cell, frozenset[int]] = field(factory=dict)
+    _regions: dict[TraceItem | Thunk, frozenset[int]] = field(factory=dict)
     _rounds: dict[tuple[Rounds, At], list[At] | None] = field(factory=dict)
     _inside: dict[Formula, list[Formula]] = field(factory=dict)
     _calls: dict[tuple[Entered, At], At] = field(factory=dict)
@@ -154,15 +154,15 @@ class Provenance:
 
     def path(self, of: Component, at: At) -> str:
         """How a component is reached, through the alternatives that are taken."""
-        if isinstance(of, Merged):
+        if isinstance(of, SelectRecord):
             return self.path(of.alternatives[self.taken(of.selector, at)], at)
         owner = self.trace.owners.get(of)
         return of.path if owner is None else self.path(owner, at) + of.path[len(owner.path) :]
 
-    def name(self, cell: Cell, at: At) -> str:
+    def name(self, cell: Thunk, at: At) -> str:
         """What a cell is called: a member by the path of its component."""
         of = cell.keep
-        if not isinstance(of, Record | Merged):
+        if not isinstance(of, Record | SelectRecord):
             return cell.label
         return f"{self.path(of, at)}.{cell.label.rpartition('.')[2]}"
 
@@ -199,28 +199,28 @@ class Provenance:
 
         return At(region, Point(region.ops, entering, self.m.builder.tables), outer)
 
-    def home(self, part: Node | Cell, at: At) -> At:
+    def home(self, part: TraceNode | Thunk, at: At) -> At:
         """The round, or else the point, on which something depends."""
         while at.outer is not None and id(at.region) not in self._reached(part):
             at = at.outer
         return at
 
-    def _reached(self, part: Part | Cell) -> frozenset[int]:
+    def _reached(self, part: TraceItem | Thunk) -> frozenset[int]:
         """The regions in which something has numbers."""
         found = self._regions.get(part)
         if found is None:
             found = self._regions[part] = frozenset(self._reach(part))
         return found
 
-    def _reach(self, part: Part | Cell) -> Iterator[int]:
-        if isinstance(part, Cell):
+    def _reach(self, part: TraceItem | Thunk) -> Iterator[int]:
+        if isinstance(part, Thunk):
             yield from (id(ref.region) for ref in _refs(part.value))
             inside = self.trace.nodes.get(part)
             if inside is not None:
                 yield from self._reached(inside)
         elif isinstance(part, Reading):
             yield from self._reached(part.cell)
-        elif isinstance(part, Node):
+        elif isinstance(part, TraceNode):
             yield from (id(ref.region) for ref in _refs(part.value))
             for each in part.parts:
                 yield from self._reached(each)
@@ -246,7 +246,7 @@ class Provenance:
         """
         return self._parts(formula.node, formula.at)
 
-    def _parts(self, node: Node, at: At) -> Iterator[Formula | Read]:
+    def _parts(self, node: TraceNode, at: At) -> Iterator[Formula | Read]:
         for part in node.parts:
             if not all(self.taken(selector, at) == i for selector, i in part.guards):
                 continue
@@ -257,7 +257,7 @@ class Provenance:
             elif isinstance(part, Rounds):
                 for each in self.rounds(part, at) or ():
                     yield from self._parts(part, each)
-            elif isinstance(part, Node):
+            elif isinstance(part, TraceNode):
                 yield Formula(part, at)
 
     def inside(self, formula: Formula) -> list[Formula]:
@@ -412,7 +412,7 @@ def _refs(value: Value | None) -> Iterator[Ref]:
         yield value
     elif isinstance(value, EnumValue):
         yield value.ref
-    elif isinstance(value, TextValue | Merged) and value.selector is not None:
+    elif isinstance(value, TextValue | SelectRecord) and value.selector is not None:
         yield value.selector.ref
     elif isinstance(value, RangeValue):
         yield from (value.low, value.high)

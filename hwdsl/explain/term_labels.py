@@ -14,7 +14,7 @@ from hwdsl.codegen.ir.graph import BOOL, Ref
 from hwdsl.elaborate.messages import unit_of
 from hwdsl.elaborate.quantities import quantity_text
 from hwdsl.elaborate.records import member
-from hwdsl.elaborate.values import EnumValue, Failure, Record, TextValue, Value
+from hwdsl.elaborate.values import ElaborationError, EnumValue, Record, TextValue, Value
 from hwdsl.explain.provenance import At, Formula, Provenance
 from hwdsl.semantics.types import Real, Type
 
@@ -63,7 +63,7 @@ def _fields(p: Provenance, of: Record, at: At, span: Span) -> Iterator[tuple[str
                 continue
             try:
                 value = member(p.m, of, info.name, span)
-            except Failure:
+            except ElaborationError:
                 continue
             text = _text(p, value, at, info.type, unit_of(p.m, of, info.name))
             if text:

@@ -13,7 +13,7 @@ from hwdsl.help import diagnostic_catalog, glossary, language, rule_docs
 from hwdsl.help.definitions import begin_so, definition, lookup
 from hwdsl.help.library_index import FOLDERS, Named, definitions, modules, sentence, word
 from hwdsl.help.members import member, members_help
-from hwdsl.help.page import Page, Row, Section, render
+from hwdsl.help.page import Page, PageRow, PageSection, render
 from hwdsl.help.search import entries, near
 from hwdsl.syntax import ast
 
@@ -43,10 +43,10 @@ def explain(name: str) -> Page | None:
 def diagnostics() -> Page:
     """The names of all diagnostics, with what each is."""
     rows = tuple(
-        Row(name, summary, role="diagnostic")
+        PageRow(name, summary, role="diagnostic")
         for name, summary in diagnostic_catalog.CATALOG.items()
     )
-    return Page("diagnostics", "list", sections=(Section("Diagnostics", rows),))
+    return Page("diagnostics", "list", sections=(PageSection("Diagnostics", rows),))
 
 
 def names() -> list[str]:
@@ -57,9 +57,11 @@ def names() -> list[str]:
 def _of_library(name: str) -> Page | None:
     if name in FOLDERS:
         rows = [
-            Row(m, sentence(tree.doc)) for m, tree in modules().items() if m.startswith(f"{name}.")
+            PageRow(m, sentence(tree.doc))
+            for m, tree in modules().items()
+            if m.startswith(f"{name}.")
         ]
-        return Page(name, "folder", sections=(Section("Modules", tuple(rows)),))
+        return Page(name, "folder", sections=(PageSection("Modules", tuple(rows)),))
     if name in modules():
         return _module(name)
     found = lookup(name)
@@ -72,8 +74,8 @@ def _of_library(name: str) -> Page | None:
 def _module(name: str) -> Page:
     tree = modules()[name]
     items = [i for i in tree.items if isinstance(i, Named) and not isinstance(i, ast.Claim)]
-    rows = tuple(Row(i.name.name, sentence(i.doc), role=word(i), type=word(i)) for i in items)
-    sections = (Section("Holds", rows),) if rows else ()
+    rows = tuple(PageRow(i.name.name, sentence(i.doc), role=word(i), type=word(i)) for i in items)
+    sections = (PageSection("Holds", rows),) if rows else ()
     return Page(name, "module", tree.doc, sections=sections)
 
 
@@ -83,7 +85,7 @@ def _in_examples_alone(name: str) -> bool:
     return found is not None and found[0].module.startswith(("peers.", "studies."))
 
 
-def _term(name: str, terms: list[glossary.Entry]) -> Page:
+def _term(name: str, terms: list[glossary.GlossaryEntry]) -> Page:
     """The page of a term of the glossary, with the declarations that it names."""
     entry, *more = terms
     page = glossary.page(entry, tuple(_declared(one) for one in entry.declared))
@@ -92,14 +94,14 @@ def _term(name: str, terms: list[glossary.Entry]) -> Page:
     return evolve(page, notes=(*page.notes, *begin_so(name)), others=tuple(others))
 
 
-def _declared(name: str) -> Row:
+def _declared(name: str) -> PageRow:
     """A declaration in a row: its sort, and what it is."""
     known = {entry.name: (entry.role, entry.doc) for entry in entries() if entry.role != "term"}
     role, doc = known.get(name, ("", ""))
     if not role:  # a member of a base
         page = _of_library(name)
         role, doc = (page.what, page.lead) if page is not None else ("", "")
-    return Row(name, sentence(doc.partition("\n\n")[0]), type=role, role=role)
+    return PageRow(name, sentence(doc.partition("\n\n")[0]), type=role, role=role)
 
 
 def _rule(name: str) -> Page | None:

@@ -17,7 +17,7 @@ from hwdsl.help.library_index import (
     text_of,
     type_text,
 )
-from hwdsl.help.page import Page, Row, Section
+from hwdsl.help.page import Page, PageRow, PageSection
 from hwdsl.semantics.modules import PRELUDE
 from hwdsl.semantics.symbols import ComponentInfo, EvaluatorInfo, KindInfo, ValueInfo
 from hwdsl.semantics.type_relations import units_to_write
@@ -86,7 +86,7 @@ def signature(fn: ast.Fn) -> str:
     return f"{fn.name.name}{variables}({parameters}) -> {' '.join(fn.result.span.text.split())}"
 
 
-def member_row(info: KindInfo, name: str, of: str = "") -> Row:
+def member_row(info: KindInfo, name: str, of: str = "") -> PageRow:
     """The row of a kind's member: what may be set with its default, what follows with its type."""
     member = info.members[name]
     where = info.scope
@@ -94,24 +94,24 @@ def member_row(info: KindInfo, name: str, of: str = "") -> Row:
     decl, doc = member.decl, sentence(member.decl.doc)
     doc = f"{doc} (of `{of}`)".strip() if of else doc
     if isinstance(decl, ast.Fn):
-        return Row(signature(decl), doc, role="fn")
+        return PageRow(signature(decl), doc, role="fn")
     if isinstance(decl, ast.Field):
         written = " ".join(decl.type.span.text.split())
         value = "" if decl.default is None else short(decl.default.span.text, 40)
         if isinstance(decl.default, ast.Unknown):
             value = "unknown"  # the reason stands in its own page
-        return Row(name, doc, type_text(member.type, where, written), value, "field")
+        return PageRow(name, doc, type_text(member.type, where, written), value, "field")
     if isinstance(decl, ast.Part):
         base = ".".join(i.name for i in decl.base) if decl.base is not None else ""
         count = f"[{decl.count.span.text}]" if decl.count is not None else ""
-        return Row(f"{name}{count}", doc, decl.kind.name, base, "part")
-    return Row(name, doc, type_text(member.type, where), role="let")
+        return PageRow(f"{name}{count}", doc, decl.kind.name, base, "part")
+    return PageRow(name, doc, type_text(member.type, where), role="let")
 
 
-def rule_row(rule: ast.Rule) -> Row:
+def rule_row(rule: ast.Rule) -> PageRow:
     """A rule with what it says when it is broken, or what it is for."""
     role = "warn" if rule.warns else "require"
-    return Row(rule.name.name, said(rule), role=role)
+    return PageRow(rule.name.name, said(rule), role=role)
 
 
 def _kind(one: Declared) -> Page | None:
@@ -134,17 +134,19 @@ def _kind(one: Declared) -> Page | None:
     ]
     rules = [rule_row(r) for r in info.rules.values()]
     sections = (
-        Section("Must be given", tuple(needed)),
-        Section(
+        PageSection("Must be given", tuple(needed)),
+        PageSection(
             "May be given [what it is otherwise]",
             tuple(r for r in rows if r.role == "field" and r.value),
         ),
-        Section("Parts", tuple(r for r in rows if r.role == "part")),
-        Section("Sets, of its bases", tuple(Row(p, value=v) for p, v in _set(info.decl.members))),
-        Section("Follows", tuple(r for r in rows if r.role == "let")),
-        Section("Functions", tuple(r for r in rows if r.role == "fn")),
-        Section("Rules: what breaks one cannot be built", _of(rules, "require")),
-        Section("Rules that warn", _of(rules, "warn")),
+        PageSection("Parts", tuple(r for r in rows if r.role == "part")),
+        PageSection(
+            "Sets, of its bases", tuple(PageRow(p, value=v) for p, v in _set(info.decl.members))
+        ),
+        PageSection("Follows", tuple(r for r in rows if r.role == "let")),
+        PageSection("Functions", tuple(r for r in rows if r.role == "fn")),
+        PageSection("Rules: what breaks one cannot be built", _of(rules, "require")),
+        PageSection("Rules that warn", _of(rules, "warn")),
     )
     notes = [f"`hwdsl explain {one.name}.NAME` says more of a member or a rule."]
     notes += [f"It is also a `{b.name}`, with {_listed(b)}." for b in bases]
@@ -152,7 +154,7 @@ def _kind(one: Declared) -> Page | None:
     return Page(one.name, "kind", notes=tuple(notes), sections=tuple(s for s in sections if s.rows))
 
 
-def _of(rows: Iterable[Row], role: str) -> tuple[Row, ...]:
+def _of(rows: Iterable[PageRow], role: str) -> tuple[PageRow, ...]:
     return tuple(r for r in rows if r.role == role)
 
 
@@ -192,7 +194,7 @@ def _evaluator(one: Declared) -> Page | None:
     info = scope(one.module).values.get(one.name)
     if not isinstance(item, ast.Evaluator) or not isinstance(info, EvaluatorInfo):
         return None
-    free, outputs, rules = list[Row](), list[Row](), list[Row]()
+    free, outputs, rules = list[PageRow](), list[PageRow](), list[PageRow]()
     for member in item.members:
         if isinstance(member, ast.Param | ast.Choice):
             free.append(free_row(info, member))
@@ -201,16 +203,16 @@ def _evaluator(one: Declared) -> Page | None:
         elif isinstance(member, ast.Rule):
             rules.append(rule_row(member))
     sections = (
-        Section("Params", tuple(free)),
-        Section("Outputs", tuple(outputs)),
-        Section("Rules", tuple(rules)),
+        PageSection("Params", tuple(free)),
+        PageSection("Outputs", tuple(outputs)),
+        PageSection("Rules", tuple(rules)),
     )
     notes = (f"Another file that uses it calls it: `{one.name}(…)`.",)
     shown = tuple(s for s in sections if s.rows)
     return Page(one.name, "evaluator", notes=notes, sections=shown)
 
 
-def free_row(info: EvaluatorInfo, member: ast.Param | ast.Choice) -> Row:
+def free_row(info: EvaluatorInfo, member: ast.Param | ast.Choice) -> PageRow:
     """A param or a choice with its default and its range."""
     name, written = member.name.name, member.type.span.text
     span = member.range if isinstance(member, ast.Param) else member.alternatives
@@ -218,16 +220,16 @@ def free_row(info: EvaluatorInfo, member: ast.Param | ast.Choice) -> Row:
     within = f"in {short(span.span.text, 40)}" if span is not None else ""
     type_ = type_text(info.free[name], info.scope, written)
     doc = " ".join(x for x in (sentence(member.doc), f"({within})" if within else "") if x)
-    return Row(name, doc, type_, short(default, 30), type(member).__name__.lower())
+    return PageRow(name, doc, type_, short(default, 30), type(member).__name__.lower())
 
 
-def output_row(info: EvaluatorInfo, member: ast.Output) -> Row:
+def output_row(info: EvaluatorInfo, member: ast.Output) -> PageRow:
     """An output with its unit."""
     name = member.name.name
     type_ = type_text(info.outputs[name], info.scope)
     if member.unit is not None:
         type_ = f"{type_.partition(' (')[0]} ({unit_text(member.unit)})"
-    return Row(name, sentence(member.doc), type_, role="output")
+    return PageRow(name, sentence(member.doc), type_, role="output")
 
 
 def _plain(one: Declared) -> Page:

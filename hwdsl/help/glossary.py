@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 
 from hwdsl.base.fingerprint import package_folder
 from hwdsl.help.library_index import definitions, modules
-from hwdsl.help.page import Page, Row, Section
+from hwdsl.help.page import Page, PageRow, PageSection
 
 HEAD = """# Glossary
 
@@ -28,7 +28,7 @@ COLUMNS = ("Concept", "Term", "Symbol", "Unit", "Definition", "In the library", 
 
 
 @frozen
-class Entry:
+class GlossaryEntry:
     """A concept: other terms for it, symbol, unit, definition, declarations and sources."""
 
     area: str
@@ -45,7 +45,7 @@ class Entry:
 class Glossary:
     """All entries in their order, and the works that their sources name."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[GlossaryEntry, ...]
     sources: Mapping[str, str]
 
 
@@ -55,7 +55,7 @@ def glossary() -> Glossary:
     text = (package_folder("hwdsl.library") / "glossary.toml").read_text(encoding="utf-8")
     data = tomllib.loads(text)
     entries = [
-        Entry(
+        GlossaryEntry(
             area["title"],
             entry["concept"],
             tuple(entry.get("terms", ())),
@@ -71,7 +71,7 @@ def glossary() -> Glossary:
     return Glossary(tuple(entries), data["sources"])
 
 
-def entries_of(term: str) -> list[Entry]:
+def entries_of(term: str) -> list[GlossaryEntry]:
     """The entries that a term names, whatever its capitals and hyphens; else those of its singular.
 
     `goodput` names two: that whose concept is the whole term comes first.
@@ -80,17 +80,17 @@ def entries_of(term: str) -> list[Entry]:
     return sorted(found, key=lambda entry: entry.concept.lower() != term.lower())
 
 
-def citing(declared: str) -> list[Entry]:
+def citing(declared: str) -> list[GlossaryEntry]:
     """The entries that name a declaration."""
     return [entry for entry in glossary().entries if declared in entry.declared]
 
 
-def heading(entry: Entry) -> str:
+def heading(entry: GlossaryEntry) -> str:
     """The concept with its first other term: `time to first token (TTFT)`."""
     return f"{entry.concept} ({entry.terms[0]})" if entry.terms else entry.concept
 
 
-def page(entry: Entry, rows: tuple[Row, ...]) -> Page:
+def page(entry: GlossaryEntry, rows: tuple[PageRow, ...]) -> Page:
     """The page of an entry, whose declarations are `rows`."""
     said = (
         ("Also", "; ".join(entry.terms)),
@@ -99,7 +99,7 @@ def page(entry: Entry, rows: tuple[Row, ...]) -> Page:
         ("Source", "; ".join(glossary().sources[s] for s in entry.sources)),
     )
     notes = tuple(f"{name}: {text}." for name, text in said if text)
-    sections = (Section("In the library", rows),)
+    sections = (PageSection("In the library", rows),)
     return Page(entry.concept, "term", entry.definition, notes=notes, sections=sections)
 
 
@@ -107,10 +107,10 @@ def listing() -> Page:
     """All entries by area."""
     areas = dict.fromkeys(entry.area for entry in glossary().entries)
     sections = tuple(
-        Section(
+        PageSection(
             area,
             tuple(
-                Row(heading(entry), entry.definition, role="term")
+                PageRow(heading(entry), entry.definition, role="term")
                 for entry in glossary().entries
                 if entry.area == area
             ),
@@ -123,10 +123,10 @@ def listing() -> Page:
 def with_entries(of: Page, name: str) -> Page:
     """A page with the entries that its name is a term of, or that name what it explains."""
     found = dict.fromkeys((*entries_of(name), *citing(name)))
-    rows = tuple(Row(heading(entry), entry.definition, "term", role="term") for entry in found)
+    rows = tuple(PageRow(heading(entry), entry.definition, "term", role="term") for entry in found)
     if not rows or of.whole:
         return of
-    return evolve(of, sections=(*of.sections, Section("In the glossary", rows)))
+    return evolve(of, sections=(*of.sections, PageSection("In the glossary", rows)))
 
 
 def _folded(term: str) -> str:
@@ -145,9 +145,9 @@ def _words(term: str) -> list[str]:
 
 
 @cache
-def _index(key: Callable[[str], str]) -> dict[str, list[Entry]]:
+def _index(key: Callable[[str], str]) -> dict[str, list[GlossaryEntry]]:
     """The entries by their concepts and terms, written as `key` writes them."""
-    found: dict[str, list[Entry]] = {}
+    found: dict[str, list[GlossaryEntry]] = {}
     for entry in glossary().entries:
         for term in dict.fromkeys(map(key, (entry.concept, *entry.terms))):
             found.setdefault(term, []).append(entry)

@@ -9,7 +9,7 @@ from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.base.units import Dim, Unit
 from hwdsl.help.library_index import modules, scope, short
-from hwdsl.help.page import Page, Row, Section
+from hwdsl.help.page import Page, PageRow, PageSection
 from hwdsl.help.words import words
 from hwdsl.semantics.builtins import BUILTINS
 from hwdsl.semantics.modules import PRELUDE
@@ -58,8 +58,8 @@ def unit(name: str) -> Page | None:
     if len(parsed.factors) > 1:
         of = " and ".join(f"`hwdsl explain {f.name}`" for f in parsed.factors)
         notes.append(f"{of} list other units to make it of.")
-    rows = tuple(Row(u.name, _ratio(u, found, name)) for u in others)
-    sections = (Section(f"Other units of {dimension}", rows),) if rows else ()
+    rows = tuple(PageRow(u.name, _ratio(u, found, name)) for u in others)
+    sections = (PageSection(f"Other units of {dimension}", rows),) if rows else ()
     return Page(name, "unit", lead, notes=tuple(notes), sections=sections)
 
 

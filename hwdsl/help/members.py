@@ -13,7 +13,7 @@ from hwdsl.help.definitions import (
     output_row,
 )
 from hwdsl.help.library_index import Declared, members, modules, scope, text_of
-from hwdsl.help.page import Page, Row, Section
+from hwdsl.help.page import Page, PageRow, PageSection
 from hwdsl.semantics.symbols import ComponentInfo, EvaluatorInfo, KindInfo
 from hwdsl.syntax import ast
 
@@ -95,13 +95,15 @@ def _of_component(info: ComponentInfo, one: Declared, name: str) -> Page | None:
     if page is None:
         return None
     at: ComponentInfo | None = info
-    rows = list[Row]()
+    rows = list[PageRow]()
     while at is not None:
         for node in at.decl.members:
             if isinstance(node, ast.Assign) and [p.name for p in node.path] == [name]:
-                rows.append(Row(f"{at.name}.{name}", value=" ".join(node.value.span.text.split())))
+                rows.append(
+                    PageRow(f"{at.name}.{name}", value=" ".join(node.value.span.text.split()))
+                )
         at = at.base
-    sections = (Section("Set", tuple(rows[:1])),) if rows else ()
+    sections = (PageSection("Set", tuple(rows[:1])),) if rows else ()
     return evolve(page, name=f"{one.name}.{name}", sections=sections)
 
 
@@ -111,7 +113,7 @@ def _of_evaluator(info: EvaluatorInfo, one: Declared, name: str) -> Page | None:
             continue
         if node.name.name != name:
             continue
-        row = Row(name, role="let")
+        row = PageRow(name, role="let")
         if isinstance(node, ast.Param | ast.Choice):
             row = free_row(info, node)
         elif isinstance(node, ast.Output):

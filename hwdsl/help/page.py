@@ -12,7 +12,7 @@ LEFT = 46
 
 
 @frozen
-class Row:
+class PageRow:
     """Something with a name: its role, type, default or value, and what it is, as text."""
 
     name: str
@@ -33,11 +33,11 @@ class Row:
 
 
 @frozen
-class Section:
+class PageSection:
     """Rows under a heading."""
 
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[PageRow, ...]
 
 
 @frozen
@@ -54,7 +54,7 @@ class Page:
     lead: str = ""
     place: str = ""
     notes: tuple[str, ...] = ()
-    sections: tuple[Section, ...] = ()
+    sections: tuple[PageSection, ...] = ()
     text: str = ""
     others: tuple[str, ...] = ()
     whole: str = ""  # a page that was written as one, in place of all that
@@ -87,7 +87,7 @@ def _wrapped(text: str, width: int) -> str:
     )
 
 
-def _rows(section: Section, width: int) -> Iterator[str]:
+def _rows(section: PageSection, width: int) -> Iterator[str]:
     left = max((len(r.head) for r in section.rows if len(r.head) <= LEFT), default=0)
     room = max(width - left - 4, 30)
     for row in section.rows:

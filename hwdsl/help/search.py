@@ -10,7 +10,7 @@ from attrs import frozen
 
 from hwdsl.help.glossary import glossary
 from hwdsl.help.library_index import FOLDERS, definitions, members, modules, sentence
-from hwdsl.help.page import Page, Row, Section
+from hwdsl.help.page import Page, PageRow, PageSection
 from hwdsl.help.words import words
 from hwdsl.semantics.builtins import BUILTINS
 
@@ -18,7 +18,7 @@ MOST = 16
 
 
 @frozen
-class Entry:
+class SearchEntry:
     """Something that can be explained: the name to ask for, its role, words and folder."""
 
     name: str
@@ -29,25 +29,25 @@ class Entry:
 
 
 @cache
-def entries() -> tuple[Entry, ...]:
+def entries() -> tuple[SearchEntry, ...]:
     """All that there are pages of, std first."""
     return tuple(_entries())
 
 
-def _entries() -> Iterator[Entry]:
+def _entries() -> Iterator[SearchEntry]:
     for path, tree in modules().items():
-        yield Entry(path, path.rpartition(".")[2], "module", tree.doc, _rank(path))
+        yield SearchEntry(path, path.rpartition(".")[2], "module", tree.doc, _rank(path))
     for name, found in definitions().items():
         one = found[0]
-        yield Entry(name, name, one.word, one.item.doc, _rank(one.module))
+        yield SearchEntry(name, name, one.word, one.item.doc, _rank(one.module))
         for role, last, doc in members(one.item):
-            yield Entry(f"{name}.{last}", last, role, doc, _rank(one.module) + 4)
+            yield SearchEntry(f"{name}.{last}", last, role, doc, _rank(one.module) + 4)
     for name, word in words().items():
-        yield Entry(name, name, "word", word.doc, 0)
+        yield SearchEntry(name, name, "word", word.doc, 0)
     for term in glossary().entries:
-        yield Entry(term.concept, term.concept, "term", term.definition, 0)
+        yield SearchEntry(term.concept, term.concept, "term", term.definition, 0)
     for name, info in BUILTINS.items():
-        yield Entry(f"{name}()", name, "fn", info.doc, 0)
+        yield SearchEntry(f"{name}()", name, "fn", info.doc, 0)
 
 
 def _rank(module: str) -> int:
@@ -63,16 +63,18 @@ def near(term: str) -> Page | None:
     found = sorted(s for s in scored if s[0] < _NONE)
     if not found:
         return None
-    rows = tuple(Row(e.name, sentence(e.doc), role=e.role, type=e.role) for *_, e in found[:MOST])
+    rows = tuple(
+        PageRow(e.name, sentence(e.doc), role=e.role, type=e.role) for *_, e in found[:MOST]
+    )
     more = f", and {len(found) - MOST:,} more" if len(found) > MOST else ""
     lead = f"Nothing is called `{term}`; these are near{more}. Ask for one by its name."
-    return Page(term, "near", lead, sections=(Section("Near", rows),))
+    return Page(term, "near", lead, sections=(PageSection("Near", rows),))
 
 
 _NONE = 9
 
 
-def _score(entry: Entry, wanted: list[str]) -> int:
+def _score(entry: SearchEntry, wanted: list[str]) -> int:
     """How near an entry is: 0 by its name, 1 by a word of it, 2 by its beginning, 4 by its text."""
     name = entry.last.lower()
     if name == "_".join(wanted):

@@ -26,7 +26,7 @@ from hwdsl.codegen.runtime import CallError, ExecutionPlan, Floats
 from hwdsl.elaborate import ParamInfo
 from hwdsl.measure.measurements import MeasurementTable
 from hwdsl.measure.validate import (
-    Errors,
+    PredictionErrors,
     check_relative,
     groups,
     inputs,
@@ -138,9 +138,9 @@ class Fit:
     errors: Floats
     notes: tuple[str, ...]
 
-    def of(self, target: int, rows: NDArray[Any] | slice = slice(None)) -> Errors:
+    def of(self, target: int, rows: NDArray[Any] | slice = slice(None)) -> PredictionErrors:
         """The errors of some rows."""
-        return Errors(self.errors[target][rows])
+        return PredictionErrors(self.errors[target][rows])
 
 
 def prepare(
@@ -235,8 +235,8 @@ def _problem(
     kernels, _ = driver.kernels(graphs, compiled=evaluator.compiled)
     plans = []
     for name, graph in graphs.items():
-        outputs = tuple(runtime.Output(n) for n, _ in graph.outputs)
-        slopes = runtime.Evaluator(replace(evaluator.spec, outputs=outputs), kernels[name])
+        outputs = tuple(runtime.OutputSpec(n) for n, _ in graph.outputs)
+        slopes = runtime.KernelEvaluator(replace(evaluator.spec, outputs=outputs), kernels[name])
         plans.append(ExecutionPlan(slopes, axes.axes, axes.points, axes.dims))
     places = {p.name: i for i, p in enumerate(evaluator.spec.params)}
     slots = tuple(places[n] for n in names)

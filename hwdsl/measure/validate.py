@@ -25,7 +25,7 @@ from hwdsl.codegen.runtime import (
     CallError,
     ExecutionPlan,
     Floats,
-    Output,
+    OutputSpec,
     Scale,
     Sweep,
     joined,
@@ -52,14 +52,14 @@ class Request:
 
 
 @frozen(eq=False)
-class Errors:
+class PredictionErrors:
     """Errors of predictions, and their summary: in shares of the measured value, or in a unit."""
 
     relative: Floats
 
-    def of(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Errors:
+    def of(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> PredictionErrors:
         """The errors of some rows: a mask, or their numbers."""
-        return Errors(self.relative[rows])
+        return PredictionErrors(self.relative[rows])
 
     @property
     def median(self) -> float:
@@ -104,9 +104,9 @@ class Validation:
         return self.scale.unit
 
     @property
-    def errors(self) -> Errors:
+    def errors(self) -> PredictionErrors:
         """The errors of the output."""
-        return Errors(_shares(self.predicted, self.measured))
+        return PredictionErrors(_shares(self.predicted, self.measured))
 
     @property
     def disagreements(self) -> int:
@@ -114,11 +114,15 @@ class Validation:
         return self.interpreter_differs + self.swept_differs + self.repeated_differs
 
     @property
-    def baseline_errors(self) -> Errors | None:
+    def baseline_errors(self) -> PredictionErrors | None:
         """The errors of the baseline."""
-        return None if self.baseline is None else Errors(_shares(self.baseline, self.measured))
+        return (
+            None
+            if self.baseline is None
+            else PredictionErrors(_shares(self.baseline, self.measured))
+        )
 
-    def by_group(self) -> dict[str, tuple[Errors, Errors | None]]:
+    def by_group(self) -> dict[str, tuple[PredictionErrors, PredictionErrors | None]]:
         """The errors of each group, and the baseline's, in the order of the table; none without
         groups."""
         errors, baseline = self.errors, self.baseline_errors
@@ -235,7 +239,7 @@ def check_relative(table: MeasurementTable, measured: Floats, hint: str = "") ->
         )
 
 
-def output_of(evaluator: Evaluator, name: str) -> Output:
+def output_of(evaluator: Evaluator, name: str) -> OutputSpec:
     """An output by name; CallError names those there are."""
     for output in evaluator.spec.outputs:
         if output.name == name:
@@ -317,7 +321,7 @@ def numbers(evaluator: Evaluator, table: MeasurementTable, column: str, output: 
     return np.array(_each(table, cells, base))
 
 
-def _in_unit(output: Output, base: Floats) -> Floats:
+def _in_unit(output: OutputSpec, base: Floats) -> Floats:
     return np.asarray(output.scale.from_base(base))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from hwdsl.measure.validate import Errors, Validation
+from hwdsl.measure.validate import PredictionErrors, Validation
 
 
 class Table(NamedTuple):
@@ -57,12 +57,12 @@ def summary_table(validations: Sequence[tuple[str, Validation]]) -> Table:
     return Table(head, rows)
 
 
-def error_summary(errors: Errors) -> list[str]:
+def error_summary(errors: PredictionErrors) -> list[str]:
     """Median, 90th percentile and bias of relative errors, in per cent."""
     return [*(f"{100 * e:.1f} %" for e in (errors.median, errors.p90)), *_signed([errors.bias])]
 
 
-def _line(name: str, errors: Errors, baseline: Errors | None) -> list[str]:
+def _line(name: str, errors: PredictionErrors, baseline: PredictionErrors | None) -> list[str]:
     row = [name, str(len(errors.relative)), *error_summary(errors)]
     return row if baseline is None else row + error_summary(baseline)
 

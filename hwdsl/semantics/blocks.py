@@ -17,14 +17,14 @@ from hwdsl.semantics.signatures import (
     part_type,
     reserved,
 )
-from hwdsl.semantics.state import RESERVED, Env, LazyBinding, State
+from hwdsl.semantics.state import RESERVED, CheckerState, LazyBinding, TypeEnv
 from hwdsl.semantics.type_relations import POISON, describe, is_poison, kind_of
 from hwdsl.semantics.typeexprs import resolve_type
 from hwdsl.semantics.types import Int, RecordType, RefType, Type
 from hwdsl.syntax import ast
 
 
-def _with(state: State, env: Env, node: ast.With, expected: Type | None) -> Type:
+def _with(state: CheckerState, env: TypeEnv, node: ast.With, expected: Type | None) -> Type:
     base = infer(state, env, node.base, expected)
     if isinstance(base, RefType):
         base = RecordType(base.kind)
@@ -44,7 +44,9 @@ def _with(state: State, env: Env, node: ast.With, expected: Type | None) -> Type
     return result
 
 
-def check_block(state: State, env: Env, record: RecordType, members: Sequence[ast.Member]) -> None:
+def check_block(
+    state: CheckerState, env: TypeEnv, record: RecordType, members: Sequence[ast.Member]
+) -> None:
     """Check the members of a block that amends `record`."""
     lets = [m for m in members if isinstance(m, ast.Let)]
     for let in lets:
@@ -74,14 +76,14 @@ def check_block(state: State, env: Env, record: RecordType, members: Sequence[as
             )
 
 
-def _given(env: Env, record: RecordType, members: Sequence[ast.Member]) -> frozenset[str]:
+def _given(env: TypeEnv, record: RecordType, members: Sequence[ast.Member]) -> frozenset[str]:
     """The members that a block, or one around it, sets to the variables of their names."""
     own = (m for m in members if isinstance(m, ast.Assign) and isinstance(m.value, ast.Name))
     names = {m.path[0].name for m in own if [p.name for p in m.path] == [m.value.span.text]}
     return frozenset(names | {n for n in env.given if record.kind.member(n) is None})
 
 
-def _check_let_name(state: State, record: RecordType, node: ast.Let) -> None:
+def _check_let_name(state: CheckerState, record: RecordType, node: ast.Let) -> None:
     name = node.name.name
     info = record.kind.member(name)
     if info is not None:
@@ -94,7 +96,9 @@ def _check_let_name(state: State, record: RecordType, node: ast.Let) -> None:
         )
 
 
-def bind_lets(state: State, env: Env, lets: Sequence[ast.Let], taken: Mapping[str, Span]) -> Env:
+def bind_lets(
+    state: CheckerState, env: TypeEnv, lets: Sequence[ast.Let], taken: Mapping[str, Span]
+) -> TypeEnv:
     """The environment with the lets of a block, which may stand in any order."""
     return bind_late(state, env, lets, taken, lambda inner, let: let_type(state, inner, let))
 
@@ -103,12 +107,12 @@ _Decl = TypeVar("_Decl", ast.Let, ast.Let | ast.Param | ast.Choice | ast.Output)
 
 
 def bind_late(
-    state: State,
-    env: Env,
+    state: CheckerState,
+    env: TypeEnv,
     declarations: Sequence[_Decl],
     taken: Mapping[str, Span],
-    type_of: Callable[[Env, _Decl], Type],
-) -> Env:
+    type_of: Callable[[TypeEnv, _Decl], Type],
+) -> TypeEnv:
     """The environment with variables of a block, each typed when first read.
 
     A name declared twice is reported, and its type is not known.
@@ -130,11 +134,11 @@ def bind_late(
 
 
 def _put_off(
-    state: State,
-    env: Env,
+    state: CheckerState,
+    env: TypeEnv,
     late: LazyBinding,
     node: _Decl,
-    type_of: Callable[[Env, _Decl], Type],
+    type_of: Callable[[TypeEnv, _Decl], Type],
     *,
     keep: bool,
 ) -> None:
@@ -145,14 +149,14 @@ def _put_off(
     state.defer(late, node.name.name, node.name.span, work)
 
 
-def force_late(state: State, env: Env, name: str) -> None:
+def force_late(state: CheckerState, env: TypeEnv, name: str) -> None:
     """Type a variable of a block now, if that has not been done."""
     late = env.locals[name].late
     if late is not None:
         state.force(late)
 
 
-def let_type(state: State, env: Env, node: ast.Let) -> Type:
+def let_type(state: CheckerState, env: TypeEnv, node: ast.Let) -> Type:
     """The type of a `let`: as declared, or its value's."""
     if node.type is None:
         return infer(state, env, node.value)
@@ -161,7 +165,7 @@ def let_type(state: State, env: Env, node: ast.Let) -> Type:
     return actual if isinstance(declared, RecordType) and kind_of(actual) else declared
 
 
-def _check_names(state: State, members: Sequence[ast.Member]) -> None:
+def _check_names(state: CheckerState, members: Sequence[ast.Member]) -> None:
     seen: dict[str, ast.Ident] = {}
     for member in members:
         if not isinstance(member, ast.Let | ast.Part | ast.Rule):
@@ -175,7 +179,7 @@ def _check_names(state: State, members: Sequence[ast.Member]) -> None:
         seen.setdefault(key, member.name)
 
 
-def _check_overlap(state: State, members: Sequence[ast.Member]) -> None:
+def _check_overlap(state: CheckerState, members: Sequence[ast.Member]) -> None:
     """Two paths of a block, one of them the beginning of the other, contradict each other."""
     seen: dict[tuple[str, ...], Span] = {}
     for member in members:
@@ -205,7 +209,7 @@ def _check_overlap(state: State, members: Sequence[ast.Member]) -> None:
 
 
 def _walk(
-    state: State, env: Env, record: RecordType, path: tuple[ast.Ident, ...]
+    state: CheckerState, env: TypeEnv, record: RecordType, path: tuple[ast.Ident, ...]
 ) -> RecordType | None:
     """The record that all but the last step of a path lead to; None (and a finding) if none."""
     current: RecordType = record
@@ -235,7 +239,7 @@ def _walk(
     return current
 
 
-def _step(state: State, env: Env, record: RecordType, ident: ast.Ident) -> Type | None:
+def _step(state: CheckerState, env: TypeEnv, record: RecordType, ident: ast.Ident) -> Type | None:
     target = member_of(state, record, ident.name, ident.span)
     if target is None and state.is_broken(record.kind):
         return None
@@ -278,7 +282,7 @@ def role_of(record: RecordType, name: str) -> str:
     return info.role if info is not None else "implicit"
 
 
-def _assign(state: State, env: Env, record: RecordType, node: ast.Assign) -> None:
+def _assign(state: CheckerState, env: TypeEnv, record: RecordType, node: ast.Assign) -> None:
     *steps, last = node.path
     target = _walk(state, env, record, tuple(steps))
     wanted = None if target is None else _wanted(state, env, target, last)
@@ -296,7 +300,7 @@ def _assign(state: State, env: Env, record: RecordType, node: ast.Assign) -> Non
     require(state, valued, node.value, wanted, what, where[0][0] if where else None)
 
 
-def _wanted(state: State, env: Env, target: RecordType, name: ast.Ident) -> Type | None:
+def _wanted(state: CheckerState, env: TypeEnv, target: RecordType, name: ast.Ident) -> Type | None:
     """The type that the value of a member must have; None (and a finding) if it takes none."""
     if name.name == "count":
         return Int()
@@ -307,13 +311,13 @@ def _wanted(state: State, env: Env, target: RecordType, name: ast.Ident) -> Type
     return RecordType(wanted.kind) if isinstance(wanted, RecordType) else wanted
 
 
-def _amend(state: State, env: Env, record: RecordType, node: ast.Amend) -> None:
+def _amend(state: CheckerState, env: TypeEnv, record: RecordType, node: ast.Amend) -> None:
     target = _walk(state, env, record, node.path)
     if target is not None:
         check_block(state, env, target, node.members)
 
 
-def _part(state: State, env: Env, record: RecordType, node: ast.Part) -> None:
+def _part(state: CheckerState, env: TypeEnv, record: RecordType, node: ast.Part) -> None:
     """A part of a component: its place in the kind, its count, its own block."""
     name = node.name.name
     if node.count is not None:
@@ -338,7 +342,7 @@ def _part(state: State, env: Env, record: RecordType, node: ast.Part) -> None:
         check_block(state, env, type_, node.members)
 
 
-def check_rule(state: State, env: Env, node: ast.Rule) -> None:
+def check_rule(state: CheckerState, env: TypeEnv, node: ast.Rule) -> None:
     """Check a rule's condition and its messages."""
     word = "warn" if node.warns else "require"
     condition(state, env, node.condition, f"the condition of `{word}`")

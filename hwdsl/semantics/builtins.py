@@ -1,6 +1,6 @@
 """The functions of the language itself: for each its name, its rule of types and what it is.
 
-A rule gets the call and gives the type of its value; `Call`'s methods check and report.
+A rule gets the call and gives the type of its value; `BuiltinCall`'s methods check and report.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from fractions import Fraction
 from attrs import frozen
 
 from hwdsl.semantics.expressions import comprehension, infer, number
-from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import ExactQuotient
 from hwdsl.semantics.type_errors import short
 from hwdsl.semantics.type_relations import (
@@ -29,11 +29,11 @@ from hwdsl.syntax import ast
 
 
 @frozen(eq=False)
-class Call:
+class BuiltinCall:
     """A call of a builtin function under check."""
 
-    state: State
-    env: Env
+    state: CheckerState
+    env: TypeEnv
     node: ast.Call
     name: str
 
@@ -103,7 +103,7 @@ class Call:
         )
 
 
-Rule = Callable[[Call], Type]
+Rule = Callable[[BuiltinCall], Type]
 
 
 @frozen
@@ -117,17 +117,17 @@ class BuiltinInfo:
     most: int = 1
 
 
-def _pure(call: Call) -> Type:
+def _pure(call: BuiltinCall) -> Type:
     call.pure(call.arguments[0])
     return REAL
 
 
-def _to_int(call: Call) -> Type:
+def _to_int(call: BuiltinCall) -> Type:
     call.pure(call.arguments[0])
     return INT
 
 
-def _rounded(call: Call) -> Type:
+def _rounded(call: BuiltinCall) -> Type:
     of = call.arguments[0]
     call.pure(of)
     if isinstance(of, ast.Binary) and of.op == "/":
@@ -137,16 +137,16 @@ def _rounded(call: Call) -> Type:
     return INT
 
 
-def _abs(call: Call) -> Type:
+def _abs(call: BuiltinCall) -> Type:
     return call.number(call.arguments[0])
 
 
-def _sqrt(call: Call) -> Type:
+def _sqrt(call: BuiltinCall) -> Type:
     dim = dimension(call.number(call.arguments[0]))
     return POISON if dim is None else Real(dim ** Fraction(1, 2))
 
 
-def _extreme(call: Call) -> Type:
+def _extreme(call: BuiltinCall) -> Type:
     first, *rest = call.arguments
     if not rest:
         return call.numbers(first)
@@ -156,22 +156,22 @@ def _extreme(call: Call) -> Type:
     return result
 
 
-def _sum(call: Call) -> Type:
+def _sum(call: BuiltinCall) -> Type:
     return call.numbers(call.arguments[0])
 
 
-def _prod(call: Call) -> Type:
+def _prod(call: BuiltinCall) -> Type:
     type_ = call.numbers(call.arguments[0])
     call.pure_type(call.arguments[0], type_)
     return INT if isinstance(type_, Int) else REAL
 
 
-def _mean(call: Call) -> Type:
+def _mean(call: BuiltinCall) -> Type:
     dim = dimension(call.numbers(call.arguments[0]))
     return POISON if dim is None else Real(dim)
 
 
-def _count(call: Call) -> Type:
+def _count(call: BuiltinCall) -> Type:
     expr = call.arguments[0]
     type_ = call.elements(expr, BOOL)
     if not is_poison(type_) and type_ != BOOL:
@@ -185,7 +185,7 @@ def _count(call: Call) -> Type:
     return INT
 
 
-def _quantified(call: Call) -> Type:
+def _quantified(call: BuiltinCall) -> Type:
     expr = call.arguments[0]
     type_ = call.elements(expr, BOOL)
     if not is_poison(type_) and type_ != BOOL:
@@ -196,7 +196,7 @@ def _quantified(call: Call) -> Type:
     return BOOL
 
 
-def _best(call: Call) -> Type:
+def _best(call: BuiltinCall) -> Type:
     expr = call.arguments[0]
     if not isinstance(expr, ast.Comprehension):
         infer(call.state, call.env, expr)
@@ -213,7 +213,7 @@ def _best(call: Call) -> Type:
     return ResultType(fields, f"result of `{call.name}`")
 
 
-def _interp(call: Call) -> Type:
+def _interp(call: BuiltinCall) -> Type:
     x, xs, ys = call.arguments
     call.same(x, call.number(x), xs, call.numbers(xs))
     type_ = call.elements(ys) if call.name == "step" else call.numbers(ys)
@@ -221,31 +221,31 @@ def _interp(call: Call) -> Type:
     return type_ if call.name == "step" or dim is None else Real(dim)
 
 
-def _sort_by(call: Call) -> Type:
+def _sort_by(call: BuiltinCall) -> Type:
     values, keys = call.arguments
     type_ = call.elements(values)
     call.numbers(keys)
     return ListType(type_)
 
 
-def _rank(call: Call) -> Type:
+def _rank(call: BuiltinCall) -> Type:
     call.numbers(call.arguments[0])
     return ListType(INT)
 
 
-def _quantile(call: Call) -> Type:
+def _quantile(call: BuiltinCall) -> Type:
     values, at = call.arguments
     dim = dimension(call.numbers(values))
     call.pure(at)
     return POISON if dim is None else Real(dim)
 
 
-def _known(call: Call) -> Type:
+def _known(call: BuiltinCall) -> Type:
     infer(call.state, call.env, call.arguments[0])
     return BOOL
 
 
-def _len(call: Call) -> Type:
+def _len(call: BuiltinCall) -> Type:
     call.elements(call.arguments[0])
     return INT
 
@@ -334,7 +334,7 @@ BUILTINS: Mapping[str, BuiltinInfo] = dict(
 """All builtin functions by name."""
 
 
-def call_builtin(state: State, env: Env, node: ast.Call, name: str) -> Type:
+def call_builtin(state: CheckerState, env: TypeEnv, node: ast.Call, name: str) -> Type:
     """Check a call of a builtin function and give its type."""
     info = BUILTINS[name]
     for argument in node.arguments:
@@ -366,10 +366,10 @@ def call_builtin(state: State, env: Env, node: ast.Call, name: str) -> Type:
                 help=f"it is `{info.signature}`",
             ),
         )
-    return info.rule(Call(state, env, node, name))
+    return info.rule(BuiltinCall(state, env, node, name))
 
 
-def _give_up(state: State, env: Env, node: ast.Call, type_: Type) -> Type:
+def _give_up(state: CheckerState, env: TypeEnv, node: ast.Call, type_: Type) -> Type:
     for argument in node.arguments:
         infer(state, env, argument.value)
     return type_

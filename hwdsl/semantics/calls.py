@@ -14,7 +14,7 @@ from hwdsl.semantics.expressions import infer, require
 from hwdsl.semantics.name_resolution import levels, member_exists, qualified
 from hwdsl.semantics.scopes import find_value
 from hwdsl.semantics.signatures import member_names
-from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import (
     EMPTY_SHAPE,
     Builtin,
@@ -43,14 +43,14 @@ from hwdsl.semantics.types import ListType, Real, RecordType, ResultType, Type
 from hwdsl.syntax import ast
 
 
-def call_type(state: State, env: Env, node: ast.Call, expected: Type | None) -> Type:
+def call_type(state: CheckerState, env: TypeEnv, node: ast.Call, expected: Type | None) -> Type:
     """The type of a call."""
     type_ = _called(state, env, node)
     state.checked.types[node.function] = type_
     return type_
 
 
-def _called(state: State, env: Env, node: ast.Call) -> Type:
+def _called(state: CheckerState, env: TypeEnv, node: ast.Call) -> Type:
     function = node.function
     if isinstance(function, ast.Name):
         return _by_name(state, env, node, function)
@@ -70,14 +70,14 @@ def _called(state: State, env: Env, node: ast.Call) -> Type:
     return _arguments_alone(state, env, node)
 
 
-def _arguments_alone(state: State, env: Env, node: ast.Call) -> Type:
+def _arguments_alone(state: CheckerState, env: TypeEnv, node: ast.Call) -> Type:
     """Check the arguments of a call that leads nowhere; bare names may be cases of any enum."""
     for argument in node.arguments:
         infer(state, env, argument.value, POISON)
     return POISON
 
 
-def _by_name(state: State, env: Env, node: ast.Call, function: ast.Name) -> Type:
+def _by_name(state: CheckerState, env: TypeEnv, node: ast.Call, function: ast.Name) -> Type:
     name = function.name
     for level in levels(env, name):
         info = env.records[level].kind.member(name)
@@ -102,7 +102,7 @@ def _by_name(state: State, env: Env, node: ast.Call, function: ast.Name) -> Type
     return _arguments_alone(state, env, node)
 
 
-def _call_symbol(state: State, env: Env, node: ast.Call, symbol: Symbol) -> Type:
+def _call_symbol(state: CheckerState, env: TypeEnv, node: ast.Call, symbol: Symbol) -> Type:
     if state.is_doubled(symbol):
         return _arguments_alone(state, env, node)
     if isinstance(symbol, FunctionInfo):
@@ -121,7 +121,7 @@ def _call_symbol(state: State, env: Env, node: ast.Call, symbol: Symbol) -> Type
     return _arguments_alone(state, env, node)
 
 
-def _method(state: State, env: Env, node: ast.Call, function: ast.Attr) -> Type:
+def _method(state: CheckerState, env: TypeEnv, node: ast.Call, function: ast.Attr) -> Type:
     base = infer(state, env, function.base)
     name = function.name.name
     kind = kind_of(base)
@@ -159,7 +159,12 @@ class Slot:
 
 
 def _pair(
-    state: State, env: Env, node: ast.Call, slots: Sequence[Slot], what: str, positional: bool
+    state: CheckerState,
+    env: TypeEnv,
+    node: ast.Call,
+    slots: Sequence[Slot],
+    what: str,
+    positional: bool,
 ) -> dict[str, ast.Expr] | None:
     """Which argument goes to which parameter; None (and findings) if that does not work out."""
     by_name = {slot.name: slot for slot in slots}
@@ -209,7 +214,7 @@ def _signature_help(slots: Sequence[Slot]) -> str | None:
     return "it takes " + ", ".join(f"`{s.name}`" for s in slots) if slots else None
 
 
-def _call_function(state: State, env: Env, node: ast.Call, info: FunctionInfo) -> Type:
+def _call_function(state: CheckerState, env: TypeEnv, node: ast.Call, info: FunctionInfo) -> Type:
     state.note_call(env.owner, info, node.span)
     decls = {p.name.name: p for p in info.decl.parameters}
     slots = [
@@ -263,7 +268,7 @@ def _substitute(type_: Type, bindings: Mapping[str, Dim], unbound: Type) -> Type
     return Real(dim)
 
 
-def _construct(state: State, env: Env, node: ast.Call, kind: KindInfo) -> Type:
+def _construct(state: CheckerState, env: TypeEnv, node: ast.Call, kind: KindInfo) -> Type:
     state.note_call(env.owner, kind, node.span)
     fields = {
         m.name: m
@@ -296,7 +301,7 @@ def _construct(state: State, env: Env, node: ast.Call, kind: KindInfo) -> Type:
     return RecordType(kind, Shape(parts))
 
 
-def _call_evaluator(state: State, env: Env, node: ast.Call, info: EvaluatorInfo) -> Type:
+def _call_evaluator(state: CheckerState, env: TypeEnv, node: ast.Call, info: EvaluatorInfo) -> Type:
     state.note_call(env.owner, info, node.span)
     if not state.force(info):
         state.cycle(info, node.span)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from hwdsl.base.source import Span
-from hwdsl.semantics.state import State
+from hwdsl.semantics.state import CheckerState
 from hwdsl.semantics.symbols import ComponentInfo, Symbol, TableInfo, ValueInfo
 
 
-def check_recursion(state: State) -> None:
+def check_recursion(state: CheckerState) -> None:
     """Report each circle of definitions once."""
     done: set[Symbol] = set()
     for start in list(state.calls):
@@ -15,7 +15,7 @@ def check_recursion(state: State) -> None:
             _visit(state, start, done)
 
 
-def _visit(state: State, start: Symbol, done: set[Symbol]) -> None:
+def _visit(state: CheckerState, start: Symbol, done: set[Symbol]) -> None:
     """A depth-first search with a stack of its own: user text sets its depth."""
     path: list[Symbol] = [start]
     on_path = {start}
@@ -37,7 +37,7 @@ def _visit(state: State, start: Symbol, done: set[Symbol]) -> None:
             pending.append(iter(state.calls.get(callee, {}).items()))
 
 
-def _report(state: State, circle: list[Symbol], span: Span) -> None:
+def _report(state: CheckerState, circle: list[Symbol], span: Span) -> None:
     if all(isinstance(s, ValueInfo | ComponentInfo) for s in circle):
         return
     if any(s in state.circular for s in circle):

@@ -11,7 +11,7 @@ from hwdsl.base.units import ONE, PREFIXES, Dim, Unit
 from hwdsl.semantics.literal_values import exact
 from hwdsl.semantics.modules import Loaded
 from hwdsl.semantics.scopes import declare, own_type, own_unit, own_value
-from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import (
     EMPTY_SHAPE,
     ClaimInfo,
@@ -30,7 +30,7 @@ from hwdsl.semantics.types import Real, Type
 from hwdsl.syntax import ast
 
 
-def declare_module(state: State, scope: ModuleScope, loaded: Loaded) -> None:
+def declare_module(state: CheckerState, scope: ModuleScope, loaded: Loaded) -> None:
     """Enter everything a module declares."""
     for item in loaded.tree.items:
         handler = _HANDLERS.get(type(item))
@@ -42,30 +42,33 @@ def declare_module(state: State, scope: ModuleScope, loaded: Loaded) -> None:
         state.force(key)
 
 
-def _dimension(state: State, scope: ModuleScope, item: ast.Dimension) -> None:
+def _dimension(state: CheckerState, scope: ModuleScope, item: ast.Dimension) -> None:
     if declare(state, scope, ("type",), item.name):
         own_type(state, scope, item.name.name, Dim.base(f"{scope.name}.{item.name.name}"))
 
 
-def _alias(state: State, scope: ModuleScope, item: ast.TypeAlias) -> None:
+def _alias(state: CheckerState, scope: ModuleScope, item: ast.TypeAlias) -> None:
     if not declare(state, scope, ("type",), item.name):
         return
     key = ("type", scope, item.name.name)
 
     def work() -> None:
         own_type(state, scope, item.name.name, POISON)
-        own_type(state, scope, item.name.name, resolve_type(state, Env(scope), item.type))
+        own_type(state, scope, item.name.name, resolve_type(state, TypeEnv(scope), item.type))
 
     _put_off_name(state, key, item.name, work)
 
 
 def _put_off_name(
-    state: State, key: tuple[str, ModuleScope, str], ident: ast.Ident, work: Callable[[], None]
+    state: CheckerState,
+    key: tuple[str, ModuleScope, str],
+    ident: ast.Ident,
+    work: Callable[[], None],
 ) -> None:
     state.defer(key, ident.name, ident.span, work)
 
 
-def _enum(state: State, scope: ModuleScope, item: ast.Enum) -> None:
+def _enum(state: CheckerState, scope: ModuleScope, item: ast.Enum) -> None:
     if not declare(state, scope, ("value", "type"), item.name):
         return
     seen: dict[str, ast.Ident] = {}
@@ -85,7 +88,7 @@ def _enum(state: State, scope: ModuleScope, item: ast.Enum) -> None:
     own_type(state, scope, info.name, info)
 
 
-def _kind(state: State, scope: ModuleScope, item: ast.Kind) -> None:
+def _kind(state: CheckerState, scope: ModuleScope, item: ast.Kind) -> None:
     if not declare(state, scope, ("value", "type"), item.name):
         return
     name = item.name.name
@@ -94,34 +97,34 @@ def _kind(state: State, scope: ModuleScope, item: ast.Kind) -> None:
     own_type(state, scope, name, info)
 
 
-def _fn(state: State, scope: ModuleScope, item: ast.Fn) -> None:
+def _fn(state: CheckerState, scope: ModuleScope, item: ast.Fn) -> None:
     if declare(state, scope, ("value",), item.name):
         info = FunctionInfo(item.name.name, (), (), POISON, scope, item)
         own_value(state, scope, info.name, info)
 
 
-def _part(state: State, scope: ModuleScope, item: ast.Part) -> None:
+def _part(state: CheckerState, scope: ModuleScope, item: ast.Part) -> None:
     if declare(state, scope, ("value",), item.name):
         info = ComponentInfo(item.name.name, state.component, None, EMPTY_SHAPE, scope, item)
         own_value(state, scope, info.name, info)
 
 
-def _evaluator(state: State, scope: ModuleScope, item: ast.Evaluator) -> None:
+def _evaluator(state: CheckerState, scope: ModuleScope, item: ast.Evaluator) -> None:
     if declare(state, scope, ("value",), item.name):
         own_value(state, scope, item.name.name, EvaluatorInfo(item.name.name, scope, item))
 
 
-def _claim(state: State, scope: ModuleScope, item: ast.Claim) -> None:
+def _claim(state: CheckerState, scope: ModuleScope, item: ast.Claim) -> None:
     if declare(state, scope, ("value",), item.name):
         own_value(state, scope, item.name.name, ClaimInfo(item.name.name, scope, item))
 
 
-def _value(state: State, scope: ModuleScope, item: ast.Let | ast.Calibrated) -> None:
+def _value(state: CheckerState, scope: ModuleScope, item: ast.Let | ast.Calibrated) -> None:
     if declare(state, scope, ("value",), item.name):
         own_value(state, scope, item.name.name, ValueInfo(item.name.name, POISON, scope, item))
 
 
-def _unit(state: State, scope: ModuleScope, item: ast.UnitDecl) -> None:
+def _unit(state: CheckerState, scope: ModuleScope, item: ast.UnitDecl) -> None:
     if not declare(state, scope, ("unit",), item.name):
         return
     names = [item.name.name]
@@ -146,12 +149,12 @@ def _unit(state: State, scope: ModuleScope, item: ast.UnitDecl) -> None:
         _put_off_name(state, ("unit", scope, name), item.name, lambda: _need(state, key))
 
 
-def _need(state: State, key: object) -> None:
+def _need(state: CheckerState, key: object) -> None:
     state.force(key)
 
 
-def _base_unit(state: State, scope: ModuleScope, item: ast.UnitDecl) -> Unit | None:
-    env, name = Env(scope), item.name.name
+def _base_unit(state: CheckerState, scope: ModuleScope, item: ast.UnitDecl) -> Unit | None:
+    env, name = TypeEnv(scope), item.name.name
     if item.value is None:
         type_ = resolve_type(state, env, item.type) if item.type is not None else POISON
         dim = dimension(type_)
@@ -169,14 +172,14 @@ def _base_unit(state: State, scope: ModuleScope, item: ast.UnitDecl) -> Unit | N
     return Unit(name, dim, factor, offset)
 
 
-def _offset(state: State, env: Env, node: ast.Expr | None) -> Fraction | None:
+def _offset(state: CheckerState, env: TypeEnv, node: ast.Expr | None) -> Fraction | None:
     if node is None:
         return Fraction(0)
     value = unit_value(state, env, node)
     return None if value is None else value[1]
 
 
-def _table(state: State, scope: ModuleScope, use: ast.Use, table: CsvTable) -> None:
+def _table(state: CheckerState, scope: ModuleScope, use: ast.Use, table: CsvTable) -> None:
     alias = use.alias
     if alias is None:
         state.error(
@@ -203,7 +206,7 @@ def _table(state: State, scope: ModuleScope, use: ast.Use, table: CsvTable) -> N
 
 
 def _column(
-    state: State,
+    state: CheckerState,
     scope: ModuleScope,
     use: ast.Use,
     name: str,
@@ -233,7 +236,7 @@ def _column(
     return Real(unit.dim), tuple(values)
 
 
-def _header_unit(state: State, scope: ModuleScope, use: ast.Use, text: str) -> Unit | None:
+def _header_unit(state: CheckerState, scope: ModuleScope, use: ast.Use, text: str) -> Unit | None:
     """Read `TB/s`, `cm^-2`, `J/s/K`: factors joined by `*` and `/`, each with an integer power."""
     factors: list[ast.UnitFactor] = []
     for number, dividend in enumerate(text.split("/")):
@@ -249,10 +252,10 @@ def _header_unit(state: State, scope: ModuleScope, use: ast.Use, text: str) -> U
             factors.append(ast.UnitFactor(use.span, name, sign * int(power or "1")))
     if not factors:
         return Unit("1", ONE)
-    return resolve_unit(state, Env(scope), ast.UnitExpr(use.span, tuple(factors)))
+    return resolve_unit(state, TypeEnv(scope), ast.UnitExpr(use.span, tuple(factors)))
 
 
-_HANDLERS: dict[type, Callable[[State, ModuleScope, Any], None]] = {
+_HANDLERS: dict[type, Callable[[CheckerState, ModuleScope, Any], None]] = {
     ast.Dimension: _dimension,
     ast.TypeAlias: _alias,
     ast.Enum: _enum,
@@ -267,7 +270,7 @@ _HANDLERS: dict[type, Callable[[State, ModuleScope, Any], None]] = {
 }
 
 
-def link_kinds(state: State, scope: ModuleScope) -> None:
+def link_kinds(state: CheckerState, scope: ModuleScope) -> None:
     """Set each kind's base; report circles and cut them."""
     kinds = [k for k in scope.values.values() if isinstance(k, KindInfo)]
     for kind in kinds:
@@ -281,7 +284,7 @@ def link_kinds(state: State, scope: ModuleScope) -> None:
         _cut_circle(state, kind, sound)
 
 
-def _cut_circle(state: State, kind: KindInfo, sound: set[KindInfo]) -> None:
+def _cut_circle(state: CheckerState, kind: KindInfo, sound: set[KindInfo]) -> None:
     """Report and cut a circle that a kind is in; `sound` are those that come down to a root."""
     seen = {kind: None}
     base = kind.base

@@ -13,7 +13,7 @@ from hwdsl.semantics.expressions import require
 from hwdsl.semantics.required_fields import check_missing
 from hwdsl.semantics.scopes import duplicate
 from hwdsl.semantics.signatures import function_env, override_conflicts, part_type
-from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import (
     ClaimInfo,
     ComponentInfo,
@@ -31,7 +31,7 @@ from hwdsl.semantics.types import Int, RecordType
 from hwdsl.syntax import ast
 
 
-def defer_bodies(state: State, scope: ModuleScope) -> None:
+def defer_bodies(state: CheckerState, scope: ModuleScope) -> None:
     """Put off what must be typed on demand: lets of kinds, module values, evaluators."""
     for symbol in scope.values.values():
         if isinstance(symbol, KindInfo):
@@ -44,22 +44,22 @@ def defer_bodies(state: State, scope: ModuleScope) -> None:
             _put_off_evaluator(state, symbol)
 
 
-def kind_env(kind: KindInfo, owner: Symbol | None = None) -> Env:
+def kind_env(kind: KindInfo, owner: Symbol | None = None) -> TypeEnv:
     """The environment of a kind's members."""
     assert kind.scope is not None
-    return Env(kind.scope, owner, records=(RecordType(kind),))
+    return TypeEnv(kind.scope, owner, records=(RecordType(kind),))
 
 
-def _put_off_let(state: State, kind: KindInfo, info: MemberInfo, node: ast.Let) -> None:
+def _put_off_let(state: CheckerState, kind: KindInfo, info: MemberInfo, node: ast.Let) -> None:
     def work() -> None:
         info.type = let_type(state, kind_env(kind).assign(None), node)
 
     state.defer(info, info.name, node.name.span, work)
 
 
-def _put_off_value(state: State, info: ValueInfo) -> None:
+def _put_off_value(state: CheckerState, info: ValueInfo) -> None:
     def work() -> None:
-        env = Env(info.scope, info)
+        env = TypeEnv(info.scope, info)
         if isinstance(info.decl, ast.Let):
             info.type = let_type(state, env, info.decl)
         else:
@@ -68,7 +68,7 @@ def _put_off_value(state: State, info: ValueInfo) -> None:
     state.defer(info, info.name, info.decl.name.span, work)
 
 
-def _calibrated(state: State, env: Env, info: ValueInfo, node: ast.Calibrated) -> None:
+def _calibrated(state: CheckerState, env: TypeEnv, info: ValueInfo, node: ast.Calibrated) -> None:
     info.type = resolve_type(state, env, node.type)
     if dimension(info.type) is None and info.type is not POISON:
         state.error("not-a-number", f"a coefficient is a number, not {info.type}", node.type.span)
@@ -77,11 +77,11 @@ def _calibrated(state: State, env: Env, info: ValueInfo, node: ast.Calibrated) -
         check_bounds(state, env, node.range, info.type, f"the bounds of `{info.name}`")
 
 
-def _put_off_evaluator(state: State, info: EvaluatorInfo) -> None:
+def _put_off_evaluator(state: CheckerState, info: EvaluatorInfo) -> None:
     state.defer(info, info.name, info.decl.name.span, lambda: check_evaluator(state, info))
 
 
-def check_bodies(state: State, scope: ModuleScope) -> None:
+def check_bodies(state: CheckerState, scope: ModuleScope) -> None:
     """Check every definition of a module."""
     for symbol in scope.values.values():
         _check_body(state, symbol)
@@ -90,17 +90,17 @@ def check_bodies(state: State, scope: ModuleScope) -> None:
             check_display(state, scope, item)
 
 
-def check_bodies_later(state: State, scope: ModuleScope) -> None:
+def check_bodies_later(state: CheckerState, scope: ModuleScope) -> None:
     """Check the definitions of a module one by one, when something asks for them."""
     for symbol in scope.values.values():
         state.checked.bodies[symbol] = partial(_check_body, state, symbol)
 
 
-def _check_body(state: State, symbol: Symbol) -> None:
+def _check_body(state: CheckerState, symbol: Symbol) -> None:
     if isinstance(symbol, KindInfo):
         _check_kind(state, symbol)
     elif isinstance(symbol, FunctionInfo):
-        check_function(state, symbol, Env(symbol.scope, symbol))
+        check_function(state, symbol, TypeEnv(symbol.scope, symbol))
     elif isinstance(symbol, ComponentInfo):
         _check_component(state, symbol)
     elif isinstance(symbol, ClaimInfo):
@@ -109,7 +109,7 @@ def _check_body(state: State, symbol: Symbol) -> None:
         state.force(symbol)
 
 
-def _check_kind(state: State, kind: KindInfo) -> None:
+def _check_kind(state: CheckerState, kind: KindInfo) -> None:
     assert kind.decl is not None
     override_conflicts(state, kind)
     _check_rule_names(state, kind)
@@ -132,19 +132,19 @@ def _check_kind(state: State, kind: KindInfo) -> None:
             check_rule(state, env, member)
         else:
             others.append(member)
-    check_block(state, Env(env.scope, kind), RecordType(kind), others)
+    check_block(state, TypeEnv(env.scope, kind), RecordType(kind), others)
     for info in kind.members.values():
         state.force(info)
 
 
-def _check_rule_names(state: State, kind: KindInfo) -> None:
+def _check_rule_names(state: CheckerState, kind: KindInfo) -> None:
     for name, rule in kind.rules.items():
         for base in kind.base.lineage() if kind.base is not None else ():
             if name in base.rules:
                 duplicate(state, name, rule.name, base.rules[name].name.span)
 
 
-def _check_default(state: State, env: Env, kind: KindInfo, node: ast.Field) -> None:
+def _check_default(state: CheckerState, env: TypeEnv, kind: KindInfo, node: ast.Field) -> None:
     info = kind.members.get(node.name.name)
     if node.default is None or isinstance(node.default, ast.Unknown) or info is None:
         return
@@ -153,7 +153,7 @@ def _check_default(state: State, env: Env, kind: KindInfo, node: ast.Field) -> N
     require(state, env.assign(None), node.default, wanted, what, node.type.span)
 
 
-def _check_slot(state: State, env: Env, node: ast.Part) -> None:
+def _check_slot(state: CheckerState, env: TypeEnv, node: ast.Part) -> None:
     if node.count is not None:
         require(state, env, node.count, Int(), "a count")
     type_ = part_type(state, env.scope, node)
@@ -162,7 +162,7 @@ def _check_slot(state: State, env: Env, node: ast.Part) -> None:
         check_block(state, env, type_, node.members)
 
 
-def check_function(state: State, info: FunctionInfo, env: Env) -> None:
+def check_function(state: CheckerState, info: FunctionInfo, env: TypeEnv) -> None:
     """Check a function's defaults, lets and body."""
     env = function_env(env, info.decl)
     types = dict(info.parameters)
@@ -181,7 +181,7 @@ def check_function(state: State, info: FunctionInfo, env: Env) -> None:
     require(state, env, info.decl.body, info.result, what, info.decl.result.span)
 
 
-def _check_component(state: State, info: ComponentInfo) -> None:
+def _check_component(state: CheckerState, info: ComponentInfo) -> None:
     type_ = state.component_type(info, info.decl.span)
     if info.decl.count is not None:
         state.error(
@@ -191,5 +191,5 @@ def _check_component(state: State, info: ComponentInfo) -> None:
             help="leave out the count",
         )
     if isinstance(type_, RecordType):
-        check_block(state, Env(info.scope, info), type_, info.decl.members)
+        check_block(state, TypeEnv(info.scope, info), type_, info.decl.members)
         check_missing(state, info)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hwdsl.semantics.expressions import infer, require
-from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import EvaluatorInfo, Global, ModuleScope
 from hwdsl.semantics.type_errors import mismatch
 from hwdsl.semantics.type_relations import INT, is_assignable
@@ -37,7 +37,7 @@ def names_in(value: ast.Expr) -> list[ast.Name] | None:
     return found if len(found) == len(items) else None
 
 
-def check_display(state: State, scope: ModuleScope, node: ast.Display) -> None:
+def check_display(state: CheckerState, scope: ModuleScope, node: ast.Display) -> None:
     """Check what a figure or table names, and the types of the values that it gives to params."""
     settings = settings_of(node)
     info = _evaluator(state, scope, node, settings)
@@ -56,9 +56,9 @@ def check_display(state: State, scope: ModuleScope, node: ast.Display) -> None:
         elif name in OUTPUTS[form]:
             _check_names(state, info, name, value, list(info.outputs), "output", one=False)
         elif name == "points":
-            require(state, Env(scope), value, INT, "`points`")
+            require(state, TypeEnv(scope), value, INT, "`points`")
         elif name in info.free:
-            _check_values(state, Env(scope), name, value, info.free[name])
+            _check_values(state, TypeEnv(scope), name, value, info.free[name])
         elif name not in own:
             where = next(a.path[-1].span for a in node.settings if a.path[-1].name == name)
             what = f"setting of a {form} of `{info.name}`:"
@@ -66,7 +66,7 @@ def check_display(state: State, scope: ModuleScope, node: ast.Display) -> None:
 
 
 def _evaluator(
-    state: State, scope: ModuleScope, node: ast.Display, settings: dict[str, ast.Expr]
+    state: CheckerState, scope: ModuleScope, node: ast.Display, settings: dict[str, ast.Expr]
 ) -> EvaluatorInfo | None:
     """The evaluator of the file that a display is of, checked."""
     of = settings.get("of")
@@ -83,7 +83,7 @@ def _evaluator(
     return symbol
 
 
-def _missing(state: State, node: ast.Display, setting: str) -> None:
+def _missing(state: CheckerState, node: ast.Display, setting: str) -> None:
     state.error(
         "missing-argument",
         f"the {node.form} `{node.name.name}` does not say `{setting}`",
@@ -93,7 +93,7 @@ def _missing(state: State, node: ast.Display, setting: str) -> None:
 
 
 def _check_names(
-    state: State,
+    state: CheckerState,
     info: EvaluatorInfo,
     setting: str,
     value: ast.Expr,
@@ -122,7 +122,9 @@ def _check_names(
         seen.add(name.name)
 
 
-def _check_values(state: State, env: Env, name: str, value: ast.Expr, type_: Type) -> None:
+def _check_values(
+    state: CheckerState, env: TypeEnv, name: str, value: ast.Expr, type_: Type
+) -> None:
     """Check `x = v`, `x = [v, w]` and `x = low .. high`."""
     what = f"a value of `{name}`"
     if isinstance(value, ast.Binary) and value.op == "..":
@@ -141,7 +143,7 @@ def _check_values(state: State, env: Env, name: str, value: ast.Expr, type_: Typ
 
 
 def _measured(
-    state: State, info: EvaluatorInfo, node: ast.Display, settings: dict[str, ast.Expr]
+    state: CheckerState, info: EvaluatorInfo, node: ast.Display, settings: dict[str, ast.Expr]
 ) -> None:
     """Check the settings of a table of measurements: names of outputs, names of columns."""
     for needed in MEASURED:

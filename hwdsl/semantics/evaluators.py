@@ -14,7 +14,7 @@ from hwdsl.semantics.expressions import (
     require,
 )
 from hwdsl.semantics.scopes import duplicate
-from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import ClaimInfo, EvaluatorInfo
 from hwdsl.semantics.type_errors import mismatch
 from hwdsl.semantics.type_relations import (
@@ -33,14 +33,18 @@ from hwdsl.syntax import ast
 _Member = ast.Let | ast.Param | ast.Choice | ast.Output
 
 
-def check_evaluator(state: State, info: EvaluatorInfo) -> None:
+def check_evaluator(state: CheckerState, info: EvaluatorInfo) -> None:
     """Check an evaluator and note its params, choices and outputs."""
     rules: dict[str, Span] = {}
     named = [m for m in info.decl.members if isinstance(m, _Member)]
     for each in named:
         _check_reserved(state, each.name)
     env = bind_late(
-        state, Env(info.scope, info), named, {}, lambda env, node: _member(state, env, info, node)
+        state,
+        TypeEnv(info.scope, info),
+        named,
+        {},
+        lambda env, node: _member(state, env, info, node),
     )
     for member in info.decl.members:
         if isinstance(member, ast.Rule):
@@ -65,7 +69,7 @@ def check_evaluator(state: State, info: EvaluatorInfo) -> None:
         )
 
 
-def _check_reserved(state: State, ident: ast.Ident) -> None:
+def _check_reserved(state: CheckerState, ident: ast.Ident) -> None:
     if ident.name in ("self", "outer", "feasible", "pi", "inf"):
         state.error(
             "reserved-name",
@@ -75,7 +79,7 @@ def _check_reserved(state: State, ident: ast.Ident) -> None:
         )
 
 
-def _member(state: State, env: Env, info: EvaluatorInfo, node: _Member) -> Type:
+def _member(state: CheckerState, env: TypeEnv, info: EvaluatorInfo, node: _Member) -> Type:
     name = node.name.name
     if isinstance(node, ast.Let):
         return let_type(state, env, node)
@@ -88,7 +92,7 @@ def _member(state: State, env: Env, info: EvaluatorInfo, node: _Member) -> Type:
     return type_
 
 
-def _param(state: State, env: Env, node: ast.Param) -> Type:
+def _param(state: CheckerState, env: TypeEnv, node: ast.Param) -> Type:
     type_ = resolve_type(state, env, node.type)
     name = f"`{node.name.name}`"
     if not isinstance(type_, Real | Int | BoolType | EnumType) and not is_poison(type_):
@@ -108,7 +112,9 @@ def _param(state: State, env: Env, node: ast.Param) -> Type:
     return type_
 
 
-def _distribution(state: State, env: Env, node: ast.Param, drawn: ast.Expr, type_: Type) -> None:
+def _distribution(
+    state: CheckerState, env: TypeEnv, node: ast.Param, drawn: ast.Expr, type_: Type
+) -> None:
     """Check `~ f(a, b)`: a call of `f(u, a, b)`, with `u` even between 0 and 1."""
     if not isinstance(drawn, ast.Call):
         state.error(
@@ -130,7 +136,7 @@ def _distribution(state: State, env: Env, node: ast.Param, drawn: ast.Expr, type
         )
 
 
-def check_bounds(state: State, env: Env, node: ast.Expr, type_: Type, what: str) -> None:
+def check_bounds(state: CheckerState, env: TypeEnv, node: ast.Expr, type_: Type, what: str) -> None:
     """Check `low .. high`, or a list of the values allowed."""
     if isinstance(node, ast.Binary) and node.op == "..":
         for end in (node.left, node.right):
@@ -142,7 +148,7 @@ def check_bounds(state: State, env: Env, node: ast.Expr, type_: Type, what: str)
         mismatch(state, env, node, element, type_, what)
 
 
-def iterated_as(state: State, env: Env, node: ast.Expr, type_: Type, what: str) -> Type:
+def iterated_as(state: CheckerState, env: TypeEnv, node: ast.Expr, type_: Type, what: str) -> Type:
     """The element type of a list whose elements are expected to be of `type_`."""
     found = infer(state, env, node, ListType(type_))
     if isinstance(found, ListType):
@@ -157,7 +163,7 @@ def iterated_as(state: State, env: Env, node: ast.Expr, type_: Type, what: str) 
     return POISON
 
 
-def _choice(state: State, env: Env, node: ast.Choice) -> Type:
+def _choice(state: CheckerState, env: TypeEnv, node: ast.Choice) -> Type:
     type_ = resolve_type(state, env, node.type)
     name = f"`{node.name.name}`"
     if isinstance(node.alternatives, ast.ListLit):
@@ -175,7 +181,7 @@ def _choice(state: State, env: Env, node: ast.Choice) -> Type:
     return type_
 
 
-def _output(state: State, env: Env, node: ast.Output) -> Type:
+def _output(state: CheckerState, env: TypeEnv, node: ast.Output) -> Type:
     name = f"`{node.name.name}`"
     if node.type is not None:
         declared = resolve_type(state, env, node.type)
@@ -202,12 +208,12 @@ def _output(state: State, env: Env, node: ast.Output) -> Type:
 # --- claims ------------------------------------------------------------------------------------
 
 
-def check_claim(state: State, info: ClaimInfo) -> None:
+def check_claim(state: CheckerState, info: ClaimInfo) -> None:
     """Check a claim's lets and expectations."""
     lets = [m for m in info.decl.members if isinstance(m, ast.Let)]
     for let in lets:
         _check_reserved(state, let.name)
-    env = bind_lets(state, Env(info.scope, info), lets, {})
+    env = bind_lets(state, TypeEnv(info.scope, info), lets, {})
     for member in info.decl.members:
         if isinstance(member, ast.Let):
             force_late(state, env, member.name.name)
@@ -217,13 +223,13 @@ def check_claim(state: State, info: ClaimInfo) -> None:
             _confidence(state, member.confidence)
 
 
-def _confidence(state: State, sure: ast.Ident) -> None:
+def _confidence(state: CheckerState, sure: ast.Ident) -> None:
     if sure.name not in ast.CONFIDENCES:
         what = f"a source's confidence is high, medium or low, not `{sure.name}`"
         state.error("unknown-name", what, sure.span)
 
 
-def _expect(state: State, env: Env, node: ast.Expect) -> None:
+def _expect(state: CheckerState, env: TypeEnv, node: ast.Expect) -> None:
     condition(state, env, node.condition, "`expect`")
     if node.tolerance is None:
         return
@@ -254,7 +260,9 @@ def _expect(state: State, env: Env, node: ast.Expect) -> None:
     _tolerance(state, env, node, value, tolerance)
 
 
-def _tolerance(state: State, env: Env, node: ast.Expect, value: Type, tolerance: Type) -> None:
+def _tolerance(
+    state: CheckerState, env: TypeEnv, node: ast.Expect, value: Type, tolerance: Type
+) -> None:
     assert node.tolerance is not None
     if node.mode in ("relative", "factor"):
         if not is_assignable(tolerance, REAL):

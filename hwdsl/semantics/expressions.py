@@ -9,7 +9,7 @@ from typing import Any
 from hwdsl.base.source import Span
 from hwdsl.base.units import Unit
 from hwdsl.semantics.literal_values import exact, reading
-from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import ComponentInfo, Global, KindInfo
 from hwdsl.semantics.type_errors import cannot, mismatch, quoted_help, short, shown_help, zero_help
 from hwdsl.semantics.type_relations import (
@@ -43,14 +43,14 @@ from hwdsl.syntax import ast
 MOST_INT = 2**53
 """Ints are kept in float64, which holds all of them below."""
 
-Handler = Callable[[State, Env, Any, Type | None], Type]
+Handler = Callable[[CheckerState, TypeEnv, Any, Type | None], Type]
 MAX_DEPTH = 2_500
 """How many expressions within expressions are followed, through the definitions they need."""
 HANDLERS: dict[type, Handler] = {}
 """How each kind of expression is typed; the other files of the checker add theirs."""
 
 
-def infer(state: State, env: Env, expr: ast.Expr, expected: Type | None = None) -> Type:
+def infer(state: CheckerState, env: TypeEnv, expr: ast.Expr, expected: Type | None = None) -> Type:
     """The type of an expression, noted in `types`; `expected` only helps to read enum cases."""
     state.depth += 1
     if state.depth > MAX_DEPTH:
@@ -68,8 +68,8 @@ def infer(state: State, env: Env, expr: ast.Expr, expected: Type | None = None) 
 
 
 def require(
-    state: State,
-    env: Env,
+    state: CheckerState,
+    env: TypeEnv,
     expr: ast.Expr,
     expected: Type,
     what: str,
@@ -90,7 +90,7 @@ def require(
     return actual
 
 
-def _is_no_part(state: State, expr: ast.Expr) -> bool:
+def _is_no_part(state: CheckerState, expr: ast.Expr) -> bool:
     """Whether an expression makes a component, or names one that stands by itself."""
     if isinstance(expr, ast.With):
         return True
@@ -99,7 +99,7 @@ def _is_no_part(state: State, expr: ast.Expr) -> bool:
     return isinstance(meaning, Global) and isinstance(meaning.symbol, ComponentInfo | KindInfo)
 
 
-def condition(state: State, env: Env, expr: ast.Expr, what: str) -> None:
+def condition(state: CheckerState, env: TypeEnv, expr: ast.Expr, what: str) -> None:
     """Check that an expression is a bool."""
     require(state, env, expr, BOOL, what)
 
@@ -107,7 +107,7 @@ def condition(state: State, env: Env, expr: ast.Expr, what: str) -> None:
 # --- literals ----------------------------------------------------------------------------------
 
 
-def _number(state: State, env: Env, node: ast.Number, expected: Type | None) -> Type:
+def _number(state: CheckerState, env: TypeEnv, node: ast.Number, expected: Type | None) -> Type:
     if (node.span.source.name, node.span.start) in state.misread:
         return POISON
     literal_fits(state, node.text, None, node.span)
@@ -122,7 +122,7 @@ def _number(state: State, env: Env, node: ast.Number, expected: Type | None) -> 
     return INT if node.is_int else REAL
 
 
-def _quantity(state: State, env: Env, node: ast.Quantity, expected: Type | None) -> Type:
+def _quantity(state: CheckerState, env: TypeEnv, node: ast.Quantity, expected: Type | None) -> Type:
     unit = resolve_unit(state, env, node.unit)
     if unit is None or (node.span.source.name, node.span.start) in state.misread:
         return POISON
@@ -130,18 +130,18 @@ def _quantity(state: State, env: Env, node: ast.Quantity, expected: Type | None)
     return Real(unit.dim)
 
 
-def _text(state: State, env: Env, node: ast.Text, expected: Type | None) -> Type:
+def _text(state: CheckerState, env: TypeEnv, node: ast.Text, expected: Type | None) -> Type:
     return TEXT
 
 
-def _bool(state: State, env: Env, node: ast.Bool, expected: Type | None) -> Type:
+def _bool(state: CheckerState, env: TypeEnv, node: ast.Bool, expected: Type | None) -> Type:
     return BOOL
 
 
 # --- arithmetic --------------------------------------------------------------------------------
 
 
-def _unary(state: State, env: Env, node: ast.Unary, expected: Type | None) -> Type:
+def _unary(state: CheckerState, env: TypeEnv, node: ast.Unary, expected: Type | None) -> Type:
     if node.op == "not":
         condition(state, env, node.operand, "the operand of `not`")
         return BOOL
@@ -151,7 +151,7 @@ def _unary(state: State, env: Env, node: ast.Unary, expected: Type | None) -> Ty
     return type_ if is_poison(type_) else number(state, env, node.operand, type_, f"`{node.op}`")
 
 
-def is_reading(state: State, expr: ast.Expr, done: str) -> bool:
+def is_reading(state: CheckerState, expr: ast.Expr, done: str) -> bool:
     """Report a literal such as `5 degC` in a place where it does not stand for itself."""
     if reading(expr, state.checked.units) is None:
         return False
@@ -165,7 +165,7 @@ def is_reading(state: State, expr: ast.Expr, done: str) -> bool:
     return True
 
 
-def number(state: State, env: Env, expr: ast.Expr, type_: Type, what: str) -> Type:
+def number(state: CheckerState, env: TypeEnv, expr: ast.Expr, type_: Type, what: str) -> Type:
     """The type itself if it is a number (or in error), else a finding."""
     if is_poison(type_) or dimension(type_) is not None:
         return type_
@@ -184,7 +184,7 @@ def number(state: State, env: Env, expr: ast.Expr, type_: Type, what: str) -> Ty
     )
 
 
-def _binary(state: State, env: Env, node: ast.Binary, expected: Type | None) -> Type:
+def _binary(state: CheckerState, env: TypeEnv, node: ast.Binary, expected: Type | None) -> Type:
     if node.op in ("and", "or"):
         condition(state, env, node.left, f"the left side of `{node.op}`")
         condition(state, env, node.right, f"the right side of `{node.op}`")
@@ -214,7 +214,7 @@ def _binary(state: State, env: Env, node: ast.Binary, expected: Type | None) -> 
     return INT if both_int else Real(a)
 
 
-def _power(state: State, env: Env, node: ast.Binary, base: Type, exponent: Type) -> Type:
+def _power(state: CheckerState, env: TypeEnv, node: ast.Binary, base: Type, exponent: Type) -> Type:
     dim = dimension(exponent)
     if dim is not None and not dim.is_dimensionless:
         have = describe(exponent, env.scope, node.right)
@@ -255,7 +255,7 @@ def literal_exponent(node: ast.Expr) -> Fraction | None:
     return None
 
 
-def _range(state: State, env: Env, node: ast.Binary, left: Type, right: Type) -> Type:
+def _range(state: CheckerState, env: TypeEnv, node: ast.Binary, left: Type, right: Type) -> Type:
     if isinstance(left, Int) and isinstance(right, Int):
         return ListType(INT)
     wrong, type_ = (node.right, right) if isinstance(left, Int) else (node.left, left)
@@ -272,14 +272,14 @@ def _range(state: State, env: Env, node: ast.Binary, left: Type, right: Type) ->
 # --- comparison and choice ---------------------------------------------------------------------
 
 
-def _compare(state: State, env: Env, node: ast.Compare, expected: Type | None) -> Type:
+def _compare(state: CheckerState, env: TypeEnv, node: ast.Compare, expected: Type | None) -> Type:
     types = _operand_types(state, env, node)
     for i, op in enumerate(node.ops):
         _compare_two(state, env, node, i, op, types[i], types[i + 1])
     return BOOL
 
 
-def _operand_types(state: State, env: Env, node: ast.Compare) -> list[Type]:
+def _operand_types(state: CheckerState, env: TypeEnv, node: ast.Compare) -> list[Type]:
     """Bare names are read last, those that mean nothing else after all: they may be enum cases."""
     from hwdsl.semantics.name_resolution import may_be_case
 
@@ -293,7 +293,7 @@ def _operand_types(state: State, env: Env, node: ast.Compare) -> list[Type]:
 
 
 def _compare_two(
-    state: State, env: Env, node: ast.Compare, i: int, op: str, left: Type, right: Type
+    state: CheckerState, env: TypeEnv, node: ast.Compare, i: int, op: str, left: Type, right: Type
 ) -> None:
     if is_poison(left) or is_poison(right):
         return
@@ -324,13 +324,13 @@ def _comparable(left: Type, right: Type) -> bool:
     return isinstance(left, simple) and isinstance(right, simple) and is_assignable(left, right)
 
 
-def _cond(state: State, env: Env, node: ast.Cond, expected: Type | None) -> Type:
+def _cond(state: CheckerState, env: TypeEnv, node: ast.Cond, expected: Type | None) -> Type:
     condition(state, env, node.condition, "the condition of `if`")
     return branches(state, env, [node.yes, node.no], expected, "the branches of `if`")
 
 
 def branches(
-    state: State, env: Env, exprs: list[ast.Expr], expected: Type | None, what: str
+    state: CheckerState, env: TypeEnv, exprs: list[ast.Expr], expected: Type | None, what: str
 ) -> Type:
     """The common type of alternatives; enum cases are read as the first enum found."""
     result: Type = POISON
@@ -364,12 +364,12 @@ def branches(
 # --- lists -------------------------------------------------------------------------------------
 
 
-def _list(state: State, env: Env, node: ast.ListLit, expected: Type | None) -> Type:
+def _list(state: CheckerState, env: TypeEnv, node: ast.ListLit, expected: Type | None) -> Type:
     hint = expected.element if isinstance(expected, ListType) else None
     return ListType(branches(state, env, list(node.items), hint, "the elements of a list"))
 
 
-def iterated(state: State, env: Env, expr: ast.Expr, what: str) -> Type:
+def iterated(state: CheckerState, env: TypeEnv, expr: ast.Expr, what: str) -> Type:
     """The element type of a list to go through."""
     type_ = infer(state, env, expr)
     if isinstance(type_, ListType):
@@ -389,12 +389,14 @@ def iterated(state: State, env: Env, expr: ast.Expr, what: str) -> Type:
     return POISON
 
 
-def _comprehension(state: State, env: Env, node: ast.Comprehension, expected: Type | None) -> Type:
+def _comprehension(
+    state: CheckerState, env: TypeEnv, node: ast.Comprehension, expected: Type | None
+) -> Type:
     return ListType(comprehension(state, env, node, expected)[0])
 
 
 def comprehension(
-    state: State, env: Env, node: ast.Comprehension, expected: Type | None
+    state: CheckerState, env: TypeEnv, node: ast.Comprehension, expected: Type | None
 ) -> tuple[Type, tuple[tuple[str, Type], ...]]:
     """The type of a comprehension's elements, and its variables with theirs."""
     variables: list[tuple[str, Type]] = []
@@ -409,7 +411,7 @@ def comprehension(
 
 
 def output_unit(
-    state: State, env: Env, unit: ast.UnitExpr, expr: ast.Expr, type_: Type
+    state: CheckerState, env: TypeEnv, unit: ast.UnitExpr, expr: ast.Expr, type_: Type
 ) -> Unit | None:
     """Check that a value can be shown in a unit; the unit, or None if it is in error."""
     found = resolve_unit(state, env, unit)

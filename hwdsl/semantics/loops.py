@@ -6,14 +6,16 @@ from hwdsl.base.source import Span
 from hwdsl.semantics.blocks import bind_lets, force_late
 from hwdsl.semantics.expressions import condition, infer, iterated, require
 from hwdsl.semantics.scopes import duplicate
-from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.type_relations import BOOL, INT, is_assignable
 from hwdsl.semantics.typeexprs import resolve_type
 from hwdsl.semantics.types import Int, ListType, ResultType, Type
 from hwdsl.syntax import ast
 
 
-def iterate_type(state: State, env: Env, node: ast.Iterate, expected: Type | None) -> Type:
+def iterate_type(
+    state: CheckerState, env: TypeEnv, node: ast.Iterate, expected: Type | None
+) -> Type:
     """The type of an `iterate`'s result."""
     type_ = iterated(state, env, node.range, "`iterate`")
     if not is_assignable(type_, INT):
@@ -39,7 +41,7 @@ def iterate_type(state: State, env: Env, node: ast.Iterate, expected: Type | Non
     return ResultType(fields, "result of `iterate`")
 
 
-def _states(state: State, env: Env, node: ast.Iterate) -> dict[str, Type]:
+def _states(state: CheckerState, env: TypeEnv, node: ast.Iterate) -> dict[str, Type]:
     states: dict[str, Type] = {}
     seen: dict[str, Span] = {}
     for member in node.members:
@@ -61,7 +63,7 @@ def _states(state: State, env: Env, node: ast.Iterate) -> dict[str, Type]:
     return states
 
 
-def _rounds(state: State, env: Env, node: ast.Iterate, states: dict[str, Type]) -> None:
+def _rounds(state: CheckerState, env: TypeEnv, node: ast.Iterate, states: dict[str, Type]) -> None:
     """Check the body of a round."""
     given: dict[str, Span] = {}
     whole: set[str] = set()
@@ -78,8 +80,8 @@ def _rounds(state: State, env: Env, node: ast.Iterate, states: dict[str, Type]) 
 
 
 def _next(
-    state: State,
-    env: Env,
+    state: CheckerState,
+    env: TypeEnv,
     node: ast.Next,
     states: dict[str, Type],
     given: dict[str, Span],

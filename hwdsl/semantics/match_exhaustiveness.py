@@ -5,14 +5,14 @@ from __future__ import annotations
 from hwdsl.base.source import Span
 from hwdsl.semantics.expressions import branches, infer
 from hwdsl.semantics.literal_values import exact
-from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import CaseArms
 from hwdsl.semantics.type_relations import POISON, describe, is_poison
 from hwdsl.semantics.types import EnumType, Int, Type
 from hwdsl.syntax import ast
 
 
-def match_type(state: State, env: Env, node: ast.Match, expected: Type | None) -> Type:
+def match_type(state: CheckerState, env: TypeEnv, node: ast.Match, expected: Type | None) -> Type:
     """The type of a `match`, whose arms must cover every case once."""
     subject = infer(state, env, node.subject)
     if not isinstance(subject, EnumType | Int) and not is_poison(subject):
@@ -28,7 +28,7 @@ def match_type(state: State, env: Env, node: ast.Match, expected: Type | None) -
     return branches(state, env, [a.value for a in node.arms], expected, "the arms of `match`")
 
 
-def _patterns(state: State, env: Env, node: ast.Match, subject: Type) -> None:
+def _patterns(state: CheckerState, env: TypeEnv, node: ast.Match, subject: Type) -> None:
     seen: dict[object, Span] = {}
     taken: dict[object, int] = {}
     for i, arm in enumerate(node.arms):
@@ -66,7 +66,7 @@ def _patterns(state: State, env: Env, node: ast.Match, subject: Type) -> None:
         )
 
 
-def _pattern(state: State, env: Env, pattern: ast.Pattern, subject: Type) -> object:
+def _pattern(state: CheckerState, env: TypeEnv, pattern: ast.Pattern, subject: Type) -> object:
     """What a pattern matches: the index of a case, a number, `"else"`; None if it is in error."""
     if pattern.path is None and pattern.number is None:
         return "else"

@@ -11,7 +11,7 @@ from hwdsl.base.source import Span
 from hwdsl.semantics.expressions import HANDLERS, infer, iterated, literal_exponent
 from hwdsl.semantics.scopes import PREDECLARED, find_value
 from hwdsl.semantics.signatures import member_names, member_of
-from hwdsl.semantics.state import IMPLICIT, Env, State, Variable
+from hwdsl.semantics.state import IMPLICIT, CheckerState, TypeEnv, Variable
 from hwdsl.semantics.symbols import (
     Builtin,
     Case,
@@ -55,13 +55,13 @@ def has_member(record: RecordType, name: str) -> bool:
     return name in IMPLICIT or record.kind.member(name) is not None
 
 
-def levels(env: Env, name: str) -> list[int]:
+def levels(env: TypeEnv, name: str) -> list[int]:
     """The enclosing records that have a member of that name, the innermost first."""
     found = [i for i, record in enumerate(env.records) if has_member(record, name)]
     return found[:1] if name in IMPLICIT else found
 
 
-def may_be_case(state: State, env: Env, expr: ast.Expr) -> int:
+def may_be_case(state: CheckerState, env: TypeEnv, expr: ast.Expr) -> int:
     """How readily a bare name gives way to an enum's case of that name, where one is expected.
 
     0 for what does not, as variables and members; 1 for values of the module, 2 for its other
@@ -77,7 +77,7 @@ def may_be_case(state: State, env: Env, expr: ast.Expr) -> int:
     return 1 if isinstance(env.scope.visible_values[name], ValueInfo) else 2
 
 
-def _name(state: State, env: Env, node: ast.Name, expected: Type | None) -> Type:
+def _name(state: CheckerState, env: TypeEnv, node: ast.Name, expected: Type | None) -> Type:
     name = node.name
     if isinstance(expected, EnumType) and name in expected.enum.cases:
         state.resolve(node, Case(expected.enum, expected.enum.cases.index(name)))
@@ -96,7 +96,7 @@ def _name(state: State, env: Env, node: ast.Name, expected: Type | None) -> Type
     return use_symbol(state, env, node, symbol)
 
 
-def _enclosing(state: State, env: Env, node: ast.Name) -> Type:
+def _enclosing(state: CheckerState, env: TypeEnv, node: ast.Name) -> Type:
     level = 0 if node.name == "self" else 1
     if level >= len(env.records):
         return state.error(
@@ -108,7 +108,9 @@ def _enclosing(state: State, env: Env, node: ast.Name) -> Type:
     return env.records[level]
 
 
-def _variable_or_member(state: State, env: Env, node: ast.Name, name: str) -> Type | None:
+def _variable_or_member(
+    state: CheckerState, env: TypeEnv, node: ast.Name, name: str
+) -> Type | None:
     variable = env.locals.get(name)
     if variable is not None:
         state.resolve(node, Local(name))
@@ -133,7 +135,9 @@ def _variable_or_member(state: State, env: Env, node: ast.Name, name: str) -> Ty
     return read_member(state, env.records[found[0]], name, node.span)
 
 
-def _shadows(state: State, env: Env, node: ast.Name, variable: Variable, type_: Type) -> None:
+def _shadows(
+    state: CheckerState, env: TypeEnv, node: ast.Name, variable: Variable, type_: Type
+) -> None:
     """Warn, once a variable, where a variable is read that hides a member which might be meant."""
     name = node.name
     inner = env.records[: len(env.records) - variable.depth]
@@ -153,7 +157,7 @@ def _shadows(state: State, env: Env, node: ast.Name, variable: Variable, type_: 
     )
 
 
-def _might_be(state: State, record: RecordType, name: str, type_: Type) -> bool:
+def _might_be(state: CheckerState, record: RecordType, name: str, type_: Type) -> bool:
     """Whether a member could stand where a variable of a type does."""
     if record.shape is not None and name in record.shape.parts:
         return kind_of(type_) is not None
@@ -167,7 +171,7 @@ def _might_be(state: State, record: RecordType, name: str, type_: Type) -> bool:
     return join(type_, read_member(state, record, name, info.decl.name.span)) is not None
 
 
-def read_member(state: State, record: Type, name: str, span: Span) -> Type:
+def read_member(state: CheckerState, record: Type, name: str, span: Span) -> Type:
     """The type of reading a member that exists."""
     kind = kind_of(record)
     info = kind.member(name) if kind is not None else None
@@ -181,7 +185,7 @@ def read_member(state: State, record: Type, name: str, span: Span) -> Type:
     return member_of(state, record, name, span) or POISON
 
 
-def _unknown(state: State, env: Env, node: ast.Name, expected: Type | None) -> Type:
+def _unknown(state: CheckerState, env: TypeEnv, node: ast.Name, expected: Type | None) -> Type:
     broken = any(state.is_broken(record.kind) for record in env.records)
     if broken or isinstance(expected, Poison) or node.span.source.name in state.incomplete:
         return POISON
@@ -203,7 +207,9 @@ def _unknown(state: State, env: Env, node: ast.Name, expected: Type | None) -> T
     return state.unknown("unknown-name", "name", node.name, node.span, known)
 
 
-def use_symbol(state: State, env: Env, node: ast.Name | ast.Attr, symbol: Symbol) -> Type:
+def use_symbol(
+    state: CheckerState, env: TypeEnv, node: ast.Name | ast.Attr, symbol: Symbol
+) -> Type:
     """The type of a module-level symbol read as a value."""
     state.resolve(node, Global(symbol))
     if state.is_doubled(symbol):
@@ -233,7 +239,9 @@ def use_symbol(state: State, env: Env, node: ast.Name | ast.Attr, symbol: Symbol
 # --- paths -------------------------------------------------------------------------------------
 
 
-def qualified(state: State, env: Env, node: ast.Attr) -> tuple[ModuleScope, Symbol | None] | None:
+def qualified(
+    state: CheckerState, env: TypeEnv, node: ast.Attr
+) -> tuple[ModuleScope, Symbol | None] | None:
     """What `namespace.name` means; None if the base is no namespace."""
     scope = namespace(env, node.base)
     if scope is None:
@@ -241,14 +249,14 @@ def qualified(state: State, env: Env, node: ast.Attr) -> tuple[ModuleScope, Symb
     return scope, scope.values.get(node.name.name)
 
 
-def namespace(env: Env, base: ast.Expr) -> ModuleScope | None:
+def namespace(env: TypeEnv, base: ast.Expr) -> ModuleScope | None:
     """The module a name stands for, if nothing nearer has that name."""
     if not isinstance(base, ast.Name) or base.name in env.locals or levels(env, base.name):
         return None
     return env.scope.namespaces.get(base.name)
 
 
-def _enum_path(state: State, env: Env, node: ast.Attr) -> Type | None:
+def _enum_path(state: CheckerState, env: TypeEnv, node: ast.Attr) -> Type | None:
     """`yield_model.poisson`, also where a field of that name is nearer."""
     base = node.base
     symbol: object = None
@@ -272,7 +280,7 @@ def _enum_path(state: State, env: Env, node: ast.Attr) -> Type | None:
     return EnumType(symbol)
 
 
-def _attr(state: State, env: Env, node: ast.Attr, expected: Type | None) -> Type:
+def _attr(state: CheckerState, env: TypeEnv, node: ast.Attr, expected: Type | None) -> Type:
     case = _enum_path(state, env, node)
     if case is not None:
         return case
@@ -296,7 +304,7 @@ def is_parts(expr: ast.Expr) -> bool:
     return isinstance(expr, ast.Attr) and expr.name.name == "parts"
 
 
-def _parts_of(state: State, env: Env, node: ast.Attr) -> Type:
+def _parts_of(state: CheckerState, env: TypeEnv, node: ast.Attr) -> Type:
     """`parts.K`: the direct parts of kind K."""
     parts = infer(state, env, node.base)
     if is_poison(parts):
@@ -309,7 +317,7 @@ def _parts_of(state: State, env: Env, node: ast.Attr) -> Type:
     return ListType(RecordType(found))
 
 
-def field_type(state: State, env: Env, node: ast.Attr, base: Type) -> Type:
+def field_type(state: CheckerState, env: TypeEnv, node: ast.Attr, base: Type) -> Type:
     """The type of `base.name`."""
     name = node.name.name
     if is_poison(base):
@@ -347,7 +355,9 @@ def member_exists(type_: Type, name: str) -> bool:
     return name in IMPLICIT or kind.member(name) is not None
 
 
-def _no_field(state: State, env: Env, node: ast.Attr, base: Type, known: Iterable[str]) -> Type:
+def _no_field(
+    state: CheckerState, env: TypeEnv, node: ast.Attr, base: Type, known: Iterable[str]
+) -> Type:
     name = node.name.name
     kind = kind_of(base)
     if kind is not None and state.is_broken(kind):
@@ -361,7 +371,7 @@ def _no_field(state: State, env: Env, node: ast.Attr, base: Type, known: Iterabl
     return state.error("unknown-field", f"{what} has no field `{name}`", node.name.span, help=help)
 
 
-def _index(state: State, env: Env, node: ast.Index, expected: Type | None) -> Type:
+def _index(state: CheckerState, env: TypeEnv, node: ast.Index, expected: Type | None) -> Type:
     element = iterated(state, env, node.base, "an index")
     index = infer(state, env, node.index)
     if not isinstance(index, Int) and not is_poison(index):
@@ -378,7 +388,7 @@ def _index(state: State, env: Env, node: ast.Index, expected: Type | None) -> Ty
     return element
 
 
-def _check_inside(state: State, node: ast.Index, count: int, at: Fraction) -> None:
+def _check_inside(state: CheckerState, node: ast.Index, count: int, at: Fraction) -> None:
     """Report an index that lies outside a list which is written out."""
     if not 0 <= at < count:
         state.error(

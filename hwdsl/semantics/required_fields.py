@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from hwdsl.base.diagnostics import with_article
 from hwdsl.base.source import Span
-from hwdsl.semantics.state import Entry, State
+from hwdsl.semantics.state import CheckerState, MemberSetting
 from hwdsl.semantics.symbols import ComponentInfo, Global, KindInfo
 from hwdsl.syntax import ast
 
 
-def check_missing(state: State, info: ComponentInfo) -> None:
+def check_missing(state: CheckerState, info: ComponentInfo) -> None:
     """Report the fields of a component, and of its parts, that nothing gives a value."""
     if state.is_broken(info.kind):
         return
@@ -19,7 +19,7 @@ def check_missing(state: State, info: ComponentInfo) -> None:
     _check(state, info.kind, entries, info.decl, info.decl.name.span, (info.name,), 0)
 
 
-def _component_entries(state: State, info: ComponentInfo) -> list[Entry]:
+def _component_entries(state: CheckerState, info: ComponentInfo) -> list[MemberSetting]:
     """What a component's text and that of its bases set, theirs first."""
     chain: dict[ComponentInfo, None] = {}
     current: ComponentInfo | None = info
@@ -32,14 +32,14 @@ def _component_entries(state: State, info: ComponentInfo) -> list[Entry]:
     return found
 
 
-def _kind_entries(state: State, kind: KindInfo) -> list[Entry]:
+def _kind_entries(state: CheckerState, kind: KindInfo) -> list[MemberSetting]:
     kinds = list(reversed(list(kind.lineage())))
     for info in (m for k in kinds for m in k.members.values() if m.role == "part"):
         state.force(info)  # notes what the part is
     return [e for k in kinds if k.decl is not None for e in _own(state, k.decl)]
 
 
-def _own(state: State, decl: ast.Part | ast.Kind) -> list[Entry]:
+def _own(state: CheckerState, decl: ast.Part | ast.Kind) -> list[MemberSetting]:
     """What a text itself sets, read once."""
     found = state.settings.get(decl)
     if found is None:
@@ -47,14 +47,14 @@ def _own(state: State, decl: ast.Part | ast.Kind) -> list[Entry]:
     return found
 
 
-def _flatten(members: Sequence[ast.Member], prefix: tuple[str, ...] = ()) -> list[Entry]:
-    entries: list[Entry] = []
+def _flatten(members: Sequence[ast.Member], prefix: tuple[str, ...] = ()) -> list[MemberSetting]:
+    entries: list[MemberSetting] = []
     for member in members:
         if isinstance(member, ast.Part):
-            entries.append(Entry((*prefix, member.name.name), member))
+            entries.append(MemberSetting((*prefix, member.name.name), member))
         elif isinstance(member, ast.Assign):
             path = tuple(p.name for p in member.path)
-            entries.append(Entry((*prefix, *path), member))
+            entries.append(MemberSetting((*prefix, *path), member))
         elif isinstance(member, ast.Amend):
             path = tuple(p.name for p in member.path)
             entries.extend(_flatten(member.members, (*prefix, *path)))
@@ -62,9 +62,9 @@ def _flatten(members: Sequence[ast.Member], prefix: tuple[str, ...] = ()) -> lis
 
 
 def _check(
-    state: State,
+    state: CheckerState,
     kind: KindInfo,
-    entries: list[Entry],
+    entries: list[MemberSetting],
     home: ast.Part,
     span: Span,
     path: tuple[str, ...],
@@ -95,9 +95,9 @@ def _check(
 
 
 def _check_part(
-    state: State,
+    state: CheckerState,
     name: str,
-    entries: list[Entry],
+    entries: list[MemberSetting],
     home: ast.Part,
     span: Span,
     path: tuple[str, ...],
@@ -111,7 +111,7 @@ def _check_part(
     noted = state.checked.resolutions.get(node.kind)
     if not isinstance(noted, Global) or not isinstance(noted.symbol, KindInfo):
         return True
-    kind, own = noted.symbol, list[Entry]()
+    kind, own = noted.symbol, list[MemberSetting]()
     base = state.checked.resolutions.get(node.base[-1]) if node.base is not None else None
     if isinstance(base, Global) and isinstance(base.symbol, ComponentInfo):
         own = _component_entries(state, base.symbol)
@@ -121,7 +121,7 @@ def _check_part(
     elif node.base is not None:
         return True
     later = [
-        Entry(e.path[1:], e.node)
+        MemberSetting(e.path[1:], e.node)
         for e in entries[last + 1 :]
         if len(e.path) > 1 and e.path[0] == name
     ]
@@ -140,7 +140,7 @@ def _check_part(
 
 
 def _report(
-    state: State, kind: KindInfo, missing: list[ast.Field], span: Span, path: tuple[str, ...]
+    state: CheckerState, kind: KindInfo, missing: list[ast.Field], span: Span, path: tuple[str, ...]
 ) -> None:
     names = ", ".join(f"`{f.name.name}`" for f in missing)
     state.error(

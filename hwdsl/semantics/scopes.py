@@ -11,7 +11,7 @@ from hwdsl.base.source import Span
 from hwdsl.base.units import Unit
 from hwdsl.semantics.import_suggestions import elsewhere_help
 from hwdsl.semantics.modules import PRELUDE, Loaded
-from hwdsl.semantics.state import PERCENT, RESERVED, ScopeTables, State
+from hwdsl.semantics.state import PERCENT, RESERVED, CheckerState, ScopeTables
 from hwdsl.semantics.symbols import ModuleScope, Symbol, TypeSymbol
 from hwdsl.semantics.type_relations import REAL
 from hwdsl.semantics.types import BoolType, Int, TextType
@@ -28,7 +28,9 @@ PRIMITIVE: Mapping[str, TypeSymbol] = {
 PREDECLARED = ("pi", "inf")
 
 
-def open_scope(state: State, loaded: Loaded, scopes: Mapping[str, ModuleScope]) -> ModuleScope:
+def open_scope(
+    state: CheckerState, loaded: Loaded, scopes: Mapping[str, ModuleScope]
+) -> ModuleScope:
     """Make a module's scope with all it imports; what it declares itself comes later."""
     scope = ModuleScope(loaded.name, loaded.tree)
     extra = state.extras[scope] = ScopeTables()
@@ -50,7 +52,7 @@ def open_scope(state: State, loaded: Loaded, scopes: Mapping[str, ModuleScope]) 
     return scope
 
 
-def _note_lost(state: State, loaded: Loaded, scopes: Mapping[str, ModuleScope]) -> None:
+def _note_lost(state: CheckerState, loaded: Loaded, scopes: Mapping[str, ModuleScope]) -> None:
     """Note the names that a failed import would have brought."""
     source = loaded.tree.source.name
     for use in loaded.tree.items:
@@ -100,7 +102,11 @@ def _merge(
 
 
 def _import_one(
-    state: State, scope: ModuleScope, module: ModuleScope, ident: ast.Ident, extra: ScopeTables
+    state: CheckerState,
+    scope: ModuleScope,
+    module: ModuleScope,
+    ident: ast.Ident,
+    extra: ScopeTables,
 ) -> None:
     name = ident.name
     found = False
@@ -136,7 +142,7 @@ def _import_one(
 
 
 def declare(
-    state: State, scope: ModuleScope, spaces: Iterable[str], ident: ast.Ident, name: str = ""
+    state: CheckerState, scope: ModuleScope, spaces: Iterable[str], ident: ast.Ident, name: str = ""
 ) -> bool:
     """Claim a name in some of a module's namespaces; False (and a finding) if it is taken."""
     extra = state.extras[scope]
@@ -165,7 +171,7 @@ def declare(
     return True
 
 
-def duplicate(state: State, name: str, ident: ast.Ident, before: Span) -> None:
+def duplicate(state: CheckerState, name: str, ident: ast.Ident, before: Span) -> None:
     """Report a name declared twice."""
 
     state.error(
@@ -178,25 +184,27 @@ def duplicate(state: State, name: str, ident: ast.Ident, before: Span) -> None:
     )
 
 
-def own_value(state: State, scope: ModuleScope, name: str, symbol: Symbol) -> None:
+def own_value(state: CheckerState, scope: ModuleScope, name: str, symbol: Symbol) -> None:
     """Enter a module's own value."""
     scope.values[name] = scope.visible_values[name] = symbol
     state.extras[scope].ambiguous_values.pop(name, None)
 
 
-def own_type(state: State, scope: ModuleScope, name: str, symbol: TypeSymbol) -> None:
+def own_type(state: CheckerState, scope: ModuleScope, name: str, symbol: TypeSymbol) -> None:
     """Enter a module's own type."""
     scope.types[name] = scope.visible_types[name] = symbol
     state.extras[scope].ambiguous_types.pop(name, None)
 
 
-def own_unit(state: State, scope: ModuleScope, unit: Unit) -> None:
+def own_unit(state: CheckerState, scope: ModuleScope, unit: Unit) -> None:
     """Enter a module's own unit."""
     scope.units[unit.name] = scope.visible_units[unit.name] = unit
     state.extras[scope].ambiguous_units.pop(unit.name, None)
 
 
-def ambiguous(state: State, name: str, clashes: Mapping[str, tuple[str, str]], span: Span) -> bool:
+def ambiguous(
+    state: CheckerState, name: str, clashes: Mapping[str, tuple[str, str]], span: Span
+) -> bool:
     """Report a name that two imports bring, if this is one."""
     clash = clashes.get(name)
     if clash is None:
@@ -210,7 +218,7 @@ def ambiguous(state: State, name: str, clashes: Mapping[str, tuple[str, str]], s
     return True
 
 
-def find_value(state: State, scope: ModuleScope, name: str, span: Span) -> Symbol | None:
+def find_value(state: CheckerState, scope: ModuleScope, name: str, span: Span) -> Symbol | None:
     """The module-level value of that name; ambiguity is reported here."""
     extra = state.extras[scope]
     if name in extra.ambiguous_values:
@@ -218,7 +226,7 @@ def find_value(state: State, scope: ModuleScope, name: str, span: Span) -> Symbo
     return scope.visible_values.get(name)
 
 
-def find_type(state: State, scope: ModuleScope, name: str, span: Span) -> TypeSymbol | None:
+def find_type(state: CheckerState, scope: ModuleScope, name: str, span: Span) -> TypeSymbol | None:
     """The type of that name; ambiguity is reported here."""
     extra = state.extras[scope]
     if name in extra.ambiguous_types:
@@ -226,7 +234,7 @@ def find_type(state: State, scope: ModuleScope, name: str, span: Span) -> TypeSy
     return scope.visible_types.get(name)
 
 
-def find_unit(state: State, scope: ModuleScope, name: str, span: Span) -> Unit | None:
+def find_unit(state: CheckerState, scope: ModuleScope, name: str, span: Span) -> Unit | None:
     """The unit of that name; ambiguity is reported here."""
     extra = state.extras[scope]
     if name in extra.ambiguous_units:

@@ -10,7 +10,7 @@ from hwdsl.base.diagnostics import with_article
 from hwdsl.base.source import Span
 from hwdsl.base.units import Dim
 from hwdsl.semantics.scopes import duplicate, find_value
-from hwdsl.semantics.state import IMPLICIT, RESERVED, Env, State
+from hwdsl.semantics.state import IMPLICIT, RESERVED, CheckerState, TypeEnv
 from hwdsl.semantics.symbols import (
     EMPTY_SHAPE,
     ComponentInfo,
@@ -28,7 +28,7 @@ from hwdsl.semantics.types import Int, ListType, Real, RecordType, Type
 from hwdsl.syntax import ast
 
 
-def sign_module(state: State, scope: ModuleScope) -> None:
+def sign_module(state: CheckerState, scope: ModuleScope) -> None:
     """Fill in members of kinds, signatures of functions; put off shapes of components."""
     for symbol in scope.values.values():
         if isinstance(symbol, ComponentInfo):
@@ -40,7 +40,7 @@ def sign_module(state: State, scope: ModuleScope) -> None:
             sign_function(state, symbol)
 
 
-def _sign_kind(state: State, kind: KindInfo) -> None:
+def _sign_kind(state: CheckerState, kind: KindInfo) -> None:
     assert kind.decl is not None
     assert kind.scope is not None
     for member in kind.decl.members:
@@ -57,7 +57,10 @@ _ROLES: Mapping[type, str] = {ast.Field: "field", ast.Let: "let", ast.Part: "par
 
 
 def _sign_member(
-    state: State, kind: KindInfo, scope: ModuleScope, node: ast.Field | ast.Let | ast.Part | ast.Fn
+    state: CheckerState,
+    kind: KindInfo,
+    scope: ModuleScope,
+    node: ast.Field | ast.Let | ast.Part | ast.Fn,
 ) -> None:
     name = node.name.name
     if name in RESERVED:
@@ -70,7 +73,7 @@ def _sign_member(
         return
     info = MemberInfo(name, _ROLES[type(node)], POISON, node, kind)
     kind.members[name] = info
-    env = Env(scope)
+    env = TypeEnv(scope)
     if isinstance(node, ast.Field):
         state.defer(info, name, node.name.span, lambda: _set_field(state, env, info, node))
     elif isinstance(node, ast.Part):
@@ -79,7 +82,7 @@ def _sign_member(
         info.type = sign_method(state, kind, scope, node).result
 
 
-def reserved(state: State, ident: ast.Ident) -> None:
+def reserved(state: CheckerState, ident: ast.Ident) -> None:
     """Report a declaration of a reserved name."""
     state.error(
         "reserved-name",
@@ -89,15 +92,15 @@ def reserved(state: State, ident: ast.Ident) -> None:
     )
 
 
-def _set_field(state: State, env: Env, info: MemberInfo, node: ast.Field) -> None:
+def _set_field(state: CheckerState, env: TypeEnv, info: MemberInfo, node: ast.Field) -> None:
     info.type = resolve_type(state, env, node.type)
 
 
-def _set_part(state: State, env: Env, info: MemberInfo, node: ast.Part) -> None:
+def _set_part(state: CheckerState, env: TypeEnv, info: MemberInfo, node: ast.Part) -> None:
     info.type = part_type(state, env.scope, node)
 
 
-def override_conflicts(state: State, kind: KindInfo) -> None:
+def override_conflicts(state: CheckerState, kind: KindInfo) -> None:
     """Report members that change what a base kind promises."""
     for info in kind.members.values():
         inherited = kind.base.member(info.name) if kind.base is not None else None
@@ -114,7 +117,9 @@ def override_conflicts(state: State, kind: KindInfo) -> None:
             _override(state, info, inherited, describe(new, scope), describe(old, scope))
 
 
-def _override(state: State, info: MemberInfo, inherited: MemberInfo, new: str, old: str) -> None:
+def _override(
+    state: CheckerState, info: MemberInfo, inherited: MemberInfo, new: str, old: str
+) -> None:
     state.error(
         "type-mismatch",
         f"`{info.name}` is {old} in `{inherited.owner.name}` and cannot become {new}",
@@ -125,7 +130,9 @@ def _override(state: State, info: MemberInfo, inherited: MemberInfo, new: str, o
     )
 
 
-def sign_method(state: State, kind: KindInfo, scope: ModuleScope, node: ast.Fn) -> FunctionInfo:
+def sign_method(
+    state: CheckerState, kind: KindInfo, scope: ModuleScope, node: ast.Fn
+) -> FunctionInfo:
     """The signature of a method, made once."""
     info = FunctionInfo(node.name.name, (), (), POISON, scope, node, kind)
     sign_function(state, info)
@@ -133,9 +140,9 @@ def sign_method(state: State, kind: KindInfo, scope: ModuleScope, node: ast.Fn) 
     return info
 
 
-def sign_function(state: State, info: FunctionInfo) -> None:
+def sign_function(state: CheckerState, info: FunctionInfo) -> None:
     """Resolve a function's parameters and result."""
-    env = function_env(Env(info.scope), info.decl)
+    env = function_env(TypeEnv(info.scope), info.decl)
     seen: dict[str, ast.Ident] = {}
     parameters: list[tuple[str, Type]] = []
     for parameter in info.decl.parameters:
@@ -165,7 +172,7 @@ def _stands_alone(type_: Type, dim: Dim) -> bool:
     return isinstance(type_, Real) and type_.dim == dim
 
 
-def function_env(env: Env, decl: ast.Fn) -> Env:
+def function_env(env: TypeEnv, decl: ast.Fn) -> TypeEnv:
     """The environment of a function's signature: its dimension variables."""
     return evolve(env, dim_vars={d.name: Dim.base(f"'{d.name}") for d in decl.dim_vars})
 
@@ -173,7 +180,7 @@ def function_env(env: Env, decl: ast.Fn) -> Env:
 # --- components --------------------------------------------------------------------------------
 
 
-def _put_off_component(state: State, info: ComponentInfo) -> None:
+def _put_off_component(state: CheckerState, info: ComponentInfo) -> None:
     kind = find_kind(state, info.scope, (info.decl.kind,))
     if kind is not None:
         info.kind = kind
@@ -194,7 +201,9 @@ def _put_off_component(state: State, info: ComponentInfo) -> None:
     state.defer(info, info.name, info.decl.name.span, work)
 
 
-def _base_of(state: State, scope: ModuleScope, node: ast.Part) -> ComponentInfo | KindInfo | None:
+def _base_of(
+    state: CheckerState, scope: ModuleScope, node: ast.Part
+) -> ComponentInfo | KindInfo | None:
     """What stands after the `:` of a component or part; reported if it is nothing of the sort."""
     if node.base is None:
         return None
@@ -225,7 +234,7 @@ def _base_of(state: State, scope: ModuleScope, node: ast.Part) -> ComponentInfo 
 
 
 def part_type(
-    state: State, scope: ModuleScope, node: ast.Part, known: KindInfo | None = None
+    state: CheckerState, scope: ModuleScope, node: ast.Part, known: KindInfo | None = None
 ) -> Type:
     """The type of a part or component: its kind, and the shape its base and block give it."""
     kind = known or find_kind(state, scope, (node.kind,))
@@ -246,7 +255,7 @@ def part_type(
     return RecordType(kind, block_shape(state, scope, RecordType(kind, shape), node.members))
 
 
-def _narrow(state: State, node: ast.Part, kind: KindInfo, base: KindInfo) -> KindInfo:
+def _narrow(state: CheckerState, node: ast.Part, kind: KindInfo, base: KindInfo) -> KindInfo:
     if base.is_a(kind):
         return base
     assert node.base is not None
@@ -263,7 +272,7 @@ def _narrow(state: State, node: ast.Part, kind: KindInfo, base: KindInfo) -> Kin
 
 
 def block_shape(
-    state: State, scope: ModuleScope, record: RecordType, members: Iterable[ast.Member]
+    state: CheckerState, scope: ModuleScope, record: RecordType, members: Iterable[ast.Member]
 ) -> Shape:
     """The shape of a record after the parts and amendments of a block."""
     parts = dict(record.shape.parts) if record.shape is not None else {}
@@ -279,7 +288,7 @@ def block_shape(
 
 
 def _amend_shape(
-    state: State,
+    state: CheckerState,
     scope: ModuleScope,
     record: RecordType,
     parts: dict[str, tuple[KindInfo, Shape]],
@@ -310,7 +319,7 @@ def part_names(record: RecordType) -> list[str]:
     return list(dict.fromkeys([*names, *(record.shape.parts if record.shape else ())]))
 
 
-def member_of(state: State, type_: Type, name: str, span: Span) -> Type | None:
+def member_of(state: CheckerState, type_: Type, name: str, span: Span) -> Type | None:
     """The type of a record's member; None if there is none. A `fn` member has its result type."""
     if isinstance(type_, RecordType) and type_.shape is not None and name in type_.shape.parts:
         return RecordType(*type_.shape.parts[name])
@@ -323,7 +332,7 @@ def member_of(state: State, type_: Type, name: str, span: Span) -> Type | None:
     return None if info is None else state.member_type(info, span)
 
 
-def implicit(state: State, name: str) -> Type:
+def implicit(state: CheckerState, name: str) -> Type:
     """The type of a member that every component has."""
     if name == "name":
         return TEXT

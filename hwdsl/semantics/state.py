@@ -84,7 +84,7 @@ class Variable:
 
 
 @frozen(eq=False)
-class Env:
+class TypeEnv:
     """What names mean at some place of the text.
 
     `records` are the enclosing records, the innermost first. `owner` is the definition whose text
@@ -100,33 +100,33 @@ class Env:
     assigning: str | None = None
     given: frozenset[str] = frozenset()
 
-    def bind(self, name: ast.Ident, type_: Type) -> Env:
+    def bind(self, name: ast.Ident, type_: Type) -> TypeEnv:
         """This environment with one more variable."""
         variable = Variable(type_, name.span, len(self.records))
         return self._with({**self.locals, name.name: variable})
 
-    def enter(self, record: RecordType, given: frozenset[str] = frozenset()) -> Env:
+    def enter(self, record: RecordType, given: frozenset[str] = frozenset()) -> TypeEnv:
         """This environment inside the block of a record."""
         records = (record, *self.records)
-        return Env(self.scope, self.owner, self.locals, records, self.dim_vars, None, given)
+        return TypeEnv(self.scope, self.owner, self.locals, records, self.dim_vars, None, given)
 
-    def bind_late(self, variables: Mapping[str, LazyBinding]) -> Env:
+    def bind_late(self, variables: Mapping[str, LazyBinding]) -> TypeEnv:
         """This environment with the variables of a block."""
         depth = len(self.records)
         own = {n: Variable(POISON, v.decl.name.span, depth, v) for n, v in variables.items()}
         return self._with({**self.locals, **own})
 
-    def assign(self, name: str | None) -> Env:
+    def assign(self, name: str | None) -> TypeEnv:
         """This environment while the value of a field is read."""
         if name == self.assigning:
             return self
-        return Env(
+        return TypeEnv(
             self.scope, self.owner, self.locals, self.records, self.dim_vars, name, self.given
         )
 
-    def _with(self, variables: Mapping[str, Variable]) -> Env:
+    def _with(self, variables: Mapping[str, Variable]) -> TypeEnv:
         """This environment with other variables; `evolve` is slow for what is done so often."""
-        return Env(
+        return TypeEnv(
             self.scope,
             self.owner,
             variables,
@@ -138,7 +138,7 @@ class Env:
 
 
 @frozen(eq=False)
-class Entry:
+class MemberSetting:
     """Something a text sets: the path from the record, and the node (an Assign or a Part)."""
 
     path: tuple[str, ...]
@@ -153,7 +153,7 @@ def _home(key: object) -> ModuleScope | None:
 
 
 @define(eq=False)
-class State:
+class CheckerState:
     """The checker's state, shared by all its parts."""
 
     diagnostics: Diagnostics
@@ -168,8 +168,10 @@ class State:
     broken: set[object] = field(factory=set)
     waivers: list[ast.Allow] = field(factory=list)  # those in blocks
     circular: set[object] = field(factory=set)  # definitions in a circle that has been reported
-    settings: dict[ast.Node, list[Entry]] = field(factory=dict)  # what a text sets
-    inherited: dict[ComponentInfo, list[Entry]] = field(factory=dict)  # with what its bases set
+    settings: dict[ast.Node, list[MemberSetting]] = field(factory=dict)  # what a text sets
+    inherited: dict[ComponentInfo, list[MemberSetting]] = field(
+        factory=dict
+    )  # with what its bases set
     complete: set[ast.Part] = field(factory=set)  # parts that lack nothing as they are declared
     lacking: set[tuple[ast.Part, ast.Part]] = field(factory=set)  # component, part: reported
     depth: int = 0

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from hwdsl.base.source import Span
 from hwdsl.base.units import Dim
-from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import ModuleScope
 from hwdsl.semantics.type_relations import (
     describe,
@@ -23,8 +23,8 @@ _VERBS = {"+": "add", "-": "subtract"}
 
 
 def mismatch(
-    state: State,
-    env: Env,
+    state: CheckerState,
+    env: TypeEnv,
     expr: ast.Expr,
     actual: Type,
     expected: Type,
@@ -73,7 +73,7 @@ def _unit_help(actual: Type, expected: Type, expr: ast.Expr, scope: ModuleScope)
     return f"write a unit of {dim_name(need, scope)}: {listed}"
 
 
-def cannot(state: State, env: Env, node: ast.Binary, left: Type, right: Type) -> Type:
+def cannot(state: CheckerState, env: TypeEnv, node: ast.Binary, left: Type, right: Type) -> Type:
     """Report quantities of different dimensions that are added or subtracted."""
     have_left = describe(left, env.scope, node.left)
     have_right = describe(right, env.scope, node.right)

@@ -10,7 +10,7 @@ from hwdsl.base.units import ONE, Dim, Unit
 from hwdsl.semantics.import_suggestions import import_help
 from hwdsl.semantics.literal_values import exact
 from hwdsl.semantics.scopes import find_type, find_unit
-from hwdsl.semantics.state import Env, State
+from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import EnumInfo, KindInfo, ModuleScope, TypeSymbol
 from hwdsl.semantics.type_relations import POISON, REAL, dimension, is_poison
 from hwdsl.semantics.types import EnumType, ListType, Real, RecordType, RefType, Type
@@ -21,7 +21,7 @@ _SHORT, _BITS = 100, 600
 
 
 def find_path_type(
-    state: State, scope: ModuleScope, path: tuple[ast.Ident, ...], what: str = "type"
+    state: CheckerState, scope: ModuleScope, path: tuple[ast.Ident, ...], what: str = "type"
 ) -> TypeSymbol | None:
     """The type symbol of a dotted path, reported if there is none."""
     for ident in path[:-1]:
@@ -45,7 +45,9 @@ def find_path_type(
     return found
 
 
-def find_kind(state: State, scope: ModuleScope, path: tuple[ast.Ident, ...]) -> KindInfo | None:
+def find_kind(
+    state: CheckerState, scope: ModuleScope, path: tuple[ast.Ident, ...]
+) -> KindInfo | None:
     """The kind of a dotted path, reported if there is none."""
     for_kinds = len(path) == 1 and path[0].name not in scope.visible_types
     if for_kinds:
@@ -71,7 +73,7 @@ def as_type(symbol: TypeSymbol) -> Type:
     return EnumType(symbol) if isinstance(symbol, EnumInfo) else symbol
 
 
-def resolve_type(state: State, env: Env, node: ast.TypeExpr) -> Type:
+def resolve_type(state: CheckerState, env: TypeEnv, node: ast.TypeExpr) -> Type:
     """The type a type expression denotes."""
     if isinstance(node, ast.TypeName):
         if len(node.path) == 1 and node.path[0].name in env.dim_vars:
@@ -100,7 +102,7 @@ def resolve_type(state: State, env: Env, node: ast.TypeExpr) -> Type:
     return Real(left * right if node.op == "*" else left / right)
 
 
-def _factor(state: State, env: Env, node: ast.TypeExpr) -> Dim | None:
+def _factor(state: CheckerState, env: TypeEnv, node: ast.TypeExpr) -> Dim | None:
     type_ = resolve_type(state, env, node)
     if is_poison(type_):
         return None
@@ -115,7 +117,7 @@ def _factor(state: State, env: Env, node: ast.TypeExpr) -> Dim | None:
     return dim
 
 
-def resolve_unit(state: State, env: Env, node: ast.UnitExpr) -> Unit | None:
+def resolve_unit(state: CheckerState, env: TypeEnv, node: ast.UnitExpr) -> Unit | None:
     """The unit a unit expression denotes, noted in `units`; None if it is in error."""
     known = state.checked.units.get(node)
     if known is not None:
@@ -134,7 +136,7 @@ def resolve_unit(state: State, env: Env, node: ast.UnitExpr) -> Unit | None:
     return unit
 
 
-def _product(state: State, env: Env, node: ast.UnitExpr) -> Unit | None:
+def _product(state: CheckerState, env: TypeEnv, node: ast.UnitExpr) -> Unit | None:
     unit: Unit | None = Unit("1", ONE)
     for factor in node.factors:
         found = _unit_named(state, env, factor)
@@ -143,7 +145,11 @@ def _product(state: State, env: Env, node: ast.UnitExpr) -> Unit | None:
 
 
 def _multiply(
-    state: State, node: ast.UnitExpr, factor: ast.UnitFactor, unit: Unit | None, found: Unit | None
+    state: CheckerState,
+    node: ast.UnitExpr,
+    factor: ast.UnitFactor,
+    unit: Unit | None,
+    found: Unit | None,
 ) -> Unit | None:
     if unit is None or found is None:
         return None
@@ -163,7 +169,7 @@ def _multiply(
     return Unit("", unit.dim * found.dim**factor.power, unit.factor * found.factor**factor.power)
 
 
-def _unit_named(state: State, env: Env, factor: ast.UnitFactor) -> Unit | None:
+def _unit_named(state: CheckerState, env: TypeEnv, factor: ast.UnitFactor) -> Unit | None:
     scope, name = env.scope, factor.name
     state.force(("unit", scope, name))
     found = find_unit(state, scope, name, factor.span)
@@ -186,7 +192,7 @@ def _unit_named(state: State, env: Env, factor: ast.UnitFactor) -> Unit | None:
     return found
 
 
-def unit_value(state: State, env: Env, node: ast.Expr) -> tuple[Dim, Fraction] | None:
+def unit_value(state: CheckerState, env: TypeEnv, node: ast.Expr) -> tuple[Dim, Fraction] | None:
     """The exact value, in base units, of the quantity expression that defines a unit."""
     if isinstance(node, ast.Number):
         return _literal(state, node, node.text, None)
@@ -219,7 +225,7 @@ def unit_value(state: State, env: Env, node: ast.Expr) -> tuple[Dim, Fraction] |
 
 
 def _literal(
-    state: State, node: ast.Expr, text: str, unit: Unit | None
+    state: CheckerState, node: ast.Expr, text: str, unit: Unit | None
 ) -> tuple[Dim, Fraction] | None:
     value = exact(text)
     if value is None:
@@ -230,7 +236,7 @@ def _literal(
     return unit.dim, value * unit.factor + unit.offset
 
 
-def literal_fits(state: State, text: str, unit: Unit | None, span: Span) -> None:
+def literal_fits(state: CheckerState, text: str, unit: Unit | None, span: Span) -> None:
     """Report a literal that no float64 can hold."""
     if len(text) < _SHORT and "e" not in text.lower() and (unit is None or _moderate(unit)):
         return  # far below the largest float64

@@ -12,7 +12,7 @@ from attrs import define, field
 
 from hwdsl.semantics.modules import Loaded
 from hwdsl.semantics.name_resolution import is_parts
-from hwdsl.semantics.state import State
+from hwdsl.semantics.state import CheckerState
 from hwdsl.semantics.symbols import (
     Builtin,
     Case,
@@ -43,7 +43,7 @@ class _Read:
     unread: list[ast.Let] = field(factory=list)
 
 
-def check_unused(state: State, loaded: Loaded, scope: ModuleScope) -> None:
+def check_unused(state: CheckerState, loaded: Loaded, scope: ModuleScope) -> None:
     """Warn of what nothing in a module reads."""
     read = _Read()
     shown = _Read()  # what figures and tables read, of evaluators too
@@ -68,11 +68,11 @@ def check_unused(state: State, loaded: Loaded, scope: ModuleScope) -> None:
                 _warn(state, "unused-private", message, item.name, remedy)
 
 
-def _warn(state: State, name: str, message: str, at: ast.Node, remedy: str) -> None:
+def _warn(state: CheckerState, name: str, message: str, at: ast.Node, remedy: str) -> None:
     state.diagnostics.warning(name, message, at.span, help=f'{remedy} "the reason"`')
 
 
-def _holds_record(state: State, let: ast.Let) -> bool:
+def _holds_record(state: CheckerState, let: ast.Let) -> bool:
     """Whether a value is or holds a component, whose rules are asked for."""
     type_: Type | None = state.checked.types.get(let.value)
     while isinstance(type_, ListType):
@@ -83,7 +83,9 @@ def _holds_record(state: State, let: ast.Let) -> bool:
 # --- imports -------------------------------------------------------------------------------------
 
 
-def _check_use(state: State, loaded: Loaded, scope: ModuleScope, use: ast.Use, read: _Read) -> None:
+def _check_use(
+    state: CheckerState, loaded: Loaded, scope: ModuleScope, use: ast.Use, read: _Read
+) -> None:
     """Warn of the names of a `use` that nothing reads, or of all of it."""
     alias = (use.alias or use.path[-1]).name if use.path or use.alias else ""
     module = state.checked.modules.get(loaded.modules.get(use, ""))
@@ -105,12 +107,12 @@ def _check_use(state: State, loaded: Loaded, scope: ModuleScope, use: ast.Use, r
         _warn_use(state, f"nothing reads what `{use.span.text}` brings", use)
 
 
-def _warn_use(state: State, message: str, at: ast.Node) -> None:
+def _warn_use(state: CheckerState, message: str, at: ast.Node) -> None:
     remedy = "remove it, or say why it stays: `allow unused_use"
     _warn(state, "unused-use", message, at, remedy)
 
 
-def _is_read(state: State, module: ModuleScope, name: str, read: _Read) -> bool:
+def _is_read(state: CheckerState, module: ModuleScope, name: str, read: _Read) -> bool:
     """Whether a name from a module is read, as a unit with any prefix; also if there is none."""
     units = set(state.extras[module].families.get(name, (name,)))
     known = name in module.values or name in module.types or units & set(module.units)
@@ -120,7 +122,7 @@ def _is_read(state: State, module: ModuleScope, name: str, read: _Read) -> bool:
 # --- what is read --------------------------------------------------------------------------------
 
 
-def _walk(state: State, node: ast.Node, read: _Read) -> None:
+def _walk(state: CheckerState, node: ast.Node, read: _Read) -> None:
     """Note the names that a node and all in it read, and the lets that nothing reads."""
     if isinstance(node, ast.Use):
         return
@@ -160,6 +162,6 @@ def _paths(node: ast.Node) -> Iterator[str]:
         yield node.base[0].name
 
 
-def _walk_children(state: State, node: ast.Node, read: _Read) -> None:
+def _walk_children(state: CheckerState, node: ast.Node, read: _Read) -> None:
     for child in children(node):
         _walk(state, child, read)

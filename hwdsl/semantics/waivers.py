@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from hwdsl.base.diagnostics import OF_THE_TEXT, Diagnostic, did_you_mean
-from hwdsl.semantics.state import State
+from hwdsl.semantics.state import CheckerState
 from hwdsl.syntax import ast
 
 _OWNERS = (ast.Kind, ast.Evaluator, ast.Part)
 Place = ast.Module | ast.Node
 
 
-def check_waivers(state: State) -> None:
+def check_waivers(state: CheckerState) -> None:
     """Report each waiver of a rule that does not exist.
 
     A rule is named by its owner (`die.reticle`) or by the path of the component that breaks it,
@@ -55,7 +55,7 @@ def _placed(members: Sequence[ast.Node], place: Place) -> Iterator[tuple[ast.All
             yield from _placed(member.members, member)
 
 
-def _take_back(state: State, waiver: ast.Allow, place: Place) -> None:
+def _take_back(state: CheckerState, waiver: ast.Allow, place: Place) -> None:
     """Forget the warnings that a waiver names, of the block or the file it stands in."""
     name, source = _warning(waiver), waiver.span.source
 
@@ -85,7 +85,7 @@ def _meant(waiver: ast.Allow, rules: dict[str, set[str]], paths: set[str]) -> bo
     return known and (not before or before[-1] in paths)
 
 
-def _report(state: State, waiver: ast.Allow, rules: dict[str, set[str]]) -> None:
+def _report(state: CheckerState, waiver: ast.Allow, rules: dict[str, set[str]]) -> None:
     name = ".".join(ident.name for ident in waiver.path)
     stated = (f"{owner}.{rule}" for owner, own in rules.items() for rule in own)
     warnings = (warning.replace("-", "_") for warning in OF_THE_TEXT)

@@ -1,8 +1,8 @@
 """What the `figure` and `table` declarations of a file show, and the sweeps that answer.
 
-Input: a loaded module. Output: `Display`s, each with its evaluator's sweep. A setting that is the
-name of a param says which values it takes: `batch = [1, 8, 64]`, `bandwidth = 1 TB/s .. 10 TB/s`,
-any expression of the language. The others are:
+Input: a loaded module. Output: `FigureData`s, each with its evaluator's sweep. A setting that is
+the name of a param says which values it takes: `batch = [1, 8, 64]`, `bandwidth = 1 TB/s .. 10
+TB/s`, any expression of the language. The others are:
 
 ======== =========================================================================================
 of       the evaluator
@@ -26,7 +26,7 @@ from attrs import frozen
 
 from hwdsl.api.evaluator import DescriptionError, Evaluator, Module
 from hwdsl.base.diagnostics import Diagnostics
-from hwdsl.codegen.runtime import InUnit, Output, Param, Sweep
+from hwdsl.codegen.runtime import InUnit, OutputSpec, ParamSpec, Sweep
 from hwdsl.elaborate import Picture, pictures
 
 UNDEFINED = "an output is not a number"
@@ -34,7 +34,7 @@ UNDEFINED = "an output is not a number"
 
 
 @frozen(eq=False)
-class Display:
+class FigureData:
     """A figure or table with the points it shows: the sweep's axes are `along`, the last fastest.
 
     A figure has one axis or two, the last of which is horizontal. `broken` says of each rule that
@@ -45,14 +45,14 @@ class Display:
     name: str
     doc: str
     evaluator: Evaluator
-    along: tuple[Param, ...]
-    outputs: tuple[Output, ...]
+    along: tuple[ParamSpec, ...]
+    outputs: tuple[OutputSpec, ...]
     sweep: Sweep
-    broken: tuple[Broken, ...]
+    broken: tuple[ViolatedRule, ...]
 
 
 @frozen
-class Broken:
+class ViolatedRule:
     """A rule that some points of a display break: how many, and its message at the first."""
 
     rule: str
@@ -60,7 +60,7 @@ class Broken:
     message: str
 
 
-def displays(module: Module) -> list[Display]:
+def displays(module: Module) -> list[FigureData]:
     """The figures and tables of a file that need no measured data, evaluated, in its order.
 
     Raises DescriptionError for a declaration that cannot be shown.
@@ -73,7 +73,7 @@ def displays(module: Module) -> list[Display]:
     return [_display(module.evaluators[picture.evaluator], picture) for picture in found]
 
 
-def _display(evaluator: Evaluator, picture: Picture) -> Display:
+def _display(evaluator: Evaluator, picture: Picture) -> FigureData:
     node = picture.node
     values = {n: _in_unit(evaluator.param(n), v) for n, v in picture.values.items()}
     held = {n: v[0] for n, v in values.items() if n not in picture.along}
@@ -81,24 +81,24 @@ def _display(evaluator: Evaluator, picture: Picture) -> Display:
     along = tuple(evaluator.param(n) for n in picture.along)
     outputs = _outputs(evaluator, picture.outputs)
     name, doc, broken = node.name.name, node.doc, _broken(evaluator, sweep)
-    return Display(node.form, name, doc, evaluator, along, outputs, sweep, broken)
+    return FigureData(node.form, name, doc, evaluator, along, outputs, sweep, broken)
 
 
-def _in_unit(param: Param, values: Sequence[float]) -> Any:
+def _in_unit(param: ParamSpec, values: Sequence[float]) -> Any:
     """Values in base units as they are given to a sweep."""
     if param.kind in ("choice", "bool"):
         return [param.show(value) for value in values]
     return np.asarray(param.scale.from_base(np.array(values))).view(InUnit)
 
 
-def _outputs(evaluator: Evaluator, names: Sequence[str]) -> tuple[Output, ...]:
+def _outputs(evaluator: Evaluator, names: Sequence[str]) -> tuple[OutputSpec, ...]:
     """The outputs of those names, a vector's elements for its name; all if none is named."""
     known = evaluator.spec.outputs
     wanted = names or dict.fromkeys(o.name.partition(".")[0] for o in known)
     return tuple(o for name in wanted for o in known if o.name.partition(".")[0] == name)
 
 
-def _broken(evaluator: Evaluator, sweep: Sweep) -> tuple[Broken, ...]:
+def _broken(evaluator: Evaluator, sweep: Sweep) -> tuple[ViolatedRule, ...]:
     """The requirements that points break, the most frequent first."""
     required = {r.name for r in evaluator.spec.rules if r.severity == "require"} | {"undefined"}
     messages = {r.name: r.message for r in evaluator.elaboration.rules}
@@ -107,7 +107,7 @@ def _broken(evaluator: Evaluator, sweep: Sweep) -> tuple[Broken, ...]:
         if rule in required:
             first = int(np.flatnonzero(sweep.broken(rule))[0])
             said = messages[rule](sweep.point(first)) if rule in messages else UNDEFINED
-            found.append(Broken(rule, count, said))
+            found.append(ViolatedRule(rule, count, said))
     return tuple(found)
 
 

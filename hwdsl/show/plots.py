@@ -1,6 +1,6 @@
 """Figures as SVG: a line or bars for each output and each value of the param they are drawn by.
 
-Input: a `Display` of the form `figure`, or `Validation`s against measurements. Output: SVG text,
+Input: a `FigureData` of the form `figure`, or `Validation`s against measurements. Output: SVG text,
 the same for the same numbers. Needs matplotlib, which is imported when the first figure is drawn.
 """
 
@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hwdsl.codegen.runtime import CallError, Floats, Output, Param
+from hwdsl.codegen.runtime import CallError, Floats, OutputSpec, ParamSpec
 from hwdsl.elaborate.displays import WIDE
-from hwdsl.measure.validate import Errors, Validation
-from hwdsl.show.figure_data import Display, plain, spoken, titled, words
+from hwdsl.measure.validate import PredictionErrors, Validation
+from hwdsl.show.figure_data import FigureData, plain, spoken, titled, words
 
 CREATOR = "hwdsl"
 """Who made a figure, in its metadata."""
@@ -43,7 +43,7 @@ COLOURED = 10
 """Groups with a colour of their own: as many as can be told apart."""
 
 
-def svg(display: Display) -> str:
+def svg(display: FigureData) -> str:
     """The figure as SVG text. Raises ModuleNotFoundError, with the remedy, without matplotlib."""
     _check_sizes(display.name, *(display.sweep[o.name] for o in display.outputs))
     return _svg(display.name, SIZE, 1, [lambda figure: draw(display, figure.add_subplot())])
@@ -93,7 +93,7 @@ def _svg(
     return text[text.index("<svg") :]
 
 
-def draw(display: Display, axes: Any) -> None:
+def draw(display: FigureData, axes: Any) -> None:
     """Draw on a matplotlib `Axes`: solid where a point is feasible, dotted where it is not.
 
     Along a choice stand bars, along a number lines; an axis of wide range is logarithmic. A dotted
@@ -235,13 +235,13 @@ def _bands(validation: Validation, axes: Any, low: float, high: float) -> None:
     axes.plot(line, line, color="black", linewidth=0.8, zorder=1)
 
 
-def _widths(errors: Errors) -> list[tuple[str, float, float]]:
+def _widths(errors: PredictionErrors) -> list[tuple[str, float, float]]:
     """The bands: what they hold, their half width, how dark they are."""
     bands = [("half", errors.median, 0.22), ("9 in 10", errors.p90, 0.1)]
     return [band for band in bands if np.isfinite(band[1])]
 
 
-def _coloured(validation: Validation) -> list[tuple[str, NDArray[np.bool_], Errors]]:
+def _coloured(validation: Validation) -> list[tuple[str, NDArray[np.bool_], PredictionErrors]]:
     """The groups to draw, largest first; those beyond the colours there are as one."""
     cells = np.array(validation.groups or [validation.request.output] * len(validation.measured))
     names, counts = np.unique(cells, return_counts=True)
@@ -253,7 +253,7 @@ def _coloured(validation: Validation) -> list[tuple[str, NDArray[np.bool_], Erro
     return [(name, at, validation.errors.of(at)) for name, at in groups]
 
 
-def _scored(name: str, errors: Errors | None) -> str:
+def _scored(name: str, errors: PredictionErrors | None) -> str:
     return name if errors is None else f"{name}: {100 * errors.median:.1f} %"
 
 
@@ -282,7 +282,7 @@ def _tick(value: float, place: object) -> str:
     return plain(value)
 
 
-def _name_rules(display: Display, axes: Any, places: NDArray[Any]) -> None:
+def _name_rules(display: FigureData, axes: Any, places: NDArray[Any]) -> None:
     """Name the rule that each dotted stretch breaks first, once for a stretch and a rule."""
     sweep, x = display.sweep, display.along[-1]
     told: set[tuple[str, int]] = set()
@@ -343,7 +343,7 @@ def _bars(
             bar.set(alpha=0.35, linestyle=":", edgecolor="black")
 
 
-def _label(display: Display, output: Output, by: Param | None, value: object) -> str:
+def _label(display: FigureData, output: OutputSpec, by: ParamSpec | None, value: object) -> str:
     said = [] if len(display.outputs) == 1 and by is not None else [spoken(output.name)]
     if by is not None:
         shown = plain(float(value)) if isinstance(value, int | float) else str(value)

@@ -10,10 +10,10 @@ from html import escape
 
 from hwdsl.api.evaluator import Module
 from hwdsl.base.markdown import table
-from hwdsl.codegen.runtime import Output, Param
+from hwdsl.codegen.runtime import OutputSpec, ParamSpec
 from hwdsl.measure.validate import Validation, validate, validation_requests
 from hwdsl.measure.validation_report import Table, by_group, by_row, summary_table
-from hwdsl.show.figure_data import Display, displays, plain, spoken, titled, words
+from hwdsl.show.figure_data import FigureData, displays, plain, spoken, titled, words
 from hwdsl.syntax import ast
 
 GENERATOR = '<meta name="generator" content="hwdsl">'
@@ -104,9 +104,9 @@ def _document(title: str, parts: Sequence[str]) -> str:
     )
 
 
-def cells(display: Display) -> tuple[list[str], list[list[str]], list[bool]]:
+def cells(display: FigureData) -> tuple[list[str], list[list[str]], list[bool]]:
     """A table's header, its rows as text, and whether each row's point is feasible."""
-    shown: list[Param | Output] = [*display.along, *display.outputs]
+    shown: list[ParamSpec | OutputSpec] = [*display.along, *display.outputs]
     head = [titled(spoken(x.name), x.scale.unit) for x in shown]
     columns = [display.sweep.column(x.name).tolist() for x in shown]
     rows = [[_cell(v) for v in row] for row in zip(*columns, strict=True)]
@@ -138,12 +138,12 @@ def _plain(found: Table) -> str:
     return _html(found.head, found.rows, [True] * len(found.rows))
 
 
-def _figure(display: Display, drawn: str) -> str:
+def _figure(display: FigureData, drawn: str) -> str:
     caption = f"<figcaption>{escape(display.doc)}{_infeasible(display, 'Dotted')}</figcaption>"
     return f"<figure>\n{drawn}\n{caption}\n</figure>"
 
 
-def _infeasible(display: Display, looks: str) -> str:
+def _infeasible(display: FigureData, looks: str) -> str:
     """Which rules the points break that are drawn as infeasible, with the message of each."""
     if not display.broken:
         return ""
@@ -160,7 +160,7 @@ def _infeasible(display: Display, looks: str) -> str:
     )
 
 
-def _table(display: Display) -> str:
+def _table(display: FigureData) -> str:
     doc = f"<p>{escape(display.doc)}</p>\n" if display.doc else ""
     return doc + _html(*cells(display)) + _infeasible(display, "Grey")
 

@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 from hwdsl.base.source import Source
 from hwdsl.syntax import ast
 from hwdsl.syntax.block_spans import block_spans
-from hwdsl.syntax.layout import Row, align, lay_out
+from hwdsl.syntax.layout import StatementRow, align, lay_out
 from hwdsl.syntax.print_expr import (
     STEP,
     WIDTH,
@@ -74,7 +74,7 @@ class _Formatter(ExpressionPrinter):
         """Whether an empty line stands between what was written last and an offset."""
         return self.origin.text.count("\n", self.last, max(start, self.last)) > 1
 
-    def lead(self, node: ast.Node, row: Row) -> None:
+    def lead(self, node: ast.Node, row: StatementRow) -> None:
         """Put the comments before a node, and its documentation, on lines of their own."""
         documented = False
         for comment in self.take(node.span.start):
@@ -90,7 +90,7 @@ class _Formatter(ExpressionPrinter):
             row.leading += [f"## {line}".rstrip() for line in doc.split("\n")]
         self.last = max(self.last, node.span.start)
 
-    def inner_comments(self, node: ast.Node, row: Row) -> None:
+    def inner_comments(self, node: ast.Node, row: StatementRow) -> None:
         """Take the comments inside a statement's brackets and put them before it.
 
         Those inside its blocks stay for the blocks. One that would turn into documentation loses a
@@ -115,9 +115,9 @@ class _Formatter(ExpressionPrinter):
         self, nodes: Sequence[ast.Node], indent: int, end: int, top: bool = False
     ) -> list[str]:
         """Write statements, one or more lines each, and the comments up to `end`."""
-        rows: list[Row] = []
+        rows: list[StatementRow] = []
         for node in nodes:
-            row = Row(type(node), [], [])
+            row = StatementRow(type(node), [], [])
             self.lead(node, row)
             self.inner_comments(node, row)
             following = rows[-1] if rows else None
@@ -130,7 +130,7 @@ class _Formatter(ExpressionPrinter):
             self.last = max(self.last, node.span.end)
             row.trailing = self.take_trailing(node.span.end, end)
             rows.append(row)
-        rest = Row(type(None), [], [])
+        rest = StatementRow(type(None), [], [])
         for comment in self.take(end):
             if self.gap(comment.start):
                 rest.leading.append("")

@@ -8,7 +8,7 @@ from hwdsl.syntax.print_expr import WIDTH
 
 
 @define
-class Row:
+class StatementRow:
     """One statement as lines, or as cells of a single line that neighbours may align."""
 
     kind: type
@@ -18,7 +18,7 @@ class Row:
     leading: list[str] = field(factory=list)
 
 
-def align(rows: Sequence[Row], indent: int) -> None:
+def align(rows: Sequence[StatementRow], indent: int) -> None:
     """Put the cells of neighbouring statements of one sort under each other."""
     first = 0
     while first < len(rows):
@@ -35,7 +35,7 @@ def align(rows: Sequence[Row], indent: int) -> None:
         first = last
 
 
-def _align_run(rows: Sequence[Row], indent: int) -> None:
+def _align_run(rows: Sequence[StatementRow], indent: int) -> None:
     """Align these rows unless a line gets too long for it."""
     widths: dict[int, int] = {}
     for row in rows:
@@ -51,7 +51,7 @@ def _align_run(rows: Sequence[Row], indent: int) -> None:
                 row.lines = [line]
 
 
-def lay_out(rows: Sequence[Row], indent: int, top: bool) -> list[str]:
+def lay_out(rows: Sequence[StatementRow], indent: int, top: bool) -> list[str]:
     """Return the lines of statements, with an empty line around items of several lines."""
     pad = " " * indent
     out: list[str] = []

@@ -14,7 +14,7 @@ import struct
 import numpy as np
 from hypothesis import strategies as st
 
-from hwdsl.codegen.ir.graph import BINARY, BOOL, INT, NARY, REAL, UNARY, Builder
+from hwdsl.codegen.ir.graph import BINARY, BOOL, INT, NARY, REAL, UNARY, GraphBuilder
 
 SPECIAL = (
     0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, math.inf, -math.inf, math.nan, 5e-324, -5e-324,
@@ -59,7 +59,7 @@ class _Maker:
     def __init__(self, draw, loops):
         self.draw = draw
         self.loops = loops
-        self.builder = Builder()
+        self.builder = GraphBuilder()
 
     def pick(self, pool, type=None):
         fits = [r for r in pool if type is None or r.type == type]

@@ -12,7 +12,7 @@ from hwdsl.codegen.build.toolchain import build, kernel_flags
 from hwdsl.codegen.emit.code_sinking import GuardedBlock, guard_condition, schedule_with_guards
 from hwdsl.codegen.emit.kernels import INLINE, emit
 from hwdsl.codegen.emit.uniformity import analyze_graph
-from hwdsl.codegen.ir.graph import BOOL, INT, Builder
+from hwdsl.codegen.ir.graph import BOOL, INT, GraphBuilder
 
 
 def dear(b, x, seed, length=12):
@@ -33,14 +33,14 @@ def looped(b, x, n, seed):
 
 
 def two_arms():
-    b = Builder()
+    b = GraphBuilder()
     x, c = b.param("x"), b.param("c", BOOL, uniform=True)
     return b.finish([("y", b.op("select", c, dear(b, x, 1.0), dear(b, x, -2.0)))])
 
 
 def nested():
     """A choice within an arm, its own condition computed from two params."""
-    b = Builder()
+    b = GraphBuilder()
     x, c, d = b.param("x"), b.param("c", BOOL, uniform=True), b.param("d", BOOL, uniform=True)
     inner = b.op("select", b.op("and", c, d), dear(b, x, 1.0), dear(b, x, 2.0))
     arm = b.op("add", inner, dear(b, inner, 3.0))
@@ -51,14 +51,14 @@ def nested():
 
 def gathered():
     """One of four cases; the index may lie outside."""
-    b = Builder()
+    b = GraphBuilder()
     x, k = b.param("x"), b.param("k", INT, uniform=True)
     return b.finish([("y", b.op("gather", k, *(dear(b, x, float(s)) for s in range(4))))])
 
 
 def shared():
     """Two selections share an arm's work, and one stands on the other."""
-    b = Builder()
+    b = GraphBuilder()
     x, c = b.param("x"), b.param("c", BOOL, uniform=True)
     work = dear(b, x, 1.0)
     first = b.op("select", c, b.op("exp", work), x)
@@ -68,7 +68,7 @@ def shared():
 
 def loops():
     """Loops in arms, several results of one used outside, and a branch within a loop's body."""
-    b = Builder()
+    b = GraphBuilder()
     x, n = b.param("x"), b.param("n", INT)
     c, d = b.param("c", BOOL, uniform=True), b.param("d", BOOL, uniform=True)
     one, two = looped(b, x, n, 0.0), looped(b, x, n, 1.0)
@@ -84,7 +84,7 @@ def loops():
 
 def slow():
     """A branch within what is kept between tiles."""
-    b = Builder()
+    b = GraphBuilder()
     x, y, c = b.param("x"), b.param("y"), b.param("c", BOOL, uniform=True)
     kept = b.op("exp", b.op("select", c, dear(b, x, 1.0), dear(b, x, 2.0)))
     return b.finish([("y", b.op("mul", kept, b.op("select", c, dear(b, y, 3.0), y)))])
@@ -138,20 +138,20 @@ def branches(graph):
 
 def test_arms_are_branches_and_cheap_ones_are_not():
     assert [b.guard[1:] for b in branches(two_arms())] == [(0, 0), (1, 0)]
-    b = Builder()
+    b = GraphBuilder()
     x, c = b.param("x"), b.param("c", BOOL, uniform=True)
     assert branches(b.finish([("y", b.op("select", c, b.op("add", x, x), x))])) == []
 
 
 def test_what_another_needs_is_not_in_a_branch():
-    b = Builder()
+    b = GraphBuilder()
     x, c = b.param("x"), b.param("c", BOOL, uniform=True)
     work = dear(b, x, 1.0)
     assert branches(b.finish([("y", b.op("select", c, work, x)), ("z", work)])) == []
 
 
 def test_a_condition_that_differs_by_lane_makes_no_branch():
-    b = Builder()
+    b = GraphBuilder()
     x, c = b.param("x"), b.param("c", BOOL)
     assert branches(b.finish([("y", b.op("select", c, dear(b, x, 1.0), x))])) == []
 
@@ -170,7 +170,7 @@ def test_one_guard_of_a_gather_holds_and_it_is_the_one_read(index):
 
 
 def test_functions_used_often_are_compiled_apart(tmp_path):
-    b = Builder()
+    b = GraphBuilder()
     x, y = b.param("x"), b.param("y")
     total = b.op(
         "sum", *(b.op("pow", b.op("add", x, b.const(k / 7)), y) for k in range(INLINE + 1))
@@ -192,7 +192,7 @@ def test_functions_used_often_are_compiled_apart(tmp_path):
 @pytest.mark.parametrize("code", ["pow", "log1p", "expm1", "sin", "log10"])
 @pytest.mark.parametrize("scalar", [0, 1])
 def test_long_functions_of_a_scalar_and_a_lane_become_vector_code(code, scalar, tmp_path):
-    b = Builder()
+    b = GraphBuilder()
     u, x = b.param("u", uniform=True), b.param("x")
     e = b.op("add", u, b.const(1.5))
     args = ((e, x) if scalar == 0 else (x, e)) if code == "pow" else (b.op("mul", x, e),)
@@ -233,7 +233,7 @@ def levels(b, x, y):
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="asks gcc what it has made")
 @pytest.mark.parametrize("made", [picks, levels])
 def test_selects_that_share_conditions_become_vector_code(made, tmp_path):
-    b = Builder()
+    b = GraphBuilder()
     graph = b.finish([("o", made(b, b.param("x"), b.param("y")))])
     for name, text in emit({"g": graph}).items():
         (tmp_path / name).write_text(text)

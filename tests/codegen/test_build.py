@@ -10,19 +10,19 @@ from hwdsl.base import store
 from hwdsl.codegen.build.ahead_of_time import write_module
 from hwdsl.codegen.build.stubs import stub
 from hwdsl.codegen.build.toolchain import BuildError, build
-from hwdsl.codegen.ir.graph import Builder
-from hwdsl.codegen.runtime import Output, Param, Rule, Scale, Spec
+from hwdsl.codegen.ir.graph import GraphBuilder
+from hwdsl.codegen.runtime import OutputSpec, ParamSpec, RuleSpec, Scale, Spec
 
 BANDWIDTH = {"data": 1.0, "time": -1.0}
 SPEC = Spec(
     "roofline",
     (
-        Param("bandwidth", "real", Scale("TB/s", "1000000000000", "0", BANDWIDTH), 3e12, 1e11, 1e14,
-              doc="per direction"),
-        Param("chips", "int", default=8.0, low=1.0, high=64.0),
+        ParamSpec("bandwidth", "real", Scale("TB/s", "1000000000000", "0", BANDWIDTH), 3e12, 1e11,
+                  1e14, doc="per direction"),
+        ParamSpec("chips", "int", default=8.0, low=1.0, high=64.0),
     ),
-    (Output("time", Scale("ms", "1/1000", "0", {"time": 1.0})),),
-    (Rule("fast", "require", "takes too long"),),
+    (OutputSpec("time", Scale("ms", "1/1000", "0", {"time": 1.0})),),
+    (RuleSpec("fast", "require", "takes too long"),),
     {
         "TB": Scale("TB", "1000000000000", "0", {"data": 1.0}),
         "GB": Scale("GB", "1000000000", "0", {"data": 1.0}),
@@ -33,7 +33,7 @@ SPEC = Spec(
 
 
 def roofline():
-    b = Builder()
+    b = GraphBuilder()
     width, chips = b.param("bandwidth"), b.param("chips", "int")
     time = b.op("div", b.const(6e12), b.op("mul", width, chips))
     return b.finish([("time", time)], [("fast", b.op("lt", time, b.const(1.0)))])

@@ -15,11 +15,11 @@ import pytest
 from hwdsl.base import fingerprint, store
 from hwdsl.codegen.build import toolchain as building
 from hwdsl.codegen.build.toolchain import BuildError, build, file_name
-from hwdsl.codegen.ir.graph import Builder
+from hwdsl.codegen.ir.graph import GraphBuilder
 
 
 def square(constant=2.0):
-    b = Builder()
+    b = GraphBuilder()
     x = b.param("x")
     return b.finish([("y", b.op("add", b.op("mul", x, x), b.const(constant)))])
 

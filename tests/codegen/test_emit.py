@@ -14,7 +14,7 @@ from hwdsl.codegen.build.tiered import InterpreterKernel
 from hwdsl.codegen.build.toolchain import build
 from hwdsl.codegen.emit import regions as emitting
 from hwdsl.codegen.emit.kernels import TILE, emit
-from hwdsl.codegen.ir.graph import BOOL, INT, Builder
+from hwdsl.codegen.ir.graph import BOOL, INT, GraphBuilder
 
 STRICT = ("-Wall", "-Wextra", "-Werror")
 WHOLE, PIECE = 150, 40
@@ -84,7 +84,7 @@ def test_random_graphs_give_the_interpreters_bits(cache_dir):
 
 def ragged():
     """A loop in a loop; lanes stop by `hi`, by `until`, and by the bound."""
-    b = Builder()
+    b = GraphBuilder()
     x, n, u = b.param("x"), b.param("n", INT), b.param("u", uniform=True)
     outer = b.open_loop(["real", "real"])
     s, p = outer.states
@@ -103,7 +103,7 @@ def ragged():
 
 def scalar_loop():
     """A loop of uniform values alone, one with a lane state and a scalar state."""
-    b = Builder()
+    b = GraphBuilder()
     x, u = b.param("x"), b.param("u", uniform=True)
     loop = b.open_loop(["real"])
     a = loop.close(b.const(1, INT), b.const(6, INT), 6, [u],
@@ -121,7 +121,7 @@ def scalar_loop():
 
 def chain(length, loops=False):
     """Straight-line code too large for one function, values crossing far."""
-    b = Builder()
+    b = GraphBuilder()
     x, u = b.param("x"), b.param("u", uniform=True)
     values = [x, b.op("add", x, u), b.op("sqrt", u)]
     for i in range(length):
@@ -138,7 +138,7 @@ def chain(length, loops=False):
 
 def large_body():
     """A loop whose body is cut into pieces."""
-    b = Builder()
+    b = GraphBuilder()
     x, n = b.param("x"), b.param("n", INT)
     loop = b.open_loop(["real"])
     v = loop.states[0]
@@ -153,7 +153,7 @@ def large_body():
 
 def many_rules():
     """More rules than a word has bits, constants among the outputs and rules."""
-    b = Builder()
+    b = GraphBuilder()
     x = b.param("x")
     rules = [(f"r{i}", b.op("lt", x, b.const(i / 20.0))) for i in range(130)]
     rules.append(("never", b.const(0.0, BOOL)))
@@ -162,7 +162,7 @@ def many_rules():
 
 def lookups():
     """Tables, buckets small and large, gathers; indices outside are kept inside."""
-    b = Builder()
+    b = GraphBuilder()
     x = b.param("x")
     out = [("t", b.op("table", b.op("floor", x), index=b.table([3.0, 1.0, 2.0])))]
     for size in (1, 5, 16, 17, 31, 32, 33, 100):
@@ -237,7 +237,7 @@ def test_bad_calls_are_refused(chosen):
 
 
 def test_names_never_reach_c():
-    b = Builder()
+    b = GraphBuilder()
     x = b.param('evil"; }\n#error')
     text = "".join(emit({'q"': b.finish([("o\\\n", b.op("exp", x))], [("r*/", x)])}).values())
     assert "evil" not in text
@@ -271,7 +271,7 @@ def test_the_text_does_not_depend_on_the_hash_seed():
 
 def slow_axes():
     """Dear values of one param, of two, and a loop of one; all may be kept between tiles."""
-    b = Builder()
+    b = GraphBuilder()
     x, y, z, n = b.param("x"), b.param("y"), b.param("z"), b.param("n", INT)
     one = [b.op("div", b.const(float(k)), x) for k in range(1, 9)]
     two = [b.op("exp", b.op("sin", b.op("mul", o, y))) for o in one]
@@ -308,7 +308,7 @@ def slow_kernel(cache_dir):
 
 
 def test_reductions_of_one_value_and_empty_tables_compile(cache_dir):
-    b = Builder()
+    b = GraphBuilder()
     x = b.param("x")
     i = b.op("floor", x)
     empty = b.op("bucket", x, index=b.table([]))

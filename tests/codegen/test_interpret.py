@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import columns_for, equal, graphs
 
 from hwdsl.codegen import numerics
-from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Builder
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, GraphBuilder
 from hwdsl.codegen.ir.interpreter import Point, interpret
 
 
@@ -127,7 +127,7 @@ def test_the_block_does_not_matter(graph, data):
 
 
 def counting(until=True):
-    b = Builder()
+    b = GraphBuilder()
     n, x = b.param("n", INT), b.param("x")
     body = b.open_loop([REAL, REAL], [n])
     total, product = body.states
@@ -157,7 +157,7 @@ def test_a_loop_without_until_is_settled_and_bounded():
 
 
 def test_a_loop_of_known_inputs_is_folded():
-    b = Builder()
+    b = GraphBuilder()
     body = b.open_loop([INT])
     made = body.close(
         b.const(1, INT), b.const(5, INT), 9, [b.const(1, INT)],
@@ -168,7 +168,7 @@ def test_a_loop_of_known_inputs_is_folded():
 
 
 def test_rules_past_one_word_and_the_undefined_bit():
-    b = Builder()
+    b = GraphBuilder()
     x = b.param("x")
     rules = [(f"r{i}", b.op("lt", x, b.const(float(i)))) for i in range(70)]
     graph = b.finish([("y", b.op("sqrt", x))], rules)
@@ -179,14 +179,14 @@ def test_rules_past_one_word_and_the_undefined_bit():
 
 
 def test_a_broken_rule_is_one_that_is_nan():
-    b = Builder()
+    b = GraphBuilder()
     x = b.param("x", BOOL)
     graph = b.finish([("y", b.const(1.0))], [("r", x)])
     assert interpret(graph, [np.array([1.0, 0.0, math.nan])]).rules[:, 0].tolist() == [0, 1, 1]
 
 
 def test_indices_outside_read_the_nearest_entry():
-    b = Builder()
+    b = GraphBuilder()
     i, x = b.param("i", INT), b.param("x")
     table = b.op("table", i, index=b.table([1, 2, 3]))
     gather = b.op("gather", i, x, b.const(5), b.const(6))
@@ -206,7 +206,7 @@ def test_columns_must_fit():
 
 @given(st.floats(allow_nan=False), st.sampled_from([-1.0, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, -2.5]))
 def test_fixing_a_base_or_exponent_changes_no_digit(x, n):
-    b = Builder()
+    b = GraphBuilder()
     p, q = b.param("x"), b.param("n")
     graph = b.finish(
         [

@@ -13,8 +13,8 @@ from test_build import SPEC, roofline
 
 from hwdsl.codegen.build.ahead_of_time import is_ours, write_module, write_wheel
 from hwdsl.codegen.build.toolchain import features
-from hwdsl.codegen.ir.graph import Builder
-from hwdsl.codegen.runtime import Output, Param, Spec
+from hwdsl.codegen.ir.graph import GraphBuilder
+from hwdsl.codegen.runtime import OutputSpec, ParamSpec, Spec
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +26,9 @@ def scaled(*factors: float):
     """Evaluators `first`, `second`, ...: their param times a factor."""
     graphs, specs = {}, {}
     for name, factor in zip(("first", "second"), factors, strict=True):
-        b = Builder()
+        b = GraphBuilder()
         graphs[name] = b.finish([("y", b.op("mul", b.param("x"), b.const(factor)))])
-        specs[name] = Spec(name, (Param("x"),), (Output("y"),))
+        specs[name] = Spec(name, (ParamSpec("x"),), (OutputSpec("y"),))
     return graphs, specs
 
 

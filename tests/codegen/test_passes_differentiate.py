@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from strategies import columns_for, equal, graphs
 
-from hwdsl.codegen.ir.graph import BOOL, INT, NARY, REAL, UNARY, Builder
+from hwdsl.codegen.ir.graph import BOOL, INT, NARY, REAL, UNARY, GraphBuilder
 from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.codegen.ir.verifier import verify_graph
 from hwdsl.codegen.passes import differentiate, eliminate_dead_code, optimise
@@ -63,7 +63,7 @@ CLOSED = [
 @pytest.mark.parametrize(("code", "slope"), CLOSED)
 @pytest.mark.parametrize("x", [0.3, 1.7, 30.25])
 def test_functions_of_one_argument(code, slope, x):
-    b = Builder()
+    b = GraphBuilder()
     graph = b.finish([("y", b.op(code, b.param("x")))])
     assert slopes(graph, "y", x) == pytest.approx([slope(x)], rel=1e-14)
 
@@ -73,7 +73,7 @@ def test_functions_of_two_arguments():
         ("add", [1, 1]), ("sub", [1, -1]), ("mul", [5, 3]), ("div", [0.2, -3 / 25]),
         ("pow", [5 * 3**4, 3**5 * math.log(3)]), ("min", [1, 0]), ("max", [0, 1]),
     ):  # fmt: skip
-        b = Builder()
+        b = GraphBuilder()
         graph = b.finish([("y", b.op(code, b.param("x"), b.param("z")))])
         assert slopes(graph, "y", 3.0, 5.0) == pytest.approx(expected, rel=1e-14), code
 
@@ -83,17 +83,17 @@ def test_reductions():
         ("sum", [1, 1, 1, 1]), ("prod", [0, -84, 0, 0]), ("nmin", [0, 0, 1, 0]),
         ("nmax", [0, 0, 0, 1]),
     ):  # fmt: skip
-        b = Builder()
+        b = GraphBuilder()
         graph = b.finish([("y", b.op(code, *(b.param(n) for n in "wxyz")))])
         assert slopes(graph, "y", 4.0, 0.0, -3.0, 7.0) == expected, code
 
 
 def test_ties_go_to_the_first():
     for code in ("min", "max", "nmin", "nmax"):
-        b = Builder()
+        b = GraphBuilder()
         graph = b.finish([("o", b.op(code, b.param("x"), b.param("y")))])
         assert slopes(graph, "o", 2.0, 2.0) == [1.0, 0.0], code
-    b = Builder()
+    b = GraphBuilder()
     assert slopes(b.finish([("o", b.op("abs", b.param("x")))]), "o", 0.0) == [1.0]
 
 
@@ -121,7 +121,7 @@ STILL = {
 @pytest.mark.parametrize("code", INFINITE)
 @pytest.mark.parametrize("inner", sorted(STILL))
 def test_a_slope_of_zero_absorbs_an_infinite_one_in_both_directions(code, inner):
-    b = Builder()
+    b = GraphBuilder()
     x = b.param("x")
     y = STILL[inner](b, x)
     flat = infinite(b, code, y)
@@ -134,7 +134,7 @@ def test_a_slope_of_zero_absorbs_an_infinite_one_in_both_directions(code, inner)
 
 
 def test_nothing_passes_an_infinite_divisor():
-    b = Builder()
+    b = GraphBuilder()
     x, big = b.param("x"), b.param("big")
     graph = b.finish([("o", b.op("sqrt", b.op("div", x, big)))])
     assert slopes(graph, "o", 1.0, math.inf)[0] == 0.0
@@ -142,7 +142,7 @@ def test_nothing_passes_an_infinite_divisor():
 
 @pytest.mark.parametrize("code", ["sqrt", "log", "div", "pow", "log1p", "exp"])
 def test_an_arm_not_taken_gives_no_nan(code):
-    b = Builder()
+    b = GraphBuilder()
     x = b.param("x")
     zero = b.op("add", x, b.const(1)) if code == "log1p" else x
     bad = {
@@ -158,7 +158,7 @@ def test_an_arm_not_taken_gives_no_nan(code):
 
 
 def test_gather_and_lowest_follow_the_candidate():
-    b = Builder()
+    b = GraphBuilder()
     x, n = b.param("x"), b.param("n", INT)
     rows = [b.op("mul", x, x), b.op("mul", b.const(2), x), b.op("exp", x)]
     best = b.op("argmin", *rows)
@@ -170,7 +170,7 @@ def test_gather_and_lowest_follow_the_candidate():
 
 
 def test_tables_comparisons_and_ints_have_none():
-    b = Builder()
+    b = GraphBuilder()
     x, n = b.param("x"), b.param("n", INT)
     step = b.op("table", b.op("bucket", x, index=b.table([1, 2])), index=b.table([5, 6, 7]))
     made = b.op("sum", step, b.op("floor", x), b.op("lt", x, n), b.op("mul", n, n))
@@ -178,7 +178,7 @@ def test_tables_comparisons_and_ints_have_none():
 
 
 def test_zero_power_zero_and_zero_base():
-    b = Builder()
+    b = GraphBuilder()
     x, y = b.param("x"), b.param("y")
     graph = b.finish([("o", b.op("pow", x, y))])
     assert slopes(graph, "o", 0.0, 2.0) == [0.0, 0.0]
@@ -186,7 +186,7 @@ def test_zero_power_zero_and_zero_base():
 
 
 def test_only_real_params_have_derivatives():
-    b = Builder()
+    b = GraphBuilder()
     x, n, c = b.param("x"), b.param("n", INT), b.param("c", BOOL)
     graph = b.finish([("o", b.op("select", c, x, n))])
     for name in ("n", "c"):
@@ -200,7 +200,7 @@ def test_only_real_params_have_derivatives():
 
 def newton(bound=60):
     """The square root of p, by Newton's method from p itself."""
-    b = Builder()
+    b = GraphBuilder()
     p = b.param("p")
     loop = b.open_loop([REAL], [p])
     u = loop.states[0]
@@ -219,7 +219,7 @@ def test_newton(p):
 
 def contraction(start_param=False):
     """u = cos(a u): the values start at the answer, so they settle before their tangents."""
-    b = Builder()
+    b = GraphBuilder()
     a, guess = b.param("a"), b.param("guess")
     loop = b.open_loop([REAL], [a, guess])
     u = loop.states[0]
@@ -230,7 +230,7 @@ def contraction(start_param=False):
 
 
 def test_a_state_that_no_round_reads_moves_with_its_start():
-    b = Builder()
+    b = GraphBuilder()
     x, n = b.param("x"), b.param("n", INT)
     loop = b.open_loop([REAL], [x])
     made = loop.close(b.const(1, INT), n, 4, [x], [b.op("add", loop.variable, n)])
@@ -260,7 +260,7 @@ def test_lanes_settle_each_for_itself():
 
 
 def test_a_loop_that_stops_at_a_threshold_keeps_its_tangents():
-    b = Builder()
+    b = GraphBuilder()
     x, limit = b.param("x"), b.param("limit")
     loop = b.open_loop([REAL], [x])
     grown = b.op("mul", loop.states[0], b.op("add", b.const(1), x))
@@ -273,7 +273,7 @@ def test_a_loop_that_stops_at_a_threshold_keeps_its_tangents():
 
 def mean_values(stations):
     """Exact mean value analysis of a closed network; the number of customers is a param."""
-    b = Builder()
+    b = GraphBuilder()
     n = b.param("n", INT)
     think = b.param("think")
     demands = [b.param(f"d{i}") for i in range(stations)]
@@ -305,7 +305,7 @@ def test_few_params_of_a_loop_with_many_captures():
 
 def test_code_between_loops_is_followed_in_both_ways():
     for wanted in (["x"], ["x", "y"]):
-        b = Builder()
+        b = GraphBuilder()
         x, y = b.param("x"), b.param("y")
         made = b.op("mul", x, y)
         for _ in range(2):
@@ -322,7 +322,7 @@ def test_code_between_loops_is_followed_in_both_ways():
 
 
 def test_loops_inside_loops():
-    b = Builder()
+    b = GraphBuilder()
     x, y = b.param("x"), b.param("y")
     outer = b.open_loop([REAL], [x, y])
     inner = b.open_loop([REAL, REAL], [outer.states[0]])
@@ -343,7 +343,7 @@ SMOOTH = ["neg", "sqrt", "exp", "log", "log2", "log10", "expm1", "log1p", "sin",
 @st.composite
 def smooth_graphs(draw):
     """Graphs without kinks, with a loop now and then; operands are kept in a tame range."""
-    b = Builder()
+    b = GraphBuilder()
     pool = [b.param(n) for n in "xyz"]
 
     def tame(a):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import columns_for, doubles, equal, graphs
 
 from hwdsl.codegen import numerics
-from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Builder
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, GraphBuilder
 from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.codegen.ir.verifier import verify_graph
 from hwdsl.codegen.passes import (
@@ -73,7 +73,7 @@ SIMPLER = [
 
 @pytest.mark.parametrize(("code", "args"), SIMPLER)
 def test_what_becomes_one_of_its_arguments_keeps_its_own_type(code, args):
-    b = Builder()
+    b = GraphBuilder()
     n = b.param("n", INT)
     made = b.op(code, *args(b, n), type=REAL)
     assert made.type == REAL
@@ -85,7 +85,7 @@ def test_what_becomes_one_of_its_arguments_keeps_its_own_type(code, args):
 
 @PASSES
 def test_a_state_keeps_its_type_where_no_round_reads_it(run):
-    b = Builder()
+    b = GraphBuilder()
     n = b.param("n", INT, low=1.0, high=5.0)
     loop = b.open_loop([REAL, INT], [n])
     # The range of the variable decides that the second is taken, an int; no round reads the first.
@@ -111,7 +111,7 @@ def test_the_second_time_changes_nothing(run, graph):
 
 
 def test_the_first_of_those_that_are_left_may_be_beaten_too():
-    b = Builder()
+    b = GraphBuilder()
     x, c = b.param("x"), b.param("c", BOOL, low=0.0, high=1.0)
     graph = optimise(b.finish([("o", b.op("nmax", b.const(0), c, b.const(1), x))]))
     assert [len(op.args) for op in graph.ops if op.code == "nmax"] == [2]
@@ -119,7 +119,7 @@ def test_the_first_of_those_that_are_left_may_be_beaten_too():
 
 
 def test_dead_drops_operations_states_captures_and_tables():
-    b = Builder()
+    b = GraphBuilder()
     x, y = b.param("x"), b.param("y")
     b.op("table", b.param("n", INT), index=b.table([1, 2, 3]))
     loop = b.open_loop([REAL, REAL], [x])
@@ -137,7 +137,7 @@ def test_dead_drops_operations_states_captures_and_tables():
 
 
 def test_a_state_that_never_changes_becomes_its_start():
-    b = Builder()
+    b = GraphBuilder()
     x = b.param("x")
     loop = b.open_loop([REAL, REAL], [x])
     grown = b.op("add", loop.states[0], loop.states[1])
@@ -148,7 +148,7 @@ def test_a_state_that_never_changes_becomes_its_start():
 
 
 def test_a_gather_among_constants_becomes_a_table():
-    b = Builder()
+    b = GraphBuilder()
     n = b.param("n", INT)
     made = b.op("gather", n, *(b.const(v) for v in (3, 1, 4, 1.5, 9)))
     graph = fold_constants_and_cse(b.finish([("out", made)]))
@@ -159,7 +159,7 @@ def test_a_gather_among_constants_becomes_a_table():
 @quick
 @given(doubles, st.integers(-1022, 1022))
 def test_division_by_a_power_of_two_is_a_product(value, exponent):
-    b = Builder()
+    b = GraphBuilder()
     graph = b.finish([("a", b.op("div", b.param("x"), b.const(math.ldexp(1.0, exponent))))])
     assert "div" not in list(codes(graph.ops))
     assert equal(
@@ -169,14 +169,14 @@ def test_division_by_a_power_of_two_is_a_product(value, exponent):
 
 @pytest.mark.parametrize("divisor", [3.0, 0.0, math.inf, math.nan, 2.0**1023, 5e-324])
 def test_other_divisions_stay(divisor):
-    b = Builder()
+    b = GraphBuilder()
     x = b.param("x")
     graph = b.finish([("a", b.op("div", x, b.const(divisor)))])
     assert list(codes(optimise(graph).ops)).count("div") == 1
 
 
 def test_one_to_any_power_is_one():
-    b = Builder()
+    b = GraphBuilder()
     graph = b.finish([("a", b.op("pow", b.const(1), b.param("x")))])
     assert list(codes(eliminate_dead_code(graph).ops)) == ["const"]
     assert numerics.scalar("pow", [1.0, math.nan]) == 1.0
@@ -213,7 +213,7 @@ def test_fixing_params_changes_no_bit_of_the_optimised_graph(graph, data):
 
 
 def test_bools_survive():
-    b = Builder()
+    b = GraphBuilder()
     x = b.param("x", BOOL)
     rule = b.op("or", b.op("not", x), x)
     graph = b.finish([("o", b.op("select", x, b.const(1), b.const(2)))], [("r", rule)])

@@ -10,7 +10,7 @@ from strategies import SPECIAL, columns_for, equal, graphs
 from test_passes_keep_values import codes, same_results
 
 from hwdsl.codegen import numerics
-from hwdsl.codegen.ir.graph import BINARY, BOOL, BOOLEAN, INT, NARY, UNARY, Builder, Op, Ref
+from hwdsl.codegen.ir.graph import BINARY, BOOL, BOOLEAN, INT, NARY, UNARY, GraphBuilder, Op, Ref
 from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.codegen.ir.verifier import verify_graph
 from hwdsl.codegen.passes import (
@@ -79,7 +79,7 @@ def test_ranges_are_as_narrow_as_they_can_be(code, args, low, high, nan):
 
 
 def bounded(low=1.0, high=2.0):
-    b = Builder()
+    b = GraphBuilder()
     return b, b.param("x", low=low, high=high)
 
 
@@ -153,7 +153,7 @@ def test_values_stay_within_the_ranges(graph, data):
 @given(graphs(loops=False), st.randoms(use_true_random=False))
 def test_the_analysis_under_construction_is_that_of_the_graph(graph, random):
     """Asked for in any order, each operation has the range that a pass over the list finds."""
-    b, found = Builder(), Ranges()
+    b, found = GraphBuilder(), Ranges()
     b.params.extend(graph.params)
     b.tables.extend(graph.tables)
     b.root.ops.extend(graph.ops)

@@ -11,8 +11,8 @@ import pytest
 from hwdsl.codegen.build.stubs import stub
 from hwdsl.codegen.build.tiered import InterpreterKernel
 from hwdsl.codegen.build.toolchain import build
-from hwdsl.codegen.ir.graph import BOOL, INT, Builder
-from hwdsl.codegen.runtime import Evaluator, Output, Param, Rule, Scale, Spec
+from hwdsl.codegen.ir.graph import BOOL, INT, GraphBuilder
+from hwdsl.codegen.runtime import KernelEvaluator, OutputSpec, ParamSpec, RuleSpec, Scale, Spec
 from hwdsl.codegen.runtime import execution_plan as plan
 from hwdsl.codegen.runtime import spec as spec_module
 from hwdsl.codegen.runtime import sweep as sweep_module
@@ -30,26 +30,26 @@ UNITS = {
 SPEC = Spec(
     "machine",
     (
-        Param("width", "real", Scale("TB/s", "1000000000000", "0", RATE), 3e12, 1e11, 1e13),
-        Param("chips", "int", default=8.0, low=1.0, high=64.0),
-        Param("memory", "choice", default=0.0, low=0.0, high=2.0, labels=("HBM3", "HBM4", "DDR5"),
-              uniform=True),
-        Param("sparse", "bool", default=0.0, low=0.0, high=1.0),
-        Param("heat", "real", Scale("degC", "1", "273.15", {"temperature": 1.0}), 300.0),
+        ParamSpec("width", "real", Scale("TB/s", "1000000000000", "0", RATE), 3e12, 1e11, 1e13),
+        ParamSpec("chips", "int", default=8.0, low=1.0, high=64.0),
+        ParamSpec("memory", "choice", default=0.0, low=0.0, high=2.0, uniform=True,
+                  labels=("HBM3", "HBM4", "DDR5")),
+        ParamSpec("sparse", "bool", default=0.0, low=0.0, high=1.0),
+        ParamSpec("heat", "real", Scale("degC", "1", "273.15", {"temperature": 1.0}), 300.0),
     ),
     (
-        Output("time", Scale("ms", "1/1000", "0", {"time": 1.0})),
-        Output("cost", Scale("USD")),
-        Output("kind", labels=("HBM3", "HBM4", "DDR5")),
-        Output("heat_out", Scale("degC", "1", "273.15", {"temperature": 1.0})),
+        OutputSpec("time", Scale("ms", "1/1000", "0", {"time": 1.0})),
+        OutputSpec("cost", Scale("USD")),
+        OutputSpec("kind", labels=("HBM3", "HBM4", "DDR5")),
+        OutputSpec("heat_out", Scale("degC", "1", "273.15", {"temperature": 1.0})),
     ),
-    (Rule("fast", "require", "takes too long"), Rule("cheap", "warn", "is dear")),
+    (RuleSpec("fast", "require", "takes too long"), RuleSpec("cheap", "warn", "is dear")),
     UNITS,
 )  # fmt: skip
 
 
 def graph():
-    b = Builder()
+    b = GraphBuilder()
     width, chips = b.param("width"), b.param("chips", INT)
     memory, sparse = b.param("memory", INT, uniform=True), b.param("sparse", BOOL)
     heat = b.param("heat")
@@ -66,9 +66,9 @@ def graph():
 @pytest.fixture(scope="module", params=["compiled", "interpreted"])
 def machine(request, tmp_path_factory):
     if request.param == "interpreted":
-        return Evaluator(SPEC, InterpreterKernel(graph()))
+        return KernelEvaluator(SPEC, InterpreterKernel(graph()))
     path = tmp_path_factory.mktemp("kernels")
-    return Evaluator(SPEC, build({"machine": graph()}, cache_dir=path)["machine"])
+    return KernelEvaluator(SPEC, build({"machine": graph()}, cache_dir=path)["machine"])
 
 
 def test_a_call_gives_values_in_declared_units(machine):
@@ -152,9 +152,9 @@ def test_unknown_names_of_results(machine):
 
 
 def test_a_needed_value_is_asked_for():
-    spec = Spec("f", (Param("x"),), (Output("y"),))
-    b = Builder()
-    evaluator = Evaluator(spec, InterpreterKernel(b.finish([("y", b.param("x"))])))
+    spec = Spec("f", (ParamSpec("x"),), (OutputSpec("y"),))
+    b = GraphBuilder()
+    evaluator = KernelEvaluator(spec, InterpreterKernel(b.finish([("y", b.param("x"))])))
     with pytest.raises(ValueError, match=r"f\.x: a value is needed"):
         evaluator()
     with pytest.raises(ValueError, match=r"f\.x: a value is needed"):
@@ -355,7 +355,7 @@ def test_an_interrupt_stops_between_chunks(monkeypatch):
         if done >= 50:
             raise KeyboardInterrupt
 
-    evaluator = Evaluator(Spec("f", (Param("x"),), (Output("y"),)), Slow())
+    evaluator = KernelEvaluator(Spec("f", (ParamSpec("x"),), (OutputSpec("y"),)), Slow())
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
         evaluator.sweep(x=np.arange(100_000.0), progress=interrupt)
@@ -424,12 +424,12 @@ def test_a_package_that_is_not_there_is_named(machine, name, monkeypatch):
 
 
 def test_infinite_outputs_are_feasible_but_never_the_best():
-    b = Builder()
+    b = GraphBuilder()
     x = b.param("x")
     inverse = b.op("div", b.const(1.0), x)
     kernel = InterpreterKernel(b.finish([("y", inverse), ("x2", b.op("mul", x, x))]))
-    spec = Spec("e", (Param("x", default=1.0),), (Output("y"), Output("x2")))
-    sweep = Evaluator(spec, kernel).sweep(x=[0.0, 2.0, 4.0])
+    spec = Spec("e", (ParamSpec("x", default=1.0),), (OutputSpec("y"), OutputSpec("x2")))
+    sweep = KernelEvaluator(spec, kernel).sweep(x=[0.0, 2.0, 4.0])
     assert sweep.feasible.tolist() == [True, True, True]
     assert sweep.best("y").y == 0.5
     assert sweep.pareto(maximize="y", minimize="x2").x2.tolist() == [4.0]
@@ -444,19 +444,21 @@ def test_a_call_of_plain_numbers_takes_the_short_way(machine, monkeypatch):
     def slow(*_):
         raise AssertionError("not in a plain call")
 
-    monkeypatch.setattr(Evaluator, "base", slow)
+    monkeypatch.setattr(KernelEvaluator, "base", slow)
     monkeypatch.setattr(spec_module, "Fraction", slow)
     assert machine(width=2.0, chips=4).time == expected
 
 
 def test_a_vector_is_a_dictionary_at_a_point_and_an_axis_of_a_sweep():
-    b = Builder()
+    b = GraphBuilder()
     x = b.param("x")
     outputs = [("t.gpu", x), ("t.cpu", b.op("mul", x, x)), ("y", x)]
     kernel = InterpreterKernel(b.finish(outputs))
     unit = Scale("ms", "1/1000")
-    spec = Spec("e", (Param("x", default=1.0),), tuple(Output(name, unit) for name, _ in outputs))
-    evaluator = Evaluator(spec, kernel)
+    spec = Spec(
+        "e", (ParamSpec("x", default=1.0),), tuple(OutputSpec(name, unit) for name, _ in outputs)
+    )
+    evaluator = KernelEvaluator(spec, kernel)
     assert evaluator(x=2.0).t == {"gpu": 2000.0, "cpu": 4000.0}
     assert evaluator(x=2.0)["t.cpu"] == 4000.0
     sweep = evaluator.sweep(x=[1.0, 3.0])

@@ -11,8 +11,8 @@ from test_runtime import SPEC
 
 from hwdsl.codegen.build.stubs import stub
 from hwdsl.codegen.build.tiered import InterpreterKernel
-from hwdsl.codegen.ir.graph import INT, Builder
-from hwdsl.codegen.runtime import Evaluator, Output, Param, Scale, Spec
+from hwdsl.codegen.ir.graph import INT, GraphBuilder
+from hwdsl.codegen.runtime import KernelEvaluator, OutputSpec, ParamSpec, Scale, Spec
 
 
 @pytest.fixture(scope="module")
@@ -20,19 +20,19 @@ def plain():
     """Params of every kind, each an output too; memory is in units of 1024."""
     kib = Scale("KiB", "1024")
     params = (
-        Param("r", "real", kib, 1024.0, 0.0, 1e6),
-        Param("n", "int", default=1.0, low=0.0, high=1e18),
-        Param("c", "real", kib, 1024.0, 102.4, 4096.0, ("0.1", "1", "4"),
+        ParamSpec("r", "real", kib, 1024.0, 0.0, 1e6),
+        ParamSpec("n", "int", default=1.0, low=0.0, high=1e18),
+        ParamSpec("c", "real", kib, 1024.0, 102.4, 4096.0, ("0.1", "1", "4"),
               values=(1024.0, 102.4, 4096.0)),
-        Param("one", "int", default=3.0, low=3.0, high=3.0, labels=("3",), values=(3.0,)),
-        Param("b", "bool", default=0.0, low=0.0, high=1.0),
-        Param("w", "choice", default=0.0, low=0.0, high=1.0, labels=("slow", "quick")),
+        ParamSpec("one", "int", default=3.0, low=3.0, high=3.0, labels=("3",), values=(3.0,)),
+        ParamSpec("b", "bool", default=0.0, low=0.0, high=1.0),
+        ParamSpec("w", "choice", default=0.0, low=0.0, high=1.0, labels=("slow", "quick")),
     )  # fmt: skip
-    b = Builder()
-    spec = Spec("e", params, tuple(Output(f"{p.name}_out") for p in params))
+    b = GraphBuilder()
+    spec = Spec("e", params, tuple(OutputSpec(f"{p.name}_out") for p in params))
     again = Spec.from_json(spec.to_json())
     assert again == spec
-    return Evaluator(
+    return KernelEvaluator(
         again, InterpreterKernel(b.finish([(f"{p.name}_out", b.param(p.name)) for p in params]))
     )
 
@@ -114,14 +114,14 @@ def test_of_a_column_the_value_that_does_not_fit_is_named(plain, name, values, m
 def test_infinity_is_taken_where_it_is_meant_and_never_made():
     tera = Scale("TB", "1000000000000")
     params = (
-        Param("x", "real", tera, 0.0),
-        Param("c", "real", default=1.0, low=1.0, high=math.inf, labels=("1", "inf"),
+        ParamSpec("x", "real", tera, 0.0),
+        ParamSpec("c", "real", default=1.0, low=1.0, high=math.inf, labels=("1", "inf"),
               values=(1.0, math.inf)),
     )  # fmt: skip
-    b = Builder()
+    b = GraphBuilder()
     graph = b.finish([(f"{p.name}_out", b.param(p.name)) for p in params])
-    spec = Spec("e", params, tuple(Output(f"{p.name}_out") for p in params))
-    evaluator = Evaluator(spec, InterpreterKernel(graph))
+    spec = Spec("e", params, tuple(OutputSpec(f"{p.name}_out") for p in params))
+    evaluator = KernelEvaluator(spec, InterpreterKernel(graph))
     assert evaluator(x=math.inf, c=math.inf)["c_out"] == math.inf
     assert evaluator.sweep(x=[math.inf, 1.0], c=[1.0, math.inf]).c_out.tolist() == [
         [1.0, math.inf], [1.0, math.inf],
@@ -134,9 +134,9 @@ def test_infinity_is_taken_where_it_is_meant_and_never_made():
 
 
 def test_an_unbounded_whole_number_is_not_infinite():
-    b = Builder()
+    b = GraphBuilder()
     kernel = InterpreterKernel(b.finish([("y", b.param("n", INT))]))
-    evaluator = Evaluator(Spec("e", (Param("n", "int"),), (Output("y"),)), kernel)
+    evaluator = KernelEvaluator(Spec("e", (ParamSpec("n", "int"),), (OutputSpec("y"),)), kernel)
     for given in (math.inf, -math.inf):
         with pytest.raises(ValueError, match=r"e\.n: -?inf is not whole"):
             evaluator(n=given)
@@ -150,8 +150,8 @@ def test_numbers_in_bulk_are_not_looked_at_one_by_one(plain, monkeypatch):
     def slow(*_):
         raise AssertionError("one by one")
 
-    monkeypatch.setattr(Evaluator, "base", slow)
-    monkeypatch.setattr(Param, "show", slow)
+    monkeypatch.setattr(KernelEvaluator, "base", slow)
+    monkeypatch.setattr(ParamSpec, "show", slow)
     for name, values in {"n": [1, 2], "c": [1.0, 4.0], "b": [True, False], "r": [1, 2]}.items():
         assert plain.sweep({name: np.array(values)})[name].tolist() == values
         assert plain.sweep({name: values})[name].tolist() == values
@@ -161,15 +161,15 @@ def test_numbers_in_bulk_are_not_looked_at_one_by_one(plain, monkeypatch):
 def namesakes():
     """An evaluator whose params are called as options, arguments and words of Python are."""
     names = ["threads", "mode", "progress", "zipped", "at", "size", "lambda"]
-    b = Builder()
+    b = GraphBuilder()
     params = [b.param(name) for name in names]
     outputs = ["__init__", "class", "params", "total", "__dict__"]
     total = functools.reduce(lambda x, y: b.op("add", x, y), params)
     spec = Spec(
-        "class", tuple(Param(n, default=1.0, low=0.0, high=9.0) for n in names),
-        tuple(Output(n) for n in outputs),
+        "class", tuple(ParamSpec(n, default=1.0, low=0.0, high=9.0) for n in names),
+        tuple(OutputSpec(n) for n in outputs),
     )  # fmt: skip
-    return Evaluator(spec, InterpreterKernel(b.finish([(n, total) for n in outputs])))
+    return KernelEvaluator(spec, InterpreterKernel(b.finish([(n, total) for n in outputs])))
 
 
 @pytest.mark.parametrize("name", ["threads", "mode", "progress", "zipped"])
@@ -216,7 +216,7 @@ def test_outputs_may_be_called_as_attributes_are(namesakes):
 
 
 def test_the_stub_of_any_names_is_python_that_types(namesakes, tmp_path):
-    vector = Spec("__dict__", (Param("x"),), (Output("None.a"), Output("feasible.b")))
+    vector = Spec("__dict__", (ParamSpec("x"),), (OutputSpec("None.a"), OutputSpec("feasible.b")))
     text = stub([namesakes.spec, SPEC, vector])
     (tmp_path / "kernels.pyi").write_text(text)
     (tmp_path / "use.py").write_text(
@@ -240,15 +240,15 @@ def test_infinities_are_defaults_bounds_and_alternatives():
     """As JSON they are kept; as values they are themselves, one by one and in columns."""
     inf = math.inf
     params = (
-        Param("x", default=inf),
-        Param("c", default=inf, low=1.0, high=inf, labels=("1", "inf"), values=(1.0, inf)),
-        Param("d", default=-inf, low=-inf, high=1.0, labels=("-inf", "1"), values=(-inf, 1.0)),
+        ParamSpec("x", default=inf),
+        ParamSpec("c", default=inf, low=1.0, high=inf, labels=("1", "inf"), values=(1.0, inf)),
+        ParamSpec("d", default=-inf, low=-inf, high=1.0, labels=("-inf", "1"), values=(-inf, 1.0)),
     )
-    spec = Spec("e", params, tuple(Output(f"{p.name}_out") for p in params))
+    spec = Spec("e", params, tuple(OutputSpec(f"{p.name}_out") for p in params))
     assert Spec.from_json(spec.to_json()) == spec
-    b = Builder()
+    b = GraphBuilder()
     kernel = InterpreterKernel(b.finish([(f"{p.name}_out", b.param(p.name)) for p in params]))
-    e = Evaluator(Spec.from_json(spec.to_json()), kernel)
+    e = KernelEvaluator(Spec.from_json(spec.to_json()), kernel)
     assert [e().x_out, e().c_out, e().d_out] == [inf, inf, -inf]
     for given in ({"c": inf}, {"c": "inf"}, {"c": 1}, {"d": -inf}, {"d": "1"}, {"x": -inf}):
         (name,) = given

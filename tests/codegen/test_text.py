@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import graphs
 
-from hwdsl.codegen.ir.graph import Builder, Graph
+from hwdsl.codegen.ir.graph import Graph, GraphBuilder
 from hwdsl.codegen.ir.serialization import canonical_text, dump, load
 from hwdsl.codegen.ir.verifier import GraphError
 
@@ -27,13 +27,13 @@ def test_load_undoes_dump(graph):
 
 @given(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1))
 def test_any_name_survives(name):
-    b = Builder()
+    b = GraphBuilder()
     graph = b.finish([(name, b.param(name))], [(name, b.const(1.0, "bool"))])
     assert load(dump(graph)) == graph
 
 
 def constant(value):
-    b = Builder()
+    b = GraphBuilder()
     return b.finish([("y", b.const(value))])
 
 
@@ -51,7 +51,7 @@ def test_constants_are_exact(value):
 
 
 def looping(factor=2.0, table=(1.0, 2.0)):
-    b = Builder()
+    b = GraphBuilder()
     x = b.param("x", uniform=True)
     body = b.open_loop(["real"], [x])
     following = b.op("mul", b.op("add", body.states[0], x), b.const(factor))
@@ -72,9 +72,9 @@ def test_canonical_sees_bodies_and_tables():
 
 def test_canonical_is_the_same_in_another_run(tmp_path):
     code = (
-        "from hwdsl.codegen.ir.graph import Builder;"
+        "from hwdsl.codegen.ir.graph import GraphBuilder;"
         "from hwdsl.codegen.ir.serialization import canonical;"
-        "b = Builder(); x = b.param('x');"
+        "b = GraphBuilder(); x = b.param('x');"
         "g = b.finish([('y', b.op('sum', x, b.op('exp', x), b.const(0.1)))]);"
         "print(canonical(g).hex())"
     )

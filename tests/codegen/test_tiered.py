@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hwdsl.codegen.build.tiered import InterpreterKernel, Kernel, TieredKernel, operations
-from hwdsl.codegen.ir.graph import INT, REAL, Builder, Graph
+from hwdsl.codegen.ir.graph import INT, REAL, Graph, GraphBuilder
 from hwdsl.codegen.ir.interpreter import interpret
 
 ROUNDS = 1000
@@ -13,7 +13,7 @@ ROUNDS = 1000
 @pytest.fixture
 def graph() -> Graph:
     """The sum of x + k over a thousand rounds k."""
-    b = Builder()
+    b = GraphBuilder()
     x = b.param("x")
     loop = b.open_loop([REAL], within=[x])
     following = b.op("add", loop.states[0], b.op("add", x, loop.variable))

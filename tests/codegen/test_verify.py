@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from strategies import graphs
 
-from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Builder, Op, Param
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, GraphBuilder, GraphParam, Op
 from hwdsl.codegen.ir.verifier import GraphError, verify_graph
 
 
@@ -16,7 +16,7 @@ def test_what_the_builder_makes_is_sound(graph):
 
 
 def sound():
-    b = Builder()
+    b = GraphBuilder()
     x, n = b.param("x"), b.param("n", INT)
     body = b.open_loop([REAL], [x, n])
     following = b.op("mul", b.op("add", body.states[0], x), body.variable)
@@ -72,9 +72,9 @@ CORRUPTIONS = {
     "param 5 does not": lambda g: with_op(g, "param", index=5),
     "but is given": lambda g: with_op(g, "param", type=INT),
     "has no place": lambda g: with_op(g, "param", code="input"),
-    "two are named x": lambda g: attrs.evolve(g, params=(Param("x"), Param("x", INT))),
-    "is no name": lambda g: attrs.evolve(g, params=(Param("x\n"), g.params[1])),
-    "param n: no type": lambda g: attrs.evolve(g, params=(g.params[0], Param("n", "str"))),
+    "two are named x": lambda g: attrs.evolve(g, params=(GraphParam("x"), GraphParam("x", INT))),
+    "is no name": lambda g: attrs.evolve(g, params=(GraphParam("x\n"), g.params[1])),
+    "param n: no type": lambda g: attrs.evolve(g, params=(g.params[0], GraphParam("n", "str"))),
     "two are named a": lambda g: attrs.evolve(g, outputs=(("a", 0), ("a", 0))),
     "output a: operation 99": lambda g: attrs.evolve(g, outputs=(("a", 99),)),
     "its results need": lambda g: attrs.evolve(g, outputs=(("a", find(g.ops, "loop")),)),

@@ -427,7 +427,7 @@ class Judge:
             found += [f"law_r.{name}[{i}]" for i in range(size)] if listed else [f"law_r.{name}"]
         return found
 
-    def literal(self, s: Subject, p: runtime.Param, base: float) -> str:
+    def literal(self, s: Subject, p: runtime.ParamSpec, base: float) -> str:
         info = next(i for i in s.elaboration.params if i.name == p.name)
         if p.kind == "choice":
             type_ = s.cold.info.free[p.name]
@@ -512,7 +512,7 @@ class Judge:
         with self.asked(s, "folder, sweep"):
             self.swept(s, "folder, sweep", evaluator.sweep(self.columns(s), mode="zip"))
 
-    def text(self, s: Subject, at: int, p: runtime.Param, text: str, evaluator: Any) -> None:
+    def text(self, s: Subject, at: int, p: runtime.ParamSpec, text: str, evaluator: Any) -> None:
         """One text read by the language and by the compiled module."""
         self.compared += 1
         ours = attempt(lambda: s.cold.base(p, text))

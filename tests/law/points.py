@@ -6,7 +6,7 @@ import math
 from random import Random
 from typing import Any
 
-from hwdsl.codegen.runtime import Param, Spec
+from hwdsl.codegen.runtime import ParamSpec, Spec
 
 SPECIAL = (0.0, -0.0, 1.0, 0.1, 1 / 3, 0.5, 2.0, 3.0, -1.0, 1e-300, 1e280, 5e-324, 7.0, math.inf,
            -math.inf, 1e16)  # fmt: skip
@@ -29,7 +29,7 @@ def point(spec: Spec, random: Random) -> dict[str, Any]:
     return {p.name: value(p, random) for p in spec.params}
 
 
-def _lowest(param: Param) -> Any:
+def _lowest(param: ParamSpec) -> Any:
     if param.labels:
         return param.labels[0]
     if param.kind == "bool":
@@ -39,13 +39,13 @@ def _lowest(param: Param) -> Any:
     return shown(param, param.low) if math.isfinite(param.low) else shown(param, param.high)
 
 
-def value(param: Param, random: Random) -> Any:
+def value(param: ParamSpec, random: Random) -> Any:
     """A value of a param; with its unit as a text where the file gives none for plain numbers."""
     found = _value(param, random)
     return found if param.plain else as_text(param, found)
 
 
-def _value(param: Param, random: Random) -> Any:
+def _value(param: ParamSpec, random: Random) -> Any:
     """A value of a param: its default, an end of its range, or a number within it."""
     if param.labels:
         return random.choice(param.labels)
@@ -75,20 +75,20 @@ def _value(param: Param, random: Random) -> Any:
     return min(max(found, low), high)
 
 
-def shown(param: Param, base: float) -> Any:
+def shown(param: ParamSpec, base: float) -> Any:
     """A value in base units as a user gives it."""
     found = param.scale.from_base(base)
     return int(found) if param.kind == "int" and math.isfinite(found) else float(found)
 
 
-def as_text(param: Param, given: Any) -> Any:
+def as_text(param: ParamSpec, given: Any) -> Any:
     """The same number as a text with its unit; labels and truths as they are."""
     if isinstance(given, str | bool):
         return given
     return f"{given!r} {param.scale.unit}".rstrip()
 
 
-def texts(param: Param, random: Random, count: int) -> list[str]:
+def texts(param: ParamSpec, random: Random, count: int) -> list[str]:
     """Texts that might be numbers for a param."""
     number = str(_value(param, random))
     found = []

@@ -16,7 +16,7 @@ from random import Random
 import pytest
 
 from hwdsl.codegen.build import toolchain as building
-from hwdsl.codegen.runtime import Param
+from hwdsl.codegen.runtime import ParamSpec
 from hwdsl.semantics.builtins import BUILTINS
 
 from .coverage import ERRORS, productions, wanted
@@ -47,7 +47,7 @@ def test_all_ways_give_one_answer(batch: int, tmp_path: Path) -> None:
 
 
 def test_the_programs_use_the_whole_language() -> None:
-    param = Param("p", low=0.0, high=1.0)
+    param = ParamSpec("p", low=0.0, high=1.0)
     values = ["\n1", "1\n", "\n1\n", *texts(param, Random(1), 20)]
     used, called = productions(map(draw, range(DRAWN)), values, ["GB"])
     assert not wanted() - used.keys()

@@ -7,7 +7,7 @@ import pytest
 import hwdsl
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
-from hwdsl.explain.explanation import Row
+from hwdsl.explain.explanation import BreakdownRow
 from hwdsl.syntax import ast, parse
 
 LIBRARY = Path(__file__).parents[2] / "library"
@@ -15,12 +15,12 @@ STUDY = LIBRARY / "studies" / "h100_cluster.hw"
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[Row]:
+def rows() -> list[BreakdownRow]:
     study = hwdsl.load(STUDY, compiled=False).h100_cluster
     return study.why("cost_per_gpu_hour").breakdown(depth=12, least=1e-9)
 
 
-def below(rows: list[Row], at: int) -> list[Row]:
+def below(rows: list[BreakdownRow], at: int) -> list[BreakdownRow]:
     """The rows one level below the row `at`."""
     found = []
     for row in rows[at + 1 :]:
@@ -31,7 +31,7 @@ def below(rows: list[Row], at: int) -> list[Row]:
     return found
 
 
-def test_it_adds_up(rows: list[Row]) -> None:
+def test_it_adds_up(rows: list[BreakdownRow]) -> None:
     sums = 0
     for at, row in enumerate(rows):
         parts = below(rows, at)
@@ -62,7 +62,7 @@ def test_it_adds_up(rows: list[Row]) -> None:
     ],
 )
 def test_each_stage_has_a_line_with_its_multiplicity(
-    rows: list[Row], name: str, times: str
+    rows: list[BreakdownRow], name: str, times: str
 ) -> None:
     assert (times, name) in {(r.times, r.name) for r in rows}
 

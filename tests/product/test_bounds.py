@@ -17,7 +17,7 @@ from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.codegen.build import toolchain as building
 from hwdsl.codegen.ir import serialization as text
-from hwdsl.codegen.ir.graph import Builder, Graph, Op
+from hwdsl.codegen.ir.graph import Graph, GraphBuilder, Op
 from hwdsl.codegen.ir.verifier import GraphError
 from hwdsl.codegen.runtime import CompiledKernel
 from hwdsl.elaborate.partial_evaluator import with_large_stack
@@ -87,7 +87,7 @@ def test_very_many_unknown_names_are_not_each_compared_with_all(text: str, line:
 
 def chain(length: int) -> Graph:
     """A graph of so many operations and a param."""
-    b = Builder()
+    b = GraphBuilder()
     x = b.param(f"x{time.time_ns()}")  # a kernel that no cache has
     for _ in range(length):
         x = b.op("sqrt", x)
@@ -251,7 +251,7 @@ def test_work_is_told_of_once_and_the_innermost_first() -> None:
 
 
 def test_graphs_from_disk_are_verified() -> None:
-    b = Builder()
+    b = GraphBuilder()
     x = b.param("x")
     graph = b.finish([("y", b.op("add", x, b.const(1.0)))])
     assert text.load(text.dump(graph)) == graph

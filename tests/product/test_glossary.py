@@ -6,7 +6,7 @@ import pytest
 
 from hwdsl.cli.main import main
 from hwdsl.help import Page, explain, render
-from hwdsl.help.glossary import Entry, entries_of, glossary, heading
+from hwdsl.help.glossary import GlossaryEntry, entries_of, glossary, heading
 from hwdsl.help.library_index import FOLDERS, definitions
 
 ENTRIES = glossary().entries
@@ -30,7 +30,7 @@ def page(name: str) -> Page:
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=[entry.concept for entry in ENTRIES])
-def test_what_an_entry_names_is_declared(entry: Entry) -> None:
+def test_what_an_entry_names_is_declared(entry: GlossaryEntry) -> None:
     for name in entry.declared:
         of = page(name)
         assert of.what == "module" or of.place
@@ -41,7 +41,7 @@ def test_what_an_entry_names_is_declared(entry: Entry) -> None:
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=[entry.concept for entry in ENTRIES])
-def test_an_entry_is_found_by_each_of_its_terms(entry: Entry) -> None:
+def test_an_entry_is_found_by_each_of_its_terms(entry: GlossaryEntry) -> None:
     for term in (entry.concept, *entry.terms):
         text = " ".join(render(page(term), 10_000).split())
         assert entry.definition in text or f"`{entry.concept}`" in text

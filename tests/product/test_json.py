@@ -283,7 +283,7 @@ def _type(text: str) -> str:
 def test_schemas_are_made_from_the_shapes(name: str) -> None:
     """After a change of the shapes: HWDSL_WRITE_SCHEMAS=1 pytest tests/product/test_json.py."""
     if WRITE:
-        (ROOT / "hwdsl" / "schemas" / f"{name}.json").write_text(made(name), "utf-8")
+        (ROOT / "hwdsl" / "cli" / "schemas" / f"{name}.json").write_text(made(name), "utf-8")
     assert schema(name) == json.loads(made(name))
 
 

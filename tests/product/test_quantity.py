@@ -16,7 +16,7 @@ from hwdsl.api.interface import evaluator_specs
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.cli.main import main
-from hwdsl.codegen.runtime import CallError, Param, Scale, joined, quantity, read
+from hwdsl.codegen.runtime import CallError, ParamSpec, Scale, joined, quantity, read
 from hwdsl.codegen.runtime.dialects import elsewhere
 from hwdsl.syntax import ast, parse_expression
 
@@ -196,7 +196,7 @@ def test_a_text_of_many_values(
 ) -> None:
     labels = ("a", "b") if kind == "choice" else ()
     scale = units["GB"] if kind == "real" else Scale()
-    found = list(quantity.spread(text, Param("p", kind, scale, labels=labels), units))
+    found = list(quantity.spread(text, ParamSpec("p", kind, scale, labels=labels), units))
     if kind == "real" and ".." in text:
         assert found == pytest.approx(values)
         assert [found[0], found[-1]] == [values[0], values[-1]]  # the ends to the bit
@@ -223,7 +223,7 @@ def test_of_a_range_that_is_none_the_fault_is_named(
     text: str, message: str, units: dict[str, Scale]
 ) -> None:
     with pytest.raises(CallError, match=re.escape(message)):
-        quantity.spread(text, Param("p", "real", units["GB"]), units)
+        quantity.spread(text, ParamSpec("p", "real", units["GB"]), units)
 
 
 ELSEWHERE = [
@@ -250,7 +250,7 @@ ELSEWHERE = [
 def test_values_as_others_write_them_are_shown_as_they_are_written_here(
     kind: str, text: str, meant: str, units: dict[str, Scale]
 ) -> None:
-    param = Param("p", kind, units["GB"] if kind == "real" else PLAIN)
+    param = ParamSpec("p", kind, units["GB"] if kind == "real" else PLAIN)
     found = elsewhere(text, param)
     assert found is not None
     assert meant in found
@@ -261,11 +261,11 @@ def test_values_as_others_write_them_are_shown_as_they_are_written_here(
 
 @pytest.mark.parametrize("text", [t for _, t, _ in RANGES] + sorted(NUMBERS | {"all", "a-b", "1-"}))
 def test_what_is_written_so_here_is_taken_for_nothing_else(text: str) -> None:
-    assert [elsewhere(text, Param("p", kind)) for kind in ("real", "int")] == [None, None]
+    assert [elsewhere(text, ParamSpec("p", kind)) for kind in ("real", "int")] == [None, None]
 
 
 def test_a_step_is_a_difference_and_no_reading(units: dict[str, Scale]) -> None:
-    param = Param("p", "real", units["degC"])
+    param = ParamSpec("p", "real", units["degC"])
     assert list(quantity.spread("20..30 degC step 5", param, units)) == [20.0, 25.0, 30.0]
     assert list(quantity.spread("20..30 degC step 5 K", param, units)) == [20.0, 25.0, 30.0]
 

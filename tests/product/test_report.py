@@ -12,7 +12,7 @@ import hwdsl
 from hwdsl.cli.main import main
 from hwdsl.measure.validate import Validation, validate, validation_requests
 from hwdsl.show import plots
-from hwdsl.show.figure_data import Display, displays, plain
+from hwdsl.show.figure_data import FigureData, displays, plain
 from hwdsl.show.report import markdown, pages
 
 HEAD = """edition 2026
@@ -83,12 +83,12 @@ def loaded(folder: Path, text: str) -> hwdsl.Module:
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Display]:
+def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, FigureData]:
     module = loaded(tmp_path_factory.mktemp("report"), SHOWN)
     return {d.name: d for d in displays(module)}
 
 
-def test_axes_are_as_given_or_over_the_declared_range(shown: dict[str, Display]) -> None:
+def test_axes_are_as_given_or_over_the_declared_range(shown: dict[str, FigureData]) -> None:
     assert shown["lines"].sweep.shape == (3, 5)
     assert shown["lines"].sweep.bandwidth[0].tolist() == [2, 2.5, 3, 3.5, 4]
     assert shown["bars"].sweep.format.tolist() == ["fp16", "fp8"]
@@ -119,7 +119,7 @@ figure shown {
     assert drawn.sweep["y"].tolist() == [0, 3, 6, 9, 12]
 
 
-def test_what_is_drawn_is_what_was_swept(shown: dict[str, Display]) -> None:
+def test_what_is_drawn_is_what_was_swept(shown: dict[str, FigureData]) -> None:
     _, module = plots._matplotlib()
     axes = module.Figure().add_subplot()
     plots.draw(shown["lines"], axes)
@@ -283,7 +283,7 @@ def test_infeasible_stretches_are_named_by_their_rule(tmp_path: Path) -> None:
     assert "batch = 64, infeasible" in files["decode_lines.svg"]
 
 
-def test_whole_numbers_of_a_wide_range_are_powers_of_two(shown: dict[str, Display]) -> None:
+def test_whole_numbers_of_a_wide_range_are_powers_of_two(shown: dict[str, FigureData]) -> None:
     assert shown["wide"].sweep.batch.tolist() == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
 

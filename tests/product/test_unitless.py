@@ -34,7 +34,7 @@ def room(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     spec = runtime.Spec.from_json(
         evaluator_spec(found.info, found.elaboration, found.units).to_json()
     )
-    return runtime.Evaluator(spec, found.kernel)
+    return runtime.KernelEvaluator(spec, found.kernel)
 
 
 @pytest.mark.parametrize("value", [3, 3.0, np.float64(3), "3", "-3", [1.0], np.ones(2), ["1 m", 2]])

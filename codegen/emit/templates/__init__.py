@@ -78,7 +78,7 @@ _says = {{
     for index, (name, of) in enumerate(_messages.items())
 }}
 _evaluators = {{
-    spec.name: _runtime.Evaluator(
+    spec.name: _runtime.KernelEvaluator(
         spec,
         _runtime.CompiledKernel(_kernels, index),
         None,
