@@ -3,10 +3,14 @@
 The tests of a file share what was made for it, and so do the tests of a file that ships
 (`shipped.py`), wherever they stand: with `-n` one worker has them all.
 
-CI runs the suite, and then once more with nothing left to compile. A test that never asked the
-cache for a kernel, and started no process that could, does the same both times and runs once.
+CI runs the suite, and then once more with nothing left to compile. What may be left is a kernel
+whose key is another one in another process. So one test runs again for each kernel that was asked
+for in the shared cache, and one for each description and command that was given to a process. A
+test with a cache of its own does the same both times and runs once.
 """
 
+import json
+import os
 import signal
 import subprocess
 import sys
@@ -19,7 +23,8 @@ import pytest
 from hwdsl.base import store
 
 sys.path.insert(0, str(Path(__file__).parent))  # `shipped` is importable by all tests
-NOTED = pytest.StashKey[set[str]]()
+ROOT = Path(__file__).parents[1]
+NOTED = pytest.StashKey[dict[str, str]]()
 
 
 def pytest_configure() -> None:
@@ -28,29 +33,49 @@ def pytest_configure() -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--note-builds", metavar="FOLDER", help="write the names of tests that build")
-    parser.addoption("--only-noted", metavar="FOLDER", help="run the tests that were noted there")
+    parser.addoption("--note-builds", metavar="FOLDER", help="write which tests build what")
+    parser.addoption(
+        "--only-noted", metavar="FOLDER", help="run one test for each thing noted there"
+    )
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Note a test that looks for a kernel or starts a process, in its fixtures too."""
-    folder = item.config.getoption("--note-builds")
-    if folder is None:
+    """Note which kernels a test looks for, and what it gives to processes, in its fixtures too."""
+    if item.config.getoption("--note-builds") is None:
         return (yield)
-    noted = item.config.stash.setdefault(NOTED, set())
+    noted = item.config.stash.setdefault(NOTED, {})
+    shared, find, start = store.folder(), store.find, subprocess.Popen.__init__
+
+    def finding(name: str, cache_dir: Path | str | None = None) -> Path | None:
+        if store.folder(cache_dir) == shared:
+            noted.setdefault(f"kernel {name}", item.nodeid)
+        return find(name, cache_dir)
+
+    def starting(self: Any, args: Any, *more: Any, **given: Any) -> None:
+        environment = given.get("env") or os.environ
+        sharing = store.folder(environment.get("HWDSL_CACHE_DIR")) == shared
+        if sharing and "hwdsl" in str(args).replace(store.NAME, ""):
+            noted.setdefault(given_to(args, given.get("cwd")), item.nodeid)
+        start(self, args, *more, **given)
+
     with pytest.MonkeyPatch.context() as patch:
-        for owner, method in ((store, "find"), (subprocess, "Popen")):
-            whole = getattr(owner, method)
-            if isinstance(whole, type):
-                owner, method, whole = whole, "__init__", whole.__init__
-
-            def noting(*args: object, _whole: object = whole, **given: object) -> object:
-                noted.add(item.nodeid)
-                return _whole(*args, **given)
-
-            patch.setattr(owner, method, noting)
+        patch.setattr(store, "find", finding)
+        patch.setattr(subprocess.Popen, "__init__", starting)
         return (yield)
+
+
+def given_to(args: Any, cwd: Any) -> str:
+    """What decides which kernels a process asks for: the command and the descriptions, or all."""
+    words = [args] if isinstance(args, str) else [os.fsdecode(word) for word in args]
+    folder = Path(cwd or os.curdir)
+    named = {folder / word for line in words for word in line.split() if word.endswith(".hw")}
+    texts = {path.read_bytes() for path in named if path.is_file()}
+    if not named:
+        return repr(("process", words))
+    commands = {word for line in words for word in line.split() if word.isalpha()}
+    used = {path.name: path.read_bytes() for path in folder.glob("*.hw") if folder != ROOT}
+    return repr(("process", sorted(commands), sorted(texts), sorted(used.items())))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -59,7 +84,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if folder is not None and NOTED in session.config.stash:
         Path(folder).mkdir(parents=True, exist_ok=True)
         worker = getattr(session.config, "workerinput", {}).get("workerid", "all")
-        text = "\n".join(sorted(session.config.stash[NOTED]))
+        text = json.dumps(session.config.stash[NOTED])
         (Path(folder) / worker).write_text(text, "utf-8")
 
 
@@ -67,12 +92,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out what was not noted; put the tests of a group behind the first of them."""
     folder = config.getoption("--only-noted")
     if folder is not None:
-        noted = {
-            line for file in Path(folder).iterdir() for line in file.read_text("utf-8").split("\n")
-        }
+        noted: dict[str, str] = {}
+        for file in sorted(Path(folder).iterdir()):
+            noted = {**json.loads(file.read_text("utf-8")), **noted}
+        chosen = set(noted.values())
         assert noted, "the run before noted no test"
-        config.hook.pytest_deselected(items=[x for x in items if x.nodeid not in noted])
-        items[:] = [x for x in items if x.nodeid in noted]
+        config.hook.pytest_deselected(items=[x for x in items if x.nodeid not in chosen])
+        items[:] = [x for x in items if x.nodeid in chosen]
     groups: dict[str, list[pytest.Item]] = {}
     for item in items:
         groups.setdefault(group(item.nodeid), []).append(item)
