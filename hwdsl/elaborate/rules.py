@@ -93,13 +93,16 @@ class RuleCollector:
         # What only some alternatives waive is left to each of them.
         shared = tuple(w for w in rows[0] if all(any(w is x for x in row) for row in rows[1:]))
         differ = any(len(row) > len(shared) for row in rows)
+        own = [(row, record.path) for row, record in zip(rows, _records(of), strict=True)]
         names = [] if differ else [n for n in _shared_names(m, of) if n not in known]
         alike, waivers = list(done), shared
         for kind, rule in _shared_rules(m, of):
             if rule in done:
                 continue
             name, place = f"{kind.name}.{rule.name.name}", f"{path}.{rule.name.name}"
-            if differ and any(waived(row, name, place) for row in rows):
+            if any(waived(row, name, f"{own_path}.{rule.name.name}") for row, own_path in own) or (
+                differ and any(waived(row, name, place) for row in rows)
+            ):
                 continue
             assert kind.scope is not None
             env = Env(kind.scope, None, (of,))
@@ -146,7 +149,7 @@ class RuleCollector:
     ) -> list[Assertion]:
         """A rule of a component, placed where that is written; nothing if it is waived."""
         name = f"{owner}.{rule.name.name}"
-        if waived(waivers, name, f"{path}.{rule.name.name}"):
+        if waived(waivers, name, *(f"{p}.{rule.name.name}" for p in (path, of.path))):
             return []
         effects = lower_rule(self.machine, name, rule, env, path)
         return [
@@ -282,11 +285,15 @@ def module_waivers(layer: Layer) -> Waivers:
     return tuple(i for i in layer.env.scope.tree.items if isinstance(i, ast.Allow))
 
 
-def waived(waivers: Waivers, rule: str, place: str) -> bool:
-    """Whether a waiver names the rule, by its kind (`die.reticle`) or by the component's path."""
+def waived(waivers: Waivers, rule: str, *places: str) -> bool:
+    """Whether a waiver names the rule, by its kind (`die.reticle`) or by a path of the component.
+
+    A component has two: the one by which the waiver's owner reads it, and its own, which messages
+    name.
+    """
     for waiver in waivers:
         name = ".".join(i.name for i in waiver.path)
-        if name == rule or place == name or place.endswith("." + name):
+        if name == rule or any(place == name or place.endswith("." + name) for place in places):
             return True
     return False
 

@@ -509,3 +509,30 @@ def test_a_chosen_component_keeps_its_waivers(c: int, b: int, rules: list[str]) 
     text = WAIVED.replace("part : B, allow", "k part : B\nallow")
     assert list(broken(text, a=1.0, c=c, b=b)) == rules
     assert list(broken(text, a=3.0, c=c, b=b)) == []
+
+
+OWN_PATHS = """
+kind k { a : real = 1, require r: a > 2 }
+kind box { k part : A }
+k A { a = 1 }
+box P { }
+box Q { }
+evaluator e {
+    param x : real = 1 in 0 .. 4
+    choice b : box in [P, Q] = P
+    allow NAME "by design"
+    let w = b with { part.a = x }
+    output y : real = w.part.a
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "left"),
+    [("P.part.r", [1]), ("Q.part.r", [0]), ("part.r", []), ("w.part.r", []), ("k.r", [])],
+)
+def test_a_waiver_names_a_component_by_the_path_that_messages_name(
+    name: str, left: list[int]
+) -> None:
+    text = OWN_PATHS.replace("NAME", name)
+    assert [b for b in (0, 1) if broken(text, x=1.0, b=b)] == left
