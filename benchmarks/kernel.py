@@ -14,8 +14,8 @@ from common import table, timed
 from hwdsl.codegen.build import toolchain as building
 from hwdsl.codegen.build.tiered import InterpreterKernel
 from hwdsl.codegen.build.toolchain import build
+from hwdsl.codegen.emit.c_printer import C_SOURCE
 from hwdsl.codegen.ir.graph import INT, GraphBuilder
-from hwdsl.codegen.numerics.c_backend import C_SOURCE
 from hwdsl.codegen.passes import optimise
 from hwdsl.codegen.runtime import KernelEvaluator, OutputSpec, ParamSpec, RuleSpec, Spec
 

@@ -45,7 +45,9 @@ vector code of such a loop. The last two are work that grows faster than a funct
 gains nothing."""
 MODULE_FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O1", "-w")
 # What generates the text of a kernel, and compiles it.
-GENERATOR = tuple(f"hwdsl.codegen.{folder}" for folder in ("build", "emit", "ir", "numerics"))
+GENERATOR = tuple(
+    f"hwdsl.codegen.{folder}" for folder in ("build", "emit", "ir", "numerics", "operations")
+)
 SCARCE = 64 << 20
 MOST_OPERATIONS = 60_000
 """Operations of a graph above which no kernel is built unless `COMPILE_LARGE` is 1."""

@@ -6,11 +6,14 @@ import math
 from collections.abc import Collection, Sequence
 
 from hwdsl.codegen.ir.graph import Op
+from hwdsl.codegen.numerics.c_backend import c_functions
+from hwdsl.codegen.operations import FORMULAS, OPERATIONS
+from hwdsl.codegen.operations.record import Best, Count, Elementwise, Entry, Fold, Gather
 
-INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "sum": "+", "prod": "*"}
-HEAVY = {"pow": 40, "exp": 16, "log": 20, "log2": 40, "log10": 40, "expm1": 24, "log1p": 24,
-         "sin": 30, "cos": 30, "tanh": 30}  # fmt: skip
 SCAN = 16
+
+C_SOURCE: str = c_functions({c: (f, OPERATIONS[c].arity) for c, f in FORMULAS.items()})
+"""C definitions of inline functions `double hw_<code>(double, …)` for every elementwise code."""
 
 
 def literal(value: float) -> str:
@@ -25,12 +28,13 @@ def literal(value: float) -> str:
 
 def weight(op: Op, sizes: Sequence[int]) -> int:
     """Roughly how many plain operations the C compiler will see for this one."""
-    if op.code in ("argmin", "argmax"):
+    record = OPERATIONS[op.code]
+    if isinstance(record.compute, Best):
         return 4 * len(op.args)
-    if op.code == "bucket":
+    if isinstance(record.compute, Count):
         size = sizes[op.index]
         return size if size <= SCAN else 4 * size.bit_length()
-    return HEAVY.get(op.code, max(1, len(op.args) - 1))
+    return record.cost if record.heavy else max(1, len(op.args) - 1)
 
 
 def statements(
@@ -42,23 +46,19 @@ def statements(
     `table` is the prefix of the tables' names and `sizes` the tables' lengths. Codes in `far` are
     calls of functions compiled apart.
     """
-    code = op.code
-    if code in INFIX:
-        return [f"const double {name} = {f' {INFIX[code]} '.join(args)};"]
-    if code == "neg":
-        return [f"const double {name} = -{args[0]};"]
-    if code == "select":
-        return [f"const double {name} = {args[0]} != 0.0 ? {args[1]} : {args[2]};"]
-    if code in ("nmin", "nmax"):
-        return _chain(name, f"hw_{code[1:]}", args)
-    if code in ("argmin", "argmax"):
-        return _arg(name, "<" if code == "argmin" else ">", args)
-    if code == "gather":
+    code, how = op.code, OPERATIONS[op.code].compute
+    if isinstance(how, Elementwise | Fold) and how.c is not None:
+        return [f"const double {name} = {how.c(args)};"]
+    if isinstance(how, Fold):
+        return _chain(name, f"hw_{how.step}", args)
+    if isinstance(how, Best):
+        return _arg(name, how.sign, args)
+    if isinstance(how, Gather):
         return _gather(name, args[0], args[1:])
-    if code == "table":
+    if isinstance(how, Entry):
         last = literal(float(sizes[op.index] - 1))
         return [f"const double {name} = {table}{op.index}[hw_index({args[0]}, {last})];"]
-    if code == "bucket":
+    if isinstance(how, Count):
         return _bucket(name, args[0], f"{table}{op.index}", sizes[op.index])
     function = f"hw_far_{code}" if code in far else f"hw_{code}"
     return [f"const double {name} = {function}({', '.join(args)});"]

@@ -12,8 +12,10 @@ from collections.abc import Mapping, Sequence
 from attrs import frozen
 
 from hwdsl.codegen.emit.c_printer import weight
-from hwdsl.codegen.emit.uniformity import ListAnalysis
+from hwdsl.codegen.emit.uniformity import ListAnalysis, computes
 from hwdsl.codegen.ir.graph import Op
+from hwdsl.codegen.operations import OPERATIONS
+from hwdsl.codegen.operations.record import Gather
 
 WORTH, CROSSING = 24, 4
 Guard = tuple[int, int, int]
@@ -97,11 +99,12 @@ def _guards(
 
 def _arm(shape: ListAnalysis, op: Op, k: int) -> Guard | None:
     """The guard of an argument that is needed under a scalar condition only."""
-    if k == 0 or op.code not in ("select", "gather") or not shape.scalar[op.args[0]]:
+    record = OPERATIONS[op.code]
+    if k == 0 or record.picks is None or not shape.scalar[op.args[0]]:
         return None
     if op.args.count(op.args[k]) > 1 or shape.ops[op.args[0]].code == "const":
         return None
-    return op.args[0], k - 1, 0 if op.code == "select" else len(op.args) - 1
+    return op.args[0], k - 1, len(op.args) - 1 if isinstance(record.compute, Gather) else 0
 
 
 def _chosen(
@@ -125,7 +128,7 @@ def _chosen(
 def _cost(op: Op, sizes: Sequence[int]) -> int:
     if op.body is not None:
         return max(op.bound, 1) * sum(_cost(o, sizes) for o in op.body.ops)
-    return 0 if op.code in ("const", "input", "param", "proj") else weight(op, sizes)
+    return weight(op, sizes) if computes(op) else 0
 
 
 def _stages(

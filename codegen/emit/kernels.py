@@ -22,12 +22,13 @@ from importlib import resources
 from attrs import define, field
 from jinja2 import DictLoader, Environment, StrictUndefined
 
-from hwdsl.codegen.emit.c_printer import HEAVY, literal
+from hwdsl.codegen.emit.c_printer import C_SOURCE, literal
 from hwdsl.codegen.emit.regions import FunctionOutliner, GraphEpilogue, RegionEmitter, slot
 from hwdsl.codegen.emit.tile_invariants import InvariantGroup, find_invariant_groups
 from hwdsl.codegen.emit.uniformity import ListAnalysis, analyze_graph, call_invariant
 from hwdsl.codegen.ir.graph import Graph, Op, count_operations
-from hwdsl.codegen.numerics.c_backend import C_SOURCE, apart
+from hwdsl.codegen.numerics.c_backend import out_of_line
+from hwdsl.codegen.operations import OPERATIONS
 
 TILE, LEAST = 256, 64
 TILES = ((16, TILE), (32, 128))
@@ -85,7 +86,7 @@ def emit(graphs: Mapping[str, Graph]) -> dict[str, str]:
             numerics=C_SOURCE,
             kernels=len(graphs),
             shapes=shapes,
-            apart=[apart(code) for code in sorted(far)],
+            apart=[out_of_line(code, OPERATIONS[code].arity) for code in sorted(far)],
         )
     )
     return files
@@ -96,7 +97,7 @@ def _outlined_operations(ops: Sequence[Op]) -> Iterator[str]:
     for op in ops:
         if op.body is not None:
             yield from _outlined_operations(op.body.ops)
-        elif op.code in HEAVY:
+        elif OPERATIONS[op.code].heavy:
             yield op.code
 
 

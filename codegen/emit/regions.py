@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 
 from attrs import define, field, frozen
 
-from hwdsl.codegen.emit.c_printer import HEAVY, literal, statements, weight
+from hwdsl.codegen.emit.c_printer import literal, statements, weight
 from hwdsl.codegen.emit.code_sinking import GuardedBlock, guard_condition, schedule_with_guards
 from hwdsl.codegen.emit.uniformity import ListAnalysis, LoopAnalysis
 from hwdsl.codegen.ir.graph import Graph, Op, count_operations
+from hwdsl.codegen.operations import OPERATIONS
 
 WHOLE = 1500
 PIECE = 200
@@ -320,7 +321,7 @@ class RegionEmitter:
         if op.code == "input":
             lines = [f"const double v{i} = {self.variable};"]
         else:
-            apart = op.code in HEAVY and not scalar
+            apart = OPERATIONS[op.code].heavy and not scalar
             args = [self._lane(block, a) if apart else self._use(block, a) for a in op.args]
             prefix = f"k{self.draft.index}_t"
             lines = statements(f"v{i}", op, args, prefix, self.draft.sizes, self.draft.far)

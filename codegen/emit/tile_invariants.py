@@ -12,14 +12,13 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from hwdsl.codegen.emit.c_printer import HEAVY
 from hwdsl.codegen.emit.uniformity import ListAnalysis
 from hwdsl.codegen.ir.graph import Op
+from hwdsl.codegen.operations import OPERATIONS
 
 GROUPS = 6
 ROWS = 96
 WORTH = 6
-COST = {**HEAVY, "div": 8, "sqrt": 10, "floordiv": 20, "ceildiv": 20, "argmin": 8, "argmax": 8}
 
 
 @frozen
@@ -114,4 +113,4 @@ def _closure(
 def _cost(op: Op) -> int:
     if op.body is not None:
         return op.bound * (1 + len(op.body.ops))
-    return COST.get(op.code, 0)
+    return OPERATIONS[op.code].cost

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from attrs import define, frozen
 
 from hwdsl.codegen.ir.graph import Graph, Op
+from hwdsl.codegen.operations import OPERATIONS
 
 
 @define(eq=False)
@@ -26,8 +27,12 @@ class ListAnalysis:
 
     def steps(self) -> list[int]:
         """The live operations that compute something, in order."""
-        quiet = ("const", "param", "proj", "input")
-        return [i for i, op in enumerate(self.ops) if self.live[i] and op.code not in quiet]
+        return [i for i, op in enumerate(self.ops) if self.live[i] and computes(op)]
+
+
+def computes(op: Op) -> bool:
+    """Whether an operation is a step of its own: a loop is, its results and leaves are not."""
+    return op.body is not None or not OPERATIONS[op.code].structural
 
 
 @frozen(eq=False)

@@ -10,94 +10,24 @@ way to make graphs; it folds constants and shares equal operations as they are a
 the sign of zero and every NaN. The verifier is in `hwdsl.codegen.ir.verifier`, the text form in
 `hwdsl.codegen.ir.serialization`.
 
-Operation codes, with their arguments:
-
-=====================  ==========================================================================
-const                  (); `value`
-param                  (); `index` into `Graph.params`
-input                  (); `index`: in a body, the loop variable (0), carries, then captures
-neg abs sqrt exp log log2 log10 expm1 log1p sin cos tanh floor ceil round
-                       (x); round is half to even
-add sub mul div pow    (a, b)
-min max                (a, b); NaN if either is NaN
-floordiv ceildiv       (a, b) of ints: exact floor(a/b) and ceil(a/b); NaN if b is 0
-lt le eq ne            (a, b) -> bool; IEEE, so false (ne: true) on NaN
-and or not             of bools
-select                 (c, a, b): a where c is not 0, else b
-sum prod               (x, …) left to right; nmin nmax likewise, NaN if any is NaN
-argmin argmax          (x, …) -> int, the first that is least (greatest); NaN loses to a number
-gather                 (i, x, …): x[i]; an i outside (a rule is broken then) reads the nearest
-                       entry, NaN the first
-table                  (i); `index` into `Graph.tables`: tables[index][i]; outside as in gather
-bucket                 (x); `index` of an increasing table: how many of its entries are <= x,
-                       0 .. len; NaN gives 0
-loop                   (lo, hi, *initial carries, *captures); `body`, `bound`; see `Body`
-proj                   (loop); `index` into the loop's results
-=====================  ==========================================================================
+The operations, with their arguments, are the records of `hwdsl.codegen.operations`.
 """
 
 from __future__ import annotations
 
 import math
 import struct
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 
 from attrs import define, field, frozen
 
-from hwdsl.codegen import numerics
-
-REAL, INT, BOOL = "real", "int", "bool"
-RANK = {BOOL: 0, INT: 1, REAL: 2}
-"""Types by width: the values of one are values of those above it."""
-
-UNARY = frozenset(
-    [
-        "neg",
-        "abs",
-        "sqrt",
-        "exp",
-        "log",
-        "log2",
-        "log10",
-        "expm1",
-        "log1p",
-        "sin",
-        "cos",
-        "tanh",
-        "floor",
-        "ceil",
-        "round",
-        "not",
-    ]
-)
-BINARY = frozenset(
-    [
-        "add",
-        "sub",
-        "mul",
-        "div",
-        "pow",
-        "min",
-        "max",
-        "floordiv",
-        "ceildiv",
-        "lt",
-        "le",
-        "eq",
-        "ne",
-        "and",
-        "or",
-    ]
-)
-NARY = frozenset(["sum", "prod", "nmin", "nmax", "argmin", "argmax"])
-BOOLEAN = frozenset(["lt", "le", "eq", "ne", "and", "or", "not"])
-KEEPS_INT = frozenset(
-    ["neg", "abs", "add", "sub", "mul", "min", "max", "sum", "prod", "nmin", "nmax"]
-)
-ALWAYS_INT = frozenset(
-    ["floor", "ceil", "round", "floordiv", "ceildiv", "argmin", "argmax", "bucket"]
-)
+from hwdsl.codegen.operations import OPERATIONS
+from hwdsl.codegen.operations.record import BOOL as BOOL
+from hwdsl.codegen.operations.record import INT as INT
+from hwdsl.codegen.operations.record import RANK as RANK
+from hwdsl.codegen.operations.record import REAL as REAL
+from hwdsl.codegen.operations.record import Fold
+from hwdsl.codegen.operations.record import nearest as nearest
 
 
 def _bits(value: float) -> bytes:
@@ -270,7 +200,7 @@ class GraphBuilder:
         The type follows from the code and the arguments unless given; the value has it also where
         the operation turns out to be one of its arguments.
         """
-        result = type or result_type(code, [a.type for a in args])
+        result = type or OPERATIONS[code].type.result([a.type for a in args])
         if code == "pow":
             # Before folding, so that known and unknown bases go through the same products.
             product = self._power(args[0], args[1].known, type)
@@ -347,9 +277,16 @@ class GraphBuilder:
 
     def _simplify(self, code: str, args: Sequence[Ref], type: str) -> Ref | None:
         """Identities that hold for every float64, NaN, infinities and signed zeros included."""
-        if code == "select":
-            if args[0].known is not None:
-                return args[1] if args[0].known else args[2]
+        record = OPERATIONS[code]
+        if record.picks is not None and args[0].known is not None:
+            return args[record.picks(args[0].known, len(args))]
+        if record.decider is not None:
+            for a, b in (args, args[::-1]):
+                if a.known is not None:
+                    return a if bool(a.known) == bool(record.decider) else b
+        elif isinstance(record.compute, Fold) and len(args) == 1:
+            return args[0]
+        elif code == "select":
             if args[1] == args[2]:
                 return args[1]
         elif code == "mul":
@@ -364,18 +301,10 @@ class GraphBuilder:
                 return self.op("mul", args[0], self.const(inverse), type=type)
         elif code == "pow" and args[0].known == 1.0:
             return self.const(1.0, type)
-        elif code in ("sum", "prod", "nmin", "nmax") and len(args) == 1:
-            return args[0]
-        elif code == "gather" and args[0].known is not None:
-            return args[1 + nearest(args[0].known, len(args) - 1)]
-        elif code in ("and", "or"):
-            for a, b in (args, args[::-1]):
-                if a.known is not None:
-                    return (b if a.known else a) if code == "and" else (a if a.known else b)
         return None
 
     def _power(self, base: Ref, exponent: float | None, type: str | None) -> Ref | None:
-        """Constant powers as products; `numerics` computes the same ones for a known base. They are
+        """Constant powers as products; the formula makes the same of a known base. They are
         of the base's type unless one is given."""
         if exponent == 0.5:
             return self.op("sqrt", base)
@@ -435,20 +364,6 @@ class LoopRegion:
         )
 
 
-def result_type(code: str, types: Sequence[str]) -> str:
-    """The type of an operation's result, from its code and its arguments' types."""
-    if code in BOOLEAN:
-        return BOOL
-    if code in ALWAYS_INT:
-        return INT
-    if code in ("select", "gather"):
-        arms = set(types[1:])
-        return arms.pop() if len(arms) == 1 else REAL
-    if code in KEEPS_INT and all(t != REAL for t in types):
-        return INT
-    return REAL
-
-
 def state_types(body: Body, starts: Sequence[str]) -> list[str]:
     """The types of a loop's states: as the body reads them, else the wider of what they start from,
     of these types, and what they go on with."""
@@ -472,22 +387,12 @@ def exact_inverse(divisor: float | None) -> float | None:
     return 1.0 / divisor if 2.0**-1022 <= abs(divisor) <= 2.0**1022 else None
 
 
-def nearest(index: float, count: int) -> int:
-    """The index that a gather or table of `count` entries reads; NaN reads the first."""
-    return int(min(max(index, 0.0), count - 1.0)) if index == index else 0
-
-
 def fold(
     code: str, args: Sequence[float], tables: Sequence[Sequence[float]] = (), index: int = 0
 ) -> float:
     """Evaluate one operation on known values, by the functions the interpreter uses."""
-    if code == "table":
-        return tables[index][nearest(args[0], len(tables[index]))]
-    if code == "bucket":
-        return float(bisect_right(tables[index], args[0])) if args[0] == args[0] else 0.0
-    if code == "gather":
-        return args[1 + nearest(args[0], len(args) - 1)]
-    return numerics.scalar(code, args)
+    record = OPERATIONS[code]
+    return record.fold(args, tables[index]) if record.reads_table else record.fold(args)
 
 
 def fold_loop(

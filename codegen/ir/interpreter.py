@@ -1,7 +1,7 @@
 """The interpreter: what a graph means. Kernels must give the same bits.
 
 `interpret` runs a graph over many points with NumPy, in blocks; a `Point` is one point in Python
-floats, of which the value of any operation can be asked. Both stand on `hwdsl.codegen.numerics`.
+floats, of which the value of any operation can be asked. Both stand on `hwdsl.codegen.operations`.
 
 An index of a `gather` or `table` that lies outside (where a rule is broken, or the lane is masked)
 reads the nearest entry; NaN reads the first.
@@ -16,10 +16,11 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 
-from hwdsl.codegen.ir.graph import NARY, Body, Graph, Op, fold
+from hwdsl.codegen.ir.graph import Body, Graph, Op, fold
 from hwdsl.codegen.ir.loop_folding import run_loop
-from hwdsl.codegen.numerics import better
-from hwdsl.codegen.numerics.numpy_backend import ARRAY
+from hwdsl.codegen.numerics.numpy_backend import on_arrays
+from hwdsl.codegen.operations import FORMULAS, OPERATIONS
+from hwdsl.codegen.operations.record import Best, Entry, Fold, Gather
 
 __all__ = ["BLOCK", "Point", "Results", "interpret"]
 
@@ -30,7 +31,8 @@ Array = NDArray[np.float64]
 Value = float | Array
 Tables = Sequence[tuple[float, ...]]
 
-_STEPS = {"sum": "add", "prod": "mul", "nmin": "min", "nmax": "max"}
+ARRAY: Mapping[str, Callable[..., Array]] = {c: on_arrays(f) for c, f in FORMULAS.items()}
+"""The elementwise codes on arrays."""
 
 
 @frozen(eq=False)
@@ -182,12 +184,13 @@ class _Run:
             return self.loop(op, op.body, args)
         if not any(isinstance(a, np.ndarray) for a in args):
             return fold(op.code, args, self.tables, op.index)
-        if op.code in ("table", "bucket"):
-            return _lookup(op.code, args[0], self.row(op.index))
-        if op.code == "gather":
+        record = OPERATIONS[op.code]
+        if record.reads_table:
+            return _lookup(isinstance(record.compute, Entry), args[0], self.row(op.index))
+        if isinstance(record.compute, Gather):
             return _gather(args[0], args[1:])
-        if op.code in NARY:
-            return _reduce(op.code, args)
+        if isinstance(record.compute, Fold | Best):
+            return _reduce(record.compute, args)
         return ARRAY[op.code](*args)
 
     def row(self, index: int) -> Array:
@@ -271,8 +274,8 @@ def _indices(i: Value, count: int) -> NDArray[np.intp]:
     return np.asarray(inside).astype(np.intp)
 
 
-def _lookup(code: str, x: Array, row: Array) -> Array:
-    if code == "table":
+def _lookup(entry: bool, x: Array, row: Array) -> Array:
+    if entry:
         return row[_indices(x, len(row))]
     found = np.searchsorted(row, x, side="right").astype(np.float64)
     return np.where(np.isnan(x), 0.0, found)
@@ -286,16 +289,16 @@ def _gather(i: Value, rows: Sequence[Value]) -> Value:
     return np.asarray(stacked[_indices(i, len(rows)), lanes])
 
 
-def _reduce(code: str, args: Sequence[Value]) -> Value:
-    if code in _STEPS:
-        step: Callable[..., Array] = ARRAY[_STEPS[code]]
+def _reduce(compute: Fold | Best, args: Sequence[Value]) -> Value:
+    if isinstance(compute, Fold):
+        step = ARRAY[compute.step]
         total = args[0]
         for x in args[1:]:
             total = step(total, x)
         return total
     best, found = args[0], np.zeros(1)
     for i, x in enumerate(args[1:], 1):
-        nearer = better(code, np.asarray(x), np.asarray(best))
+        nearer = compute.better(np.asarray(x), np.asarray(best))
         best = np.where(nearer, x, best)
         found = np.where(nearer, float(i), found)
     return found

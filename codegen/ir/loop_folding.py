@@ -12,7 +12,8 @@ from typing import Any
 from attrs import define, field
 
 from hwdsl.codegen.ir.graph import Body, Op, fold
-from hwdsl.codegen.numerics import DIRECT
+from hwdsl.codegen.operations import OPERATIONS
+from hwdsl.codegen.operations.record import Elementwise
 
 __all__ = ["run_loop"]
 
@@ -55,8 +56,8 @@ class Prepared:
                 self._values[i] = op.value
             elif op.code == "input":
                 self._inputs.append((i, op.index))
-            elif op.code in DIRECT:
-                self._steps.append((i, DIRECT[op.code], op.args[0], op.args[1]))
+            elif (direct := _direct(op.code)) is not None:
+                self._steps.append((i, direct, op.args[0], op.args[1]))
             else:
                 self._steps.append((i, self._step(op), -1, -1))
 
@@ -93,6 +94,12 @@ class Prepared:
                 settled = True
                 break
         return (*states, float(rounds), float(settled))
+
+
+def _direct(code: str) -> Callable[[float, float], float] | None:
+    """What an operation of two is on numbers, if that is plain Python."""
+    compute = OPERATIONS[code].compute
+    return compute.direct if isinstance(compute, Elementwise) else None
 
 
 def _read(body: Body) -> set[int]:

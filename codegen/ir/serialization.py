@@ -27,6 +27,7 @@ from attrs import define
 
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Body, Graph, GraphParam, Op
 from hwdsl.codegen.ir.verifier import GraphError, verify_graph
+from hwdsl.codegen.operations import OPERATIONS
 
 __all__ = ["canonical_text", "dump", "load"]
 
@@ -61,7 +62,7 @@ def _operations(ops: Sequence[Op], indent: str) -> Iterator[str]:
         words = [f"{indent}{i} {op.code} {op.type}"]
         if op.code == "const" or op.value != 0.0 or math.copysign(1.0, op.value) < 0:
             words.append(_number(op.value))
-        if op.index or op.code in ("param", "input", "proj", "table", "bucket"):
+        if op.index or OPERATIONS[op.code].indexed:
             words.append(f"#{op.index}")
         if op.bound or op.body is not None:
             words.append(f"<{op.bound}")

@@ -7,28 +7,13 @@ from itertools import pairwise
 
 from attrs import frozen
 
-from hwdsl.codegen import numerics
-from hwdsl.codegen.ir.graph import (
-    ALWAYS_INT,
-    BOOL,
-    BOOLEAN,
-    INT,
-    NARY,
-    RANK,
-    REAL,
-    Graph,
-    Op,
-    result_type,
-    state_types,
-)
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Graph, Op, state_types
+from hwdsl.codegen.operations import OPERATIONS
+from hwdsl.codegen.operations.record import RANK, Count, Operation
 
 __all__ = ["GraphError", "verify_graph"]
 
-_ENTRIES = ("table", "bucket", "gather", "select", "pow")
-"""Codes whose result may be declared narrower than their operands tell."""
-
-_KEEPS_BOOL = ("abs", "max", "min", "mul", "nmax", "nmin", "prod")
-"""Codes that make 0 and 1 of zeros and ones."""
+_NEEDED = {BOOL: "bools", INT: "an int"}
 
 
 class GraphError(Exception):
@@ -110,8 +95,11 @@ class _List:
         elif op.code == "proj":
             self.projection(where, op, ops)
         else:
-            self.arity(where, op)
-            self.types(where, op, [ops[a].type for a in op.args])
+            record = OPERATIONS.get(op.code)
+            if record is None:
+                raise GraphError(f"{where}: no such code")
+            self.arity(where, op, record)
+            self.types(where, op, record, [ops[a].type for a in op.args])
 
     def source(self, where: str, op: Op) -> None:
         """Check a param or an input of a body."""
@@ -121,48 +109,27 @@ class _List:
         given = self.inputs[op.index]
         _expect(_widens(given, op.type), where, f"is {op.type}, but is given {given}")
 
-    def arity(self, where: str, op: Op) -> None:
+    def arity(self, where: str, op: Op, record: Operation) -> None:
         """Check how many arguments there are, and the table."""
-        if op.code in numerics.ARITY:
-            need = numerics.ARITY[op.code]
-            _expect(len(op.args) == need, where, f"takes {need} arguments, not {len(op.args)}")
-        elif op.code in NARY:
-            _expect(len(op.args) >= 1, where, "takes at least one argument")
-        elif op.code == "gather":
-            _expect(len(op.args) >= 2, where, "takes an index and at least one entry")
-        else:
-            _expect(op.code in ("table", "bucket"), where, "no such code")
-            _expect(len(op.args) == 1, where, f"takes 1 argument, not {len(op.args)}")
-            _expect(
-                0 <= op.index < len(self.graph.tables), where, f"table {op.index} does not exist"
-            )
+        need, given = record.arity, len(op.args)
+        fits = given >= need if record.variadic else given == need
+        takes = f"takes {'at least ' * record.variadic}{need} argument{'s' * (need != 1)}"
+        _expect(fits, where, f"{takes}, not {given}")
+        if record.reads_table:
+            exists = 0 <= op.index < len(self.graph.tables)
+            _expect(exists, where, f"table {op.index} does not exist")
             row = self.graph.tables[op.index]
-            _expect(bool(row) or op.code == "bucket", where, f"table {op.index} is empty")
-            if op.code == "bucket":
-                rises = all(a < b for a, b in pairwise(row))
-                _expect(
-                    rises and all(a == a for a in row), where, f"table {op.index} does not increase"
-                )
+            if isinstance(record.compute, Count):
+                rises = all(a < b for a, b in pairwise(row)) and all(a == a for a in row)
+                _expect(rises, where, f"table {op.index} does not increase")
+            else:
+                _expect(bool(row), where, f"table {op.index} is empty")
 
-    def types(self, where: str, op: Op, types: Sequence[str]) -> None:
-        """Check operand and result types against the code."""
-        if op.code in ("and", "or", "not"):
-            _expect(set(types) == {BOOL}, where, f"needs bools, not {', '.join(types)}")
-        elif op.code in ("floordiv", "ceildiv", "gather", "table"):
-            count = 2 if op.code.endswith("div") else 1
-            needed = types[:count]
-            _expect(REAL not in needed, where, f"needs an int, not {', '.join(needed)}")
-        elif op.code == "select":
-            _expect(types[0] == BOOL, where, f"needs a bool to choose by, not {types[0]}")
-        if op.code in BOOLEAN or op.code in ALWAYS_INT:
-            fits = _widens(result_type(op.code, types), op.type)
-        elif op.code == "table" or (op.code in _KEEPS_BOOL and set(types) == {BOOL}):
-            fits = True
-        elif op.code in _ENTRIES:
-            entries = types[1:] if op.code in ("select", "gather") else types
-            fits = all(_widens(t, op.type) for t in entries)
-        else:
-            fits = _widens(result_type(op.code, types), op.type)
+    def types(self, where: str, op: Op, record: Operation, types: Sequence[str]) -> None:
+        """Check operand and result types against the record."""
+        for type, wide in zip(types, record.needs, strict=False):
+            _expect(_widens(type, wide), where, f"needs {_NEEDED[wide]}, not {', '.join(types)}")
+        fits = _widens(record.type.narrowest(types), op.type)
         _expect(fits, where, f"of {', '.join(types)} cannot be {op.type}")
 
     def projection(self, where: str, op: Op, ops: Sequence[Op]) -> None:

@@ -14,10 +14,13 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 _MASK = (1 << 64) - 1
+
+Formula = Callable[..., Any]
+"""A function of a machine and its operands."""
 
 
 class Backend(Protocol):

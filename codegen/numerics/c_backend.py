@@ -1,4 +1,4 @@
-"""The elementwise operations of the graph as C.
+"""Formulas as C.
 
 C must be compiled with `-ffp-contract=off` and without `-ffast-math`;
 `-fno-math-errno -fno-trapping-math` let it vectorise.
@@ -7,15 +7,15 @@ C must be compiled with `-ffp-contract=off` and without `-ffast-math`;
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import define, field
 
-from hwdsl.codegen.numerics import ARITY, FORMULAS, Formula
+from hwdsl.codegen.numerics.backend import Formula
 
 C_FLAGS = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
-"""The compiler options under which `C_SOURCE` equals `ARRAY` and vectorises."""
+"""The compiler options under which the C of formulas equals them on arrays and vectorises."""
 
 
 @define(eq=False)
@@ -176,18 +176,11 @@ static inline double hw__real(uint64_t w) { double x; memcpy(&x, &w, sizeof x); 
 """
 
 
-def _function(code: str, formula: Formula, rows: dict[str, Sequence[float]]) -> str:
-    writer = Writer(rows=rows)
-    names = "xab"[:1] if ARITY[code] == 1 else "abc"[: ARITY[code]]
-    result = formula(writer, *(COperand(writer, name) for name in names))
-    operands = ", ".join(f"double {name}" for name in names)
-    body = "\n".join([*writer.lines, f"    return {result.text};"])
-    return f"HW_INLINE double hw_{code}({operands})\n{{\n{body}\n}}\n"
-
-
-def _c_source() -> str:
+def c_functions(formulas: Mapping[str, tuple[Formula, int]]) -> str:
+    """C definitions of inline functions `double hw_<code>(double, …)`, of formulas and how many
+    operands each takes."""
     rows: dict[str, Sequence[float]] = {}
-    functions = [_function(code, formula, rows) for code, formula in FORMULAS.items()]
+    functions = [_function(code, *formula, rows) for code, formula in formulas.items()]
     tables = [
         f"static const double hw__{name}[{len(row)}] = {{{', '.join(map(c_literal, row))}}};\n"
         for name, row in rows.items()
@@ -195,16 +188,21 @@ def _c_source() -> str:
     return "\n".join([_C_HEAD, *tables, *functions])
 
 
-C_SOURCE: str = _c_source()
-"""C definitions of inline functions `double hw_<code>(double, …)` for every elementwise code."""
+def _function(code: str, formula: Formula, arity: int, rows: dict[str, Sequence[float]]) -> str:
+    writer = Writer(rows=rows)
+    names = "xab"[:1] if arity == 1 else "abc"[:arity]
+    result = formula(writer, *(COperand(writer, name) for name in names))
+    operands = ", ".join(f"double {name}" for name in names)
+    body = "\n".join([*writer.lines, f"    return {result.text};"])
+    return f"HW_INLINE double hw_{code}({operands})\n{{\n{body}\n}}\n"
 
 
-def apart(code: str) -> str:
+def out_of_line(code: str, arity: int) -> str:
     """The definition of `hw_far_<code>`: the same function, compiled once for all who call it.
 
     Gcc makes it for vectors as well, so that loops which call it still become vector code.
     """
-    names = "abc"[: ARITY[code]]
+    names = "abc"[:arity]
     operands = ", ".join(f"double {n}" for n in names)
     return (
         f"HW_FAR double hw_far_{code}({operands});\n"

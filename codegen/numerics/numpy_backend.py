@@ -1,15 +1,14 @@
-"""The elementwise operations of the graph on NumPy arrays."""
+"""Formulas on NumPy arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hwdsl.codegen.numerics import FORMULAS, Formula
+from hwdsl.codegen.numerics.backend import Formula
 
 Array = NDArray[np.float64]
 
@@ -69,7 +68,9 @@ class Arrays:
 ARRAYS = Arrays()
 
 
-def _on_arrays(formula: Formula) -> Callable[..., Array]:
+def on_arrays(formula: Formula) -> Callable[..., Array]:
+    """The formula as a function of arrays, which broadcast; numbers are taken as well."""
+
     def run(*args: Any) -> Array:
         arrays = [np.atleast_1d(np.asarray(a, np.float64)) for a in args]
         with np.errstate(all="ignore"):
@@ -77,9 +78,3 @@ def _on_arrays(formula: Formula) -> Callable[..., Array]:
         return result if any(np.ndim(a) for a in args) else result.reshape(())
 
     return run
-
-
-ARRAY: Mapping[str, Callable[..., Array]] = MappingProxyType(
-    {code: _on_arrays(formula) for code, formula in FORMULAS.items()}
-)
-"""The elementwise codes on arrays, which broadcast; numbers are taken as well."""

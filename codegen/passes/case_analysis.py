@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from hwdsl.codegen.ir.graph import GraphBuilder, Ref, Region, fold, nearest
+from hwdsl.codegen.ir.graph import GraphBuilder, Ref, Region, fold
+from hwdsl.codegen.operations import OPERATIONS
 
 __all__ = ["always"]
 
@@ -78,19 +79,17 @@ class _Case:
             return op.value
         if op.code == "input":
             return self._entering(region, op.index)
-        if op.code in ("param", "loop", "proj"):
+        record = OPERATIONS[op.code]
+        if record.structural:
             return None
         args = [Ref(region, a) for a in op.args]
         first = self.value(args[0])
-        if op.code in ("and", "or"):
-            decides = float(op.code == "or")
-            second = None if first == decides else self.value(args[1])
-            if decides in (first, second):
-                return decides
-        elif op.code == "select" and first is not None:
-            return self.value(args[1] if first else args[2])
-        elif op.code == "gather" and first is not None:
-            return self.value(args[1 + nearest(first, len(args) - 1)])
+        if record.decider is not None:
+            second = None if first == record.decider else self.value(args[1])
+            if record.decider in (first, second):
+                return record.decider
+        elif record.picks is not None and first is not None:
+            return self.value(args[record.picks(first, len(args))])
         known: list[float] = []
         for arg in args:
             found = self.value(arg)

@@ -8,6 +8,7 @@ import attrs
 from attrs import define, field
 
 from hwdsl.codegen.ir.graph import Body, Graph, Op
+from hwdsl.codegen.operations import OPERATIONS
 
 
 def eliminate_dead_code(graph: Graph) -> Graph:
@@ -151,7 +152,7 @@ def tables_of(ops: Iterable[Op]) -> set[int]:
     """The tables that operations use, those of loop bodies included."""
     found: set[int] = set()
     for op in ops:
-        if op.code in ("table", "bucket"):
+        if OPERATIONS[op.code].reads_table:
             found.add(op.index)
         elif op.body is not None:
             found |= tables_of(op.body.ops)
@@ -160,7 +161,7 @@ def tables_of(ops: Iterable[Op]) -> set[int]:
 
 def renumber(op: Op, tables: dict[int, int]) -> Op:
     """The operation with its tables numbered anew."""
-    if op.code in ("table", "bucket"):
+    if OPERATIONS[op.code].reads_table:
         return attrs.evolve(op, index=tables[op.index])
     if op.body is not None:
         inner = tuple(renumber(o, tables) for o in op.body.ops)

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from attrs import define, field
 
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Body, LoopRegion, Op, Ref, state_types
-from hwdsl.codegen.passes.derivative_rules import Partials, passes
+from hwdsl.codegen.passes.derivative_rules import Partials, passes, tangent_of_choice, weigh
 from hwdsl.codegen.passes.rewriter import GraphRewriter, Results
 
 Moves = tuple[Ref | None, ...]  # per direction; None where nothing moves
@@ -78,15 +78,10 @@ class ForwardModeAD(GraphRewriter):
             return None
         b = self.builder
         full = [b.const(0.0) if m is None else m for m in moves]
-        if op.code == "select":
-            return b.op("select", args[0], full[1], full[2], type=REAL)
-        if op.code in ("min", "max"):
-            return b.op("select", self.partials.first(op, args), *full, type=REAL)
-        if op.code in ("nmin", "nmax"):
-            return b.op("gather", self.partials.choice(op, args), *full, type=REAL)
-        if op.code == "gather":
-            return b.op("gather", args[0], *full[1:], type=REAL)
-        return total(self, [self.partials.weigh(op, args, value, n, full[n]) for n in moving])
+        chosen = tangent_of_choice(self.partials, op, args, full)
+        if chosen is not None:
+            return chosen
+        return total(self, [weigh(self.partials, op, args, value, n, full[n]) for n in moving])
 
     def moving_loop(
         self, op: Op, args: list[Ref], moves: Sequence[Moves]

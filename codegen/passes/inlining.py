@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 
 from attrs import define, evolve, field
 
-from hwdsl.codegen.ir.graph import GraphBuilder, Op, Ref, fold, fold_loop, nearest
+from hwdsl.codegen.ir.graph import GraphBuilder, Op, Ref, fold, fold_loop
+from hwdsl.codegen.operations import OPERATIONS
 from hwdsl.codegen.passes.rewriter import Copier
 
 __all__ = ["Inliner"]
@@ -67,7 +68,8 @@ class Inliner(Copier):
 
         Where the first decides, which others count is not known before its value is.
         """
-        if op.code not in ("select", "gather", "and", "or"):
+        record = OPERATIONS[op.code]
+        if record.picks is None and record.decider is None:
             return False, op.args
         first = op.args[0]
         if first not in self._numbers:
@@ -75,11 +77,9 @@ class Inliner(Copier):
         decides = self._numbers[first]
         if isinstance(decides, Ref):
             return False, op.args
-        if op.code == "select":
-            return True, (first, op.args[1] if decides else op.args[2])
-        if op.code == "gather":
-            return True, (first, op.args[1 + nearest(decides, len(op.args) - 1)])
-        return True, (first,) if bool(decides) == (op.code == "or") else op.args
+        if record.picks is not None:
+            return True, (first, op.args[record.picks(decides, len(op.args))])
+        return True, (first,) if bool(decides) == bool(record.decider) else op.args
 
     def _calculated(self, i: int, op: Op) -> Number:
         if op.code == "const":
@@ -119,7 +119,7 @@ class Inliner(Copier):
 
     def visit(self, op: Op, args: list[Ref]) -> Ref:
         """Copy an ordinary operation; tables have other numbers here."""
-        if op.code in ("table", "bucket"):
+        if OPERATIONS[op.code].reads_table:
             if op.index not in self._tables:
                 self._tables[op.index] = self.builder.table(self.source.tables[op.index])
             op = evolve(op, index=self._tables[op.index])

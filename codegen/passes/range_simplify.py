@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from attrs import define, field
 
 from hwdsl.codegen.ir.graph import BOOL, Graph, Op, Ref, state_types
-from hwdsl.codegen.passes.interval_analysis import ANY, TRUTH, Range, ranges_of
+from hwdsl.codegen.operations import OPERATIONS
+from hwdsl.codegen.operations.intervals import ANY, TRUTH, Range
+from hwdsl.codegen.passes.interval_analysis import ranges_of
 from hwdsl.codegen.passes.rewriter import GraphRewriter, Results
 
 ZERO = Range(0.0, 0.0)
-LEAST, MOST = ("min", "nmin"), ("max", "nmax")
 
 
 def simplify_by_ranges(graph: Graph) -> Graph:
@@ -56,7 +57,7 @@ class RangeSimplifier(GraphRewriter):
         if op.body is not None:
             body = op.body.ops
             self.known[id(body)] = ranges_of(self.graph, body, loop_inputs(ops, i, among))
-        elif op.code in LEAST or op.code in MOST:
+        elif OPERATIONS[op.code].takes_least or OPERATIONS[op.code].takes_greatest:
             kept = [values[op.args[k]] for k in possible_extrema(op.code, among)]
             if len(kept) == 1 and kept[0].type == op.type:
                 return kept[0]
@@ -96,7 +97,7 @@ def possible_extrema(code: str, among: Sequence[Range]) -> list[int]:
     One that is beyond another has no say unless it is NaN. Of two equal numbers the later is
     taken, which matters for zeros.
     """
-    if code in MOST:
+    if OPERATIONS[code].takes_greatest:
         among = [Range(-a.high, -a.low, a.nan) for a in among]
     bar = min(a.high for a in among)
     kept = [k for k, a in enumerate(among) if a.nan or a.low <= bar]

@@ -14,7 +14,7 @@ from attrs import define, field
 
 from hwdsl.codegen.ir.graph import REAL, Graph, Op, Ref
 from hwdsl.codegen.passes.dead_code import eliminate_dead_code
-from hwdsl.codegen.passes.derivative_rules import passes
+from hwdsl.codegen.passes.derivative_rules import passes, weigh
 from hwdsl.codegen.passes.forward_mode import ForwardModeAD, Moves, activity, total
 from hwdsl.codegen.passes.rewriter import Results
 
@@ -157,7 +157,7 @@ class ReverseModeAD(ForwardModeAD):
         for n in range(len(op.args) - 1, -1, -1):
             a = op.args[n]
             if moving[a] and passes(op, n):
-                share = self.partials.weigh(op, args, self.values[i], n, weight)
+                share = weigh(self.partials, op, args, self.values[i], n, weight)
                 parts.setdefault(a, []).append(share)
 
     def _through_loop(

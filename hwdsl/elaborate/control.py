@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from hwdsl.codegen.ir.graph import INT, Ref, Region
+from hwdsl.codegen.operations import OPERATIONS
 from hwdsl.elaborate.comprehensions import unroll
 from hwdsl.elaborate.loops import iterate
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
@@ -99,7 +100,7 @@ def _possible(m: PartialEvaluator, region: Region, index: int) -> frozenset[floa
         return frozenset(float(i) for i in range(int(param.low), int(param.high) + 1))
     if op.code == "table":
         return frozenset(m.builder.tables[op.index])
-    if op.code not in ("select", "gather"):
+    if OPERATIONS[op.code].picks is None:
         return None
     among = [_possible(m, region, arg) for arg in op.args[1:]]
     known = [each for each in among if each is not None]

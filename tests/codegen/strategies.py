@@ -14,7 +14,12 @@ import struct
 import numpy as np
 from hypothesis import strategies as st
 
-from hwdsl.codegen.ir.graph import BINARY, BOOL, INT, NARY, REAL, UNARY, GraphBuilder
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, GraphBuilder
+from hwdsl.codegen.operations import FORMULAS, OPERATIONS
+from hwdsl.codegen.operations.record import Best, Fold
+
+UNARY, BINARY = ({c for c in FORMULAS if OPERATIONS[c].arity == n} for n in (1, 2))
+NARY = {c for c, o in OPERATIONS.items() if isinstance(o.compute, Fold | Best)}
 
 SPECIAL = (
     0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, math.inf, -math.inf, math.nan, 5e-324, -5e-324,
@@ -35,8 +40,9 @@ ranges = st.sampled_from(
 )  # fmt: skip
 """What params may be; without an end they may be NaN as well."""
 
-_INT_ONLY = ("floordiv", "ceildiv")
-_BOOL_ONLY = ("and", "or", "not")
+_INT_ONLY, _BOOL_ONLY = (
+    [c for c in UNARY | BINARY if t in OPERATIONS[c].needs] for t in (INT, BOOL)
+)
 _FREE = sorted((UNARY | BINARY | NARY) - set(_INT_ONLY) - set(_BOOL_ONLY))
 _CODES = [*_FREE, *_INT_ONLY, *_BOOL_ONLY, "select", "gather", "table", "bucket"]
 

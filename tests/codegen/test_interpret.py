@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import columns_for, equal, graphs
 
-from hwdsl.codegen import numerics
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, GraphBuilder
 from hwdsl.codegen.ir.interpreter import Point, interpret
+from hwdsl.codegen.operations import scalar
 
 
 def inside(i, count):
@@ -26,7 +26,7 @@ def nary(code, xs):
     if code in ("nmin", "nmax"):
         total = xs[0]
         for x in xs[1:]:
-            total = numerics.scalar(code[1:], [total, x])
+            total = scalar(code[1:], [total, x])
         return total
     numbers = [x for x in xs if x == x]
     if not numbers:
@@ -59,7 +59,7 @@ def evaluate(ops, given, tables):
         elif op.code == "loop":
             v = loop(op, a, tables)
         else:
-            v = numerics.scalar(op.code, a)
+            v = scalar(op.code, a)
         values.append(v)
     return values
 

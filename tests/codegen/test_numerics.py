@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import SPECIAL, bits, doubles, equal
+from strategies import NARY, SPECIAL, bits, doubles, equal
 
-from hwdsl.codegen import numerics
-from hwdsl.codegen.ir.graph import BINARY, NARY, UNARY
-from hwdsl.codegen.numerics.c_backend import C_FLAGS, C_SOURCE
-from hwdsl.codegen.numerics.numpy_backend import ARRAY
+from hwdsl.codegen.emit.c_printer import C_SOURCE
+from hwdsl.codegen.ir.interpreter import ARRAY
+from hwdsl.codegen.numerics.c_backend import C_FLAGS
+from hwdsl.codegen.operations import FORMULAS, OPERATIONS, scalar
 
-ELEMENTWISE = sorted(UNARY | BINARY | {"select"})
+ELEMENTWISE = sorted(FORMULAS)
 RANDOM = np.random.default_rng(7)
 
 
@@ -34,7 +34,8 @@ def compiled(tmp_path_factory):
         pytest.skip("no gcc here to compile the C with")
     folder = tmp_path_factory.mktemp("numerics")
     text = [C_SOURCE]
-    for code, arity in numerics.ARITY.items():
+    for code in ELEMENTWISE:
+        arity = OPERATIONS[code].arity
         arrays = ", ".join(f"const double *a{i}" for i in range(arity))
         values = ", ".join(f"a{i}[k]" for i in range(arity))
         text.append(
@@ -59,7 +60,7 @@ def run_c(library, code, columns):
 
 def samples(code):
     """Columns for a code: all specials against each other, then random bits and sizes."""
-    arity = numerics.ARITY[code]
+    arity = OPERATIONS[code].arity
     corners = np.array(list(itertools.product(SPECIAL, repeat=min(arity, 2)))).T
     if arity == 3:
         corners = np.concatenate([np.resize(SPECIAL, (1, corners.shape[1])), corners])
@@ -74,7 +75,7 @@ def samples(code):
 
 
 def test_every_elementwise_code_is_there():
-    assert sorted(ARRAY) == ELEMENTWISE == sorted(numerics.ARITY)
+    assert sorted(ARRAY) == ELEMENTWISE
     for code in ELEMENTWISE:
         assert f"HW_INLINE double hw_{code}(" in C_SOURCE
 
@@ -88,7 +89,7 @@ def test_c_equals_numpy_equals_python(code, compiled):
     wrong = (arrays.view(np.uint64) != native.view(np.uint64)) & ~both_nan
     assert not wrong.any(), [[bits(c[wrong][0]) for c in columns], arrays[wrong], native[wrong]]
     some = [*range(1200), *range(1200, len(arrays), 97)]
-    scalars = [numerics.scalar(code, [float(c[i]) for c in columns]) for i in some]
+    scalars = [scalar(code, [float(c[i]) for c in columns]) for i in some]
     for i, value in zip(some, scalars, strict=True):
         assert equal(value, arrays[i]), (code, [float(c[i]) for c in columns], value, arrays[i])
 
@@ -96,8 +97,8 @@ def test_c_equals_numpy_equals_python(code, compiled):
 @settings(deadline=None, max_examples=150)
 @given(st.sampled_from(ELEMENTWISE), st.lists(doubles, min_size=3, max_size=3))
 def test_scalar_is_the_array_function_and_never_raises(code, values):
-    args = values[: numerics.ARITY[code]]
-    value = numerics.scalar(code, args)
+    args = values[: OPERATIONS[code].arity]
+    value = scalar(code, args)
     assert isinstance(value, float)
     assert equal(value, ARRAY[code](*args))
     assert equal(value, ARRAY[code](*(np.array([a, a]) for a in args))[1])
@@ -204,8 +205,8 @@ TURNS = {
 @pytest.mark.parametrize("x", sorted(TURNS))
 def test_sin_and_cos_where_reduction_is_hard(x):
     sine, cosine = (Decimal(t) for t in TURNS[x])
-    assert off_by(numerics.scalar("sin", [x]), sine) < 1
-    assert off_by(numerics.scalar("cos", [x]), cosine) < 1
+    assert off_by(scalar("sin", [x]), sine) < 1
+    assert off_by(scalar("cos", [x]), cosine) < 1
 
 
 def test_sin_and_cos_against_the_series():
@@ -217,8 +218,8 @@ def test_sin_and_cos_against_the_series():
                 signed = term if n % 4 < 2 else -term
                 sine, cosine = (sine + signed, cosine) if n % 2 else (sine, cosine + signed)
                 term = term * d / (n + 1)
-            assert off_by(numerics.scalar("sin", [float(x)]), sine) < 0.85, x
-            assert off_by(numerics.scalar("cos", [float(x)]), cosine) < 0.85, x
+            assert off_by(scalar("sin", [float(x)]), sine) < 0.85, x
+            assert off_by(scalar("cos", [float(x)]), cosine) < 0.85, x
 
 
 INF, NAN = math.inf, math.nan
@@ -260,7 +261,7 @@ INF, NAN = math.inf, math.nan
     ],
 )  # fmt: skip
 def test_special_cases(code, args, value):
-    assert equal(numerics.scalar(code, args), value), numerics.scalar(code, args)
+    assert equal(scalar(code, args), value), scalar(code, args)
 
 
 whole = st.integers(-(2**53) + 1, 2**53 - 1)
@@ -269,13 +270,12 @@ whole = st.integers(-(2**53) + 1, 2**53 - 1)
 @given(whole, st.one_of(whole, st.integers(-100, 100)))
 def test_integer_division_is_exact(a, b):
     if b:
-        assert numerics.scalar("floordiv", [float(a), float(b)]) == a // b
-        assert numerics.scalar("ceildiv", [float(a), float(b)]) == -(-a // b)
+        assert scalar("floordiv", [float(a), float(b)]) == a // b
+        assert scalar("ceildiv", [float(a), float(b)]) == -(-a // b)
 
 
 @given(doubles, st.sampled_from([0.5, 1.0, 2.0, 3.0, 4.0, -1.0]))
 def test_powers_the_graph_writes_as_products_are_those_products(x, n):
-    scalar = numerics.scalar
     square = scalar("mul", [x, x])
     product = {
         0.5: scalar("sqrt", [x]), 1.0: x, 2.0: square, 3.0: scalar("mul", [square, x]),
@@ -286,4 +286,4 @@ def test_powers_the_graph_writes_as_products_are_those_products(x, n):
 
 def test_nary_codes_are_known_to_scalar():
     for code in NARY:
-        assert isinstance(numerics.scalar(code, [1.0, 2.0]), float)
+        assert isinstance(scalar(code, [1.0, 2.0]), float)

@@ -8,9 +8,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from strategies import columns_for, equal, graphs
 
-from hwdsl.codegen.ir.graph import BOOL, INT, NARY, REAL, UNARY, GraphBuilder
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, GraphBuilder
 from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.codegen.ir.verifier import verify_graph
+from hwdsl.codegen.operations import OPERATIONS
+from hwdsl.codegen.operations.derivatives import Rule
 from hwdsl.codegen.passes import differentiate, eliminate_dead_code, optimise
 
 quick = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
@@ -336,8 +338,7 @@ def test_loops_inside_loops():
     assert slopes(graph, "o", *point) == pytest.approx(expected, rel=1e-7)
 
 
-SMOOTH = ["neg", "sqrt", "exp", "log", "log2", "log10", "expm1", "log1p", "sin", "cos",
-          "tanh", "add", "sub", "mul", "div", "pow", "sum", "prod"]  # fmt: skip
+SMOOTH = [c for c, o in OPERATIONS.items() if isinstance(o.derivative, Rule) and c != "abs"]
 
 
 @st.composite
@@ -351,7 +352,7 @@ def smooth_graphs(draw):
 
     def step(pool):
         code = draw(st.sampled_from(SMOOTH))
-        count = 1 if code in UNARY else 3 if code in NARY else 2
+        count = 3 if OPERATIONS[code].variadic else OPERATIONS[code].arity
         pool.append(b.op(code, *(tame(draw(st.sampled_from(pool))) for _ in range(count))))
 
     for _ in range(draw(st.integers(1, 8))):

@@ -64,7 +64,7 @@ CORRUPTIONS = {
     "no type": lambda g: with_op(g, "lt", type="text"),
     "cannot be bool": lambda g: with_op(g, "select", type=BOOL),
     "cannot be int": lambda g: with_op(g, "select", type=INT),
-    "to choose by": lambda g: with_op(g, "select", args=(0, 0, 0)),
+    "select.: needs bools": lambda g: with_op(g, "select", args=(0, 0, 0)),
     "needs an int": lambda g: with_op(g, "table", args=(REAL_ARG,)),
     "table 7 does not": lambda g: with_op(g, "table", index=7),
     "is empty": lambda g: attrs.evolve(g, tables=((), g.tables[1])),
@@ -96,8 +96,8 @@ CORRUPTIONS = {
     "a loop": lambda g: with_op(g, "lt", args=(0, find(g.ops, "loop"))),
     "takes no arguments": lambda g: attrs.evolve(g, ops=(*g.ops, Op("const", (0,)))),
     "needs bools": lambda g: attrs.evolve(g, ops=(*g.ops, Op("and", (0, 0), BOOL))),
-    "at least one argument": lambda g: attrs.evolve(g, ops=(*g.ops, Op("sum", ()))),
-    "at least one entry": lambda g: attrs.evolve(g, ops=(*g.ops, Op("gather", (1,)))),
+    "at least 1 argument,": lambda g: attrs.evolve(g, ops=(*g.ops, Op("sum", ()))),
+    "at least 2 arguments,": lambda g: attrs.evolve(g, ops=(*g.ops, Op("gather", (1,)))),
     "is no loop$": lambda g: with_op(g, "lt", bound=3),
 }  # fmt: skip
 

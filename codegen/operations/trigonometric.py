@@ -17,6 +17,9 @@ from hwdsl.codegen.numerics.double_double import (
     split,
     two_sum,
 )
+from hwdsl.codegen.operations import intervals
+from hwdsl.codegen.operations.derivatives import slope
+from hwdsl.codegen.operations.record import NUMBER, Elementwise, Operation
 
 
 def _hex(*texts: str) -> tuple[float, ...]:
@@ -98,3 +101,30 @@ def cos(m: Backend, x: Any) -> Any:
     """The cosine of x radians."""
     q, (r, tail) = _reduce(m, x)
     return _quadrant(m, m.plus(q, 1), r, tail)
+
+
+RECORDS = (
+    Operation(
+        code="sin",
+        doc="the sine of x radians",
+        arity=1,
+        type=NUMBER,
+        compute=Elementwise(sin),
+        interval=intervals.anything,
+        derivative=slope(lambda b, x, y: b.op("cos", x)),
+        cost=30,
+        heavy=True,
+    ),
+    Operation(
+        code="cos",
+        doc="the cosine of x radians",
+        arity=1,
+        type=NUMBER,
+        compute=Elementwise(cos),
+        interval=intervals.anything,
+        derivative=slope(lambda b, x, y: b.op("neg", b.op("sin", x))),
+        cost=30,
+        heavy=True,
+    ),
+)
+"""Sine and cosine."""

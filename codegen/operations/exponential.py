@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hwdsl.codegen.numerics.backend import Backend
+from hwdsl.codegen.numerics.backend import SCALARS, Backend
 from hwdsl.codegen.numerics.double_double import (
     Pair,
     fast_sum,
@@ -22,6 +22,10 @@ from hwdsl.codegen.numerics.double_double import (
     two_product,
     two_sum,
 )
+from hwdsl.codegen.operations import intervals
+from hwdsl.codegen.operations.derivatives import Rule, slope, slope_of_inverse
+from hwdsl.codegen.operations.intervals import ANY, Range
+from hwdsl.codegen.operations.record import NUMBER, POWER, Elementwise, Operation
 
 
 def _hex(*texts: str) -> tuple[float, ...]:
@@ -255,3 +259,130 @@ def pow_(m: Backend, a: Any, b: Any) -> Any:
     result = m.where((a != a) | (b != b), NAN, result)
     result = m.where((b == 0.0) | (a == 1.0), 1.0, result)
     return _short_power(m, a, b, result)
+
+
+# --- ranges and derivatives ----------------------------------------------------------------------
+
+
+def _pow_range(a: Range, b: Range) -> Range:
+    """Of a base above 0; its logarithm times the exponent has its ends at ends of both."""
+    if a.low <= 0.0 or intervals.infinite(a) or intervals.infinite(b):
+        return ANY
+    ends = [float(pow_(SCALARS, x, y)) for x in (a.low, a.high) for y in (b.low, b.high)]
+    return intervals.outwards(min(ends), max(ends), a.nan or b.nan)
+
+
+def _pow_weigh(d: Any, args: Any, y: Any, k: int, weight: Any) -> Any:
+    b = d.builder
+    base, exponent = args
+    zero = b.const(0.0)
+    if k == 1:
+        partial = b.op("mul", y, b.op("log", base))
+        return d.times(weight, d.gate(b.op("eq", y, zero), zero, partial))
+    less = b.op("sub", exponent, b.const(1.0))
+    partial = b.op("mul", exponent, b.op("pow", base, less, type="real"))
+    if exponent.known is None:
+        partial = d.gate(b.op("eq", exponent, zero), zero, partial)
+    return d.times(weight, partial)
+
+
+def _tanh_slope(b: Any, x: Any, y: Any) -> Any:
+    """4 e / (1 + e)^2 with e = exp(-2 |x|), which keeps its digits where 1 - tanh^2 cancels."""
+    small = b.op("exp", b.op("mul", b.const(-2.0), b.op("abs", x)))
+    below = b.op("add", b.const(1.0), small)
+    return b.op("div", b.op("mul", b.const(4.0), small), b.op("mul", below, below))
+
+
+# --- records -----------------------------------------------------------------------------------
+
+RECORDS = (
+    Operation(
+        code="exp",
+        doc="e^x",
+        arity=1,
+        type=NUMBER,
+        compute=Elementwise(exp),
+        interval=intervals.rising(exp),
+        derivative=slope(lambda b, x, y: y),
+        cost=16,
+        heavy=True,
+    ),
+    Operation(
+        code="log",
+        doc="the natural logarithm of x",
+        arity=1,
+        type=NUMBER,
+        compute=Elementwise(log),
+        interval=intervals.rising(log, 0.0),
+        derivative=slope_of_inverse(lambda b, x, y: x),
+        cost=20,
+        heavy=True,
+    ),
+    Operation(
+        code="log2",
+        doc="the logarithm of x to base 2",
+        arity=1,
+        type=NUMBER,
+        compute=Elementwise(log2),
+        interval=intervals.rising(log2, 0.0),
+        derivative=slope_of_inverse(lambda b, x, y: b.op("mul", b.const(math.log(2.0)), x)),
+        cost=40,
+        heavy=True,
+    ),
+    Operation(
+        code="log10",
+        doc="the logarithm of x to base 10",
+        arity=1,
+        type=NUMBER,
+        compute=Elementwise(log10),
+        interval=intervals.rising(log10, 0.0),
+        derivative=slope_of_inverse(lambda b, x, y: b.op("mul", b.const(math.log(10.0)), x)),
+        cost=40,
+        heavy=True,
+    ),
+    Operation(
+        code="expm1",
+        doc="e^x - 1, accurate near 0",
+        arity=1,
+        type=NUMBER,
+        compute=Elementwise(expm1),
+        interval=intervals.rising(expm1),
+        derivative=slope(lambda b, x, y: b.op("exp", x)),
+        cost=24,
+        heavy=True,
+    ),
+    Operation(
+        code="log1p",
+        doc="log(1 + x), accurate near 0",
+        arity=1,
+        type=NUMBER,
+        compute=Elementwise(log1p),
+        interval=intervals.rising(log1p, -1.0),
+        derivative=slope_of_inverse(lambda b, x, y: b.op("add", b.const(1.0), x)),
+        cost=24,
+        heavy=True,
+    ),
+    Operation(
+        code="tanh",
+        doc="the hyperbolic tangent of x",
+        arity=1,
+        type=NUMBER,
+        compute=Elementwise(tanh),
+        interval=intervals.rising(tanh),
+        derivative=slope(_tanh_slope),
+        cost=30,
+        heavy=True,
+    ),
+    Operation(
+        code="pow",
+        doc="a to the power b",
+        arity=2,
+        type=POWER,
+        compute=Elementwise(pow_),
+        interval=intervals.of_two(_pow_range),
+        derivative=Rule(_pow_weigh),
+        cost=40,
+        heavy=True,
+    ),
+)
+"""Exponentials, logarithms and powers."""

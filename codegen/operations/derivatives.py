@@ -1,0 +1,181 @@
+"""What a record says of an operation's derivative, and what rules are made of.
+
+A rule is linear and the same in both directions: given the operation's value and a weight, it
+returns the weight times the partial derivative. Reverse mode passes the adjoint of the value and
+gets a contribution to the adjoint of the argument; forward mode passes the tangent of the argument
+and gets a contribution to the tangent of the value.
+
+Zero absorbs: a weight of 0 gives 0 even where the partial is infinite or NaN, so that an arm not
+taken, or a direction in which nothing moves, gives no NaN; and a partial of 0 gives 0 whatever the
+weight, so that reverse and forward mode say the same of `sqrt(x * x)` at 0. `min` and `max` follow
+the first of equal operands, as does `abs` (it is max(x, -x)).
+
+Rules write operations to a builder, of which they need two methods; values are the builder's own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from attrs import define, field, frozen
+
+
+class Maker(Protocol):
+    """What rules need of a builder."""
+
+    def const(self, value: float, type: str = ...) -> Any:
+        """A constant; its attribute `known` is its value."""
+
+    def op(self, code: str, *args: Any, index: int = ..., type: str | None = ...) -> Any:
+        """Add an operation and return its value; `known` is None unless it was folded."""
+
+
+@define(eq=False)
+class Partials:
+    """What rules are made of: products and quotients in which zero absorbs."""
+
+    builder: Maker
+    _products: dict[tuple[Any, ...], tuple[list[Any], list[Any]]] = field(factory=dict)
+
+    def times(self, weight: Any, partial: Any) -> Any:
+        """The product, 0 if a factor is."""
+        b = self.builder
+        factors = [f for f in (weight, partial) if f.known is None]
+        if len(factors) < 2:
+            known = [f.known for f in (weight, partial) if f.known is not None]
+            if 0.0 in known:
+                return b.const(0.0)
+            if all(map(math.isfinite, known)):
+                return b.op("mul", weight, partial)  # which is 0 where the other is
+        zero = b.const(0.0)
+        return self._absorb([b.op("eq", f, zero) for f in factors], b.op("mul", weight, partial))
+
+    def share(self, weight: Any, below: Any) -> Any:
+        """`weight / below`, 0 where the weight or 1 / below is."""
+        b = self.builder
+        zeros: list[Any] = []
+        if weight.known is None:
+            zeros.append(b.op("eq", weight, b.const(0.0)))
+            if below.known is None:
+                zeros.append(b.op("eq", b.op("abs", below), b.const(math.inf)))
+        return self._absorb(zeros, b.op("div", weight, below))
+
+    def _absorb(self, zeros: Sequence[Any], product: Any) -> Any:
+        """The product, but 0 where a condition holds."""
+        b = self.builder
+        if not zeros or product.known is not None:
+            return product
+        any_zero = zeros[0] if len(zeros) == 1 else b.op("or", *zeros)
+        return b.op("select", any_zero, b.const(0.0), product, type="real")
+
+    def gate(self, condition: Any, weight: Any, other: Any = None) -> Any:
+        """`weight` where the condition holds, else `other` (0 unless given)."""
+        b = self.builder
+        rest = b.const(0.0) if other is None else other
+        return b.op("select", condition, weight, rest, type="real")
+
+    def others(self, args: Sequence[Any], position: int) -> Any:
+        """The product of the other factors, without dividing by this one (it may be 0)."""
+        key = tuple(args)
+        if key not in self._products:
+            self._products[key] = (self._running(key), self._running(key[::-1]))
+        left, right = self._products[key]
+        after = len(args) - 1 - position
+        if position == 0:
+            return right[after - 1]
+        if after == 0:
+            return left[position - 1]
+        return self.builder.op("mul", left[position - 1], right[after - 1])
+
+    def _running(self, factors: Sequence[Any]) -> list[Any]:
+        """The products of the first 1, 2, … factors."""
+        row = [factors[0]]
+        for factor in factors[1:]:
+            row.append(self.builder.op("mul", row[-1], factor))
+        return row
+
+
+# --- what a record may say ---------------------------------------------------------------------
+
+Weigh = Callable[[Partials, Sequence[Any], Any, int, Any], Any]
+"""`weight` times the partial derivative of `value` in the argument at `position`, of
+(partials, arguments, value, position, weight)."""
+
+
+@frozen
+class Rule:
+    """A derivative in every argument."""
+
+    weigh: Weigh
+
+    def passes(self, position: int) -> bool:
+        """Whether the value moves with that argument."""
+        return True
+
+
+@frozen
+class Chosen:
+    """The value is one of the arguments from `first` on, and moves as that one does.
+
+    `choice` writes which one it is: a truth that chooses the first of two, or, if there are `many`,
+    the place of one.
+    """
+
+    first: int
+    choice: Callable[[Maker, Sequence[Any]], Any]
+    many: bool = False
+
+    def passes(self, position: int) -> bool:
+        """Whether the value moves with that argument."""
+        return position >= self.first
+
+    def tangent(self, b: Maker, args: Sequence[Any], moves: Sequence[Any]) -> Any:
+        """The tangent of the argument chosen."""
+        code = "gather" if self.many else "select"
+        return b.op(code, self.choice(b, args), *moves[self.first :], type="real")
+
+    def weigh(
+        self, partials: Partials, args: Sequence[Any], value: Any, position: int, weight: Any
+    ) -> Any:
+        """The weight where the argument at `position` is chosen, else 0."""
+        b, place = partials.builder, position - self.first
+        if self.many:
+            at = b.const(float(place), "int")
+            return partials.gate(b.op("eq", self.choice(b, args), at), weight)
+        if place == 0:
+            return partials.gate(self.choice(b, args), weight)
+        return b.op("select", self.choice(b, args), b.const(0.0), weight, type="real")
+
+
+@frozen
+class Flat:
+    """The value does not move with the arguments: it is constant between its jumps."""
+
+    def passes(self, position: int) -> bool:
+        """Whether the value moves with that argument."""
+        return False
+
+
+@frozen
+class Carried:
+    """Forward and reverse mode handle the operation themselves, as they do a loop."""
+
+    def passes(self, position: int) -> bool:
+        """Whether the value moves with that argument."""
+        return False
+
+
+Derivative = Rule | Chosen | Flat | Carried
+FLAT, CARRIED = Flat(), Carried()
+
+
+def slope(partial: Callable[[Maker, Any, Any], Any]) -> Rule:
+    """Of one argument: `partial` writes the derivative, of (builder, argument, value)."""
+    return Rule(lambda d, args, y, k, weight: d.times(weight, partial(d.builder, args[0], y)))
+
+
+def slope_of_inverse(below: Callable[[Maker, Any, Any], Any]) -> Rule:
+    """Of one argument: `below` writes 1 / the derivative, of (builder, argument, value)."""
+    return Rule(lambda d, args, y, k, weight: d.share(weight, below(d.builder, args[0], y)))
