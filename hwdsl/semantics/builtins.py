@@ -131,8 +131,8 @@ def _rounded(call: BuiltinCall) -> Type:
     of = call.arguments[0]
     call.pure(of)
     if isinstance(of, ast.Binary) and of.op == "/":
-        types = call.state.checked.types
-        if isinstance(types[of.left], Int) and isinstance(types[of.right], Int):
+        types = call.state.checked.types  # lacks both where the chain of definitions is too long
+        if isinstance(types.get(of.left), Int) and isinstance(types.get(of.right), Int):
             call.state.resolve(of, ExactQuotient(f"{call.name}div"))
     return INT
 

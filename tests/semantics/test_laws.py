@@ -86,6 +86,11 @@ def test_long_chains_are_reported_not_crashed():
     survives(aliases)
     parts = "\n".join(f"K c{i} : c{i + 1} {{ }}" for i in range(4000)) + "\nkind K {}\nK c4000 {}"
     survives(parts)
+    quotients = "\n".join(f"let a{i} = floor(a{i + 1} / 2)" for i in range(1200))
+    for signs in range(3):  # so that the chain ends at each of the three expressions of a `let`
+        first = f"let y = {'-(' * signs}a0{')' * signs}"
+        text = f"edition 2026\n{first}\n{quotients}\nlet a1200 = 7"
+        assert {d.name for d in survives(text).items} == {"too-deep"}
 
 
 @pytest.mark.parametrize(
