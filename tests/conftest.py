@@ -15,6 +15,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,8 @@ from hwdsl.base import store
 
 sys.path.insert(0, str(Path(__file__).parent))  # `shipped` is importable by all tests
 ROOT = Path(__file__).parents[1]
-NOTED = pytest.StashKey[dict[str, str]]()
+NOTED, EARLIER = pytest.StashKey[dict[str, str]](), pytest.StashKey[dict[str, str]]()
+"""What was asked for and the test that did so first, in this run and in the one before."""
 
 
 def pytest_configure() -> None:
@@ -42,40 +45,60 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Note which kernels a test looks for, and what it gives to processes, in its fixtures too."""
-    if item.config.getoption("--note-builds") is None:
-        return (yield)
+    if item.config.getoption("--note-builds") or item.config.getoption("--only-noted"):
+        with noting(item):
+            return (yield)
+    return (yield)
+
+
+@contextmanager
+def noting(item: pytest.Item) -> Iterator[None]:
     noted = item.config.stash.setdefault(NOTED, {})
     shared, find, start = store.folder(), store.find, subprocess.Popen.__init__
 
     def finding(name: str, cache_dir: Path | str | None = None) -> Path | None:
-        if store.folder(cache_dir) == shared:
-            noted.setdefault(f"kernel {name}", item.nodeid)
+        if store.folder(cache_dir) == shared and not name.startswith("part-"):
+            noted.setdefault(name, item.nodeid)
         return find(name, cache_dir)
 
     def starting(self: Any, args: Any, *more: Any, **given: Any) -> None:
         environment = given.get("env") or os.environ
         sharing = store.folder(environment.get("HWDSL_CACHE_DIR")) == shared
         if sharing and "hwdsl" in str(args).replace(store.NAME, ""):
-            noted.setdefault(given_to(args, given.get("cwd")), item.nodeid)
+            what = repr(given_to(args, given.get("cwd"))).encode()
+            noted.setdefault(f"process-{sha256(what).hexdigest()}", item.nodeid)
         start(self, args, *more, **given)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store, "find", finding)
         patch.setattr(subprocess.Popen, "__init__", starting)
-        return (yield)
+        yield
 
 
-def given_to(args: Any, cwd: Any) -> str:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """Who asked for a kernel that was built asks for it again, by the same key."""
+    yield
+    earlier = item.config.stash.get(EARLIER, {})
+    keys = {key for key, name in earlier.items() if name == item.nodeid and is_built(key)}
+    assert keys <= item.config.stash.get(NOTED, {}).keys(), "a kernel has another key by now"
+
+
+def is_built(key: str) -> bool:
+    return (store.folder() / "kernels" / key).is_dir()
+
+
+def given_to(args: Any, cwd: Any) -> object:
     """What decides which kernels a process asks for: the command and the descriptions, or all."""
     words = [args] if isinstance(args, str) else [os.fsdecode(word) for word in args]
     folder = Path(cwd or os.curdir)
     named = {folder / word for line in words for word in line.split() if word.endswith(".hw")}
     texts = {path.read_bytes() for path in named if path.is_file()}
     if not named:
-        return repr(("process", words))
+        return words
     commands = {word for line in words for word in line.split() if word.isalpha()}
     used = {path.name: path.read_bytes() for path in folder.glob("*.hw") if folder != ROOT}
-    return repr(("process", sorted(commands), sorted(texts), sorted(used.items())))
+    return sorted(commands), sorted(texts), sorted(used.items())
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -92,11 +115,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out what was not noted; put the tests of a group behind the first of them."""
     folder = config.getoption("--only-noted")
     if folder is not None:
-        noted: dict[str, str] = {}
+        noted = config.stash[EARLIER] = {}
         for file in sorted(Path(folder).iterdir()):
-            noted = {**json.loads(file.read_text("utf-8")), **noted}
+            noted.update(json.loads(file.read_text("utf-8")))
         chosen = set(noted.values())
-        assert noted, "the run before noted no test"
+        assert any(map(is_built, noted)), "the run before noted no kernel"
         config.hook.pytest_deselected(items=[x for x in items if x.nodeid not in chosen])
         items[:] = [x for x in items if x.nodeid in chosen]
     groups: dict[str, list[pytest.Item]] = {}
