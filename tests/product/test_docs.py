@@ -30,6 +30,7 @@ PAGES = [
     "docs/overlap.md",
     "docs/training_run.md",
     "docs/json.md",
+    "docs/internals.md",
     *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "docs" / "studies").glob("*.md")),
 ]
 # Pages whose commands run and print what they show.
@@ -40,6 +41,7 @@ RUN = [
     "docs/overlap.md",
     "docs/training_run.md",
     "docs/json.md",
+    "docs/internals.md",
 ]
 
 

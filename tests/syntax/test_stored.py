@@ -40,11 +40,11 @@ def test_the_second_time_nothing_is_parsed(folder, monkeypatch):
 
 
 def spoil(file, how):
-    data = file.read_bytes()
+    text = file.read_text()
     if how == "cut":
-        file.write_bytes(data[:-3])
+        file.write_text(text[:-3])
     elif how == "changed":
-        file.write_bytes(data.replace(b"span", b"spin"))
+        file.write_text(text.replace("span", "spin"))
     elif how == "writable":
         file.chmod(0o666)
     else:
