@@ -30,9 +30,21 @@ NOTED, EARLIER = pytest.StashKey[dict[str, str]](), pytest.StashKey[dict[str, st
 """What was asked for and the test that did so first, in this run and in the one before."""
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Interrupts count here, though a shell in the background starts what it runs without them."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if folder := config.getoption("--only-noted"):
+        noted = config.stash[EARLIER] = {}
+        for file in sorted(Path(folder).iterdir()):
+            noted.update(json.loads(file.read_text("utf-8")))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files without a noted test are not read."""
+    names = config.stash.get(EARLIER, {}).values()
+    files = {ROOT / name.partition("::")[0] for name in names}
+    skipped = files and collection_path.is_file() and collection_path not in files
+    return True if skipped else None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -113,11 +125,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what was not noted; put the tests of a group behind the first of them."""
-    folder = config.getoption("--only-noted")
-    if folder is not None:
-        noted = config.stash[EARLIER] = {}
-        for file in sorted(Path(folder).iterdir()):
-            noted.update(json.loads(file.read_text("utf-8")))
+    if config.getoption("--only-noted"):
+        noted = config.stash[EARLIER]
         chosen = set(noted.values())
         assert any(map(is_built, noted)), "the run before noted no kernel"
         config.hook.pytest_deselected(items=[x for x in items if x.nodeid not in chosen])

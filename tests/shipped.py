@@ -7,13 +7,14 @@ behind one another, so that no more than a file is held.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 
 from attrs import define, field
 
+import hwdsl
 from hwdsl.api import driver
-from hwdsl.api.evaluator import Evaluator, file_of
+from hwdsl.api.evaluator import Evaluator, Module, file_of
 from hwdsl.api.program import LoadedProgram
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.render import render_text
@@ -35,6 +36,12 @@ def name_of(path: Path) -> str:
 def asking(paths: Iterable[Path]) -> list[Path]:
     """The files that have evaluators."""
     return [path for path in paths if "evaluator " in path.read_text(encoding="utf-8")]
+
+
+@cache
+def loaded(path: Path) -> Module:
+    """A file as who asks it loads it, interpreted."""
+    return hwdsl.load(path, compiled=False)
 
 
 @define(eq=False, slots=False)

@@ -286,10 +286,10 @@ def test_a_front_is_what_no_point_dominates(goals, steps):
     costs = [np.asarray(c, np.float64) for c in draws.T]
     if goals == 2:
         costs[1] = np.where(costs[0] % 7 == 1, -costs[0], costs[1])  # a front of many
-    rows = np.stack(costs, axis=1)
-    kept = []
+    rows, kept = np.stack(costs, axis=1), []
     for k, row in enumerate(rows):
-        if not ((rows <= row).all(axis=1) & (rows < row).any(axis=1)).any():
+        no_worse = np.logical_and.reduce([cost <= cost[k] for cost in costs])
+        if not (rows[no_worse] < row).any():
             kept.append(k)
     assert pareto_front(costs).tolist() == kept
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hwdsl.codegen.build.tiered import InterpreterKernel, Kernel, TieredKernel, operations
-from hwdsl.codegen.ir.graph import INT, REAL, Graph, GraphBuilder
+from hwdsl.codegen.build.tiered import InterpreterKernel, Kernel, TieredKernel
+from hwdsl.codegen.ir.graph import INT, REAL, Graph, GraphBuilder, count_operations
 from hwdsl.codegen.ir.interpreter import interpret
 
 ROUNDS = 1000
@@ -42,8 +42,8 @@ class Tiers:
 def test_rounds_of_loops_count(graph: Graph) -> None:
     body = next(op.body for op in graph.ops if op.body is not None)
     outside = len(graph.ops) - 1
-    assert operations(graph.ops, rounds=False) == outside + len(body.ops)
-    assert operations(graph.ops, rounds=True) == outside + ROUNDS * len(body.ops)
+    assert count_operations(graph.ops, rounds=False) == outside + len(body.ops)
+    assert count_operations(graph.ops, rounds=True) == outside + ROUNDS * len(body.ops)
 
 
 def test_a_few_points_are_interpreted_and_many_are_not(graph: Graph) -> None:

@@ -49,9 +49,12 @@ def test_all_ways_give_one_answer(batch: int, tmp_path: Path) -> None:
 def test_the_programs_use_the_whole_language() -> None:
     param = ParamSpec("p", low=0.0, high=1.0)
     values = ["\n1", "1\n", "\n1\n", *texts(param, Random(1), 20)]
-    used, called = productions(map(draw, range(DRAWN)), values, ["GB"])
-    assert not wanted() - used.keys()
-    assert not BUILTINS.keys() - called.keys()
+    missing = wanted() | BUILTINS.keys()
+    for first in range(0, DRAWN, 50):
+        if missing:
+            used, called = productions(map(draw, range(first, first + 50)), values, ["GB"])
+            missing -= used.keys() | called.keys()
+    assert not missing
 
 
 WITNESSES = [m for m in MUTANTS if not m.compiled]

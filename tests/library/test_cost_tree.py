@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+import shipped
 
-import hwdsl
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.explain.explanation import BreakdownRow
@@ -16,7 +16,7 @@ STUDY = LIBRARY / "studies" / "h100_cluster.hw"
 
 @pytest.fixture(scope="module")
 def rows() -> list[BreakdownRow]:
-    study = hwdsl.load(STUDY, compiled=False).h100_cluster
+    study = shipped.loaded(STUDY).h100_cluster
     return study.why("cost_per_gpu_hour").breakdown(depth=12, least=1e-9)
 
 
@@ -69,7 +69,7 @@ def test_each_stage_has_a_line_with_its_multiplicity(
 
 def test_what_is_kept_hides_no_part() -> None:
     """A dollar more for a stack, a wafer's worth or a board is a dollar more for the GPU."""
-    study = hwdsl.load(STUDY, compiled=False).h100_cluster
+    study = shipped.loaded(STUDY).h100_cluster
     usual = study()
     # Of five stacks some are lost in assembly, with what is already bonded.
     dearer = study(hbm_stack_price=340)
@@ -83,9 +83,7 @@ def test_what_is_kept_hides_no_part() -> None:
 
 def test_the_tree_that_is_printed_shows_the_die() -> None:
     """Rows too small for a line share one that names them."""
-    shown = (
-        hwdsl.load(STUDY, compiled=False).h100_cluster.why("cost_per_gpu_hour").breakdown(6, 0.002)
-    )
+    shown = shipped.loaded(STUDY).h100_cluster.why("cost_per_gpu_hour").breakdown(6, 0.002)
     names = [row.name for row in shown]
     assert {"die_cost", "assembly_yield_loss", "board_cost", "colocation_depreciation"} <= set(
         names

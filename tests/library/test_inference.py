@@ -7,6 +7,7 @@ import measured
 import measured_inference
 import numpy as np
 import pytest
+import shipped
 
 import hwdsl
 from hwdsl.api.evaluator import Evaluator, Module
@@ -17,7 +18,7 @@ STUDIES = Path(__file__).parents[2] / "library" / "studies"
 
 @pytest.fixture(scope="module")
 def study() -> Module:
-    return hwdsl.load(STUDIES / "static_batch_inference.hw", compiled=False)
+    return shipped.loaded(STUDIES / "static_batch_inference.hw")
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ def test_what_does_not_fit_is_infeasible(request_of: Evaluator) -> None:
 
 def test_more_experts_met_are_more_to_read() -> None:
     """A token on eight experts reads eight; many tokens read all, and then only GEMMs grow."""
-    experts = hwdsl.load(STUDIES / "kernels.hw", compiled=False).moe_experts
+    experts = shipped.loaded(STUDIES / "kernels.hw").moe_experts
     times = [
         experts(tokens=n, hidden_size=7168, ffn_hidden_size=2048, experts=256).time
         for n in (1, 8, 64, 512)
@@ -169,7 +170,7 @@ def test_a_step_that_is_met_is_waited_for_once(tmp_path: Path) -> None:
 )
 def test_shipped_tables(file: str, table: str, middle: float, tail: float) -> None:
     """Median and 90th percentile of the error in %; the baseline must do worse on both."""
-    module = hwdsl.load(STUDIES / f"{file}.hw", compiled=False)
+    module = shipped.loaded(STUDIES / f"{file}.hw")
     (asked,) = [one for one in validation_requests(module) if one.title == table]
     found = validate(module, asked)
     assert found.baseline_errors is not None
@@ -181,7 +182,7 @@ def test_shipped_tables(file: str, table: str, middle: float, tail: float) -> No
 def test_memory_of_batches() -> None:
     """What FasterTransformer takes ahead was fitted to the model of 350M; that of 1.3B was not."""
     (one,) = [s for s in measured_inference.SETS if s.name == "ft_gpt_inference, memory"]
-    evaluator = getattr(hwdsl.load(STUDIES.parent / one.file, compiled=False), one.evaluator)
+    evaluator = getattr(shipped.loaded(STUDIES.parent / one.file), one.evaluator)
     rows = [r for r in one.given(evaluator).rows if not r["group"].startswith("GPT-350M")]
     if not rows:
         pytest.skip("no row for ft_gpt_inference, memory")
@@ -222,7 +223,7 @@ def test_memory_of_batches() -> None:
 def test_whole_tables(name: str, middle: float, tail: float) -> None:
     """Errors in % on all public rows; latent attention misses, and says so."""
     (one,) = [s for s in measured_inference.SETS if s.name == name]
-    evaluator = getattr(hwdsl.load(STUDIES.parent / one.file, compiled=False), one.evaluator)
+    evaluator = getattr(shipped.loaded(STUDIES.parent / one.file), one.evaluator)
     taken = one.given(evaluator)
     rows = taken.rows
     print("\n".join(taken.said()))

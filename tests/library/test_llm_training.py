@@ -7,6 +7,7 @@ import measured_steps
 import measured_training
 import numpy as np
 import pytest
+import shipped
 
 import hwdsl
 
@@ -252,14 +253,11 @@ def test_low_precision_gemms_run_between_16_bit_operators(tmp_path: Path) -> Non
 # --- published tables ---------------------------------------------------------------------------
 
 TABLES = [*measured_training.SETS, *measured_steps.SETS]
-MODULES: dict[str, object] = {}
 
 
 def errors(one: measured.Set) -> tuple[float, float, float]:
     """Median and 90th percentile of the absolute error and the bias, in %."""
-    if one.file not in MODULES:
-        MODULES[one.file] = hwdsl.load(LIBRARY / one.file, compiled=False)
-    evaluator = getattr(MODULES[one.file], one.evaluator)
+    evaluator = getattr(shipped.loaded(LIBRARY / one.file), one.evaluator)
     taken = one.given(evaluator)
     rows = taken.rows
     print("\n".join([f"{one.name}, {len(rows)} rows", *taken.said()]))

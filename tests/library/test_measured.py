@@ -7,23 +7,21 @@ from pathlib import Path
 
 import measured
 import pytest
+import shipped
 from machines import MACHINES, Undescribed, component
 
 import hwdsl
-from hwdsl.api.evaluator import Evaluator, Module
+from hwdsl.api.evaluator import Evaluator
 
 LIBRARY = Path(__file__).parents[2] / "library"
 MODULES = [
     import_module(p.stem) for p in sorted(Path(measured.__file__).parent.glob("measured*.py"))
 ]
 SETS: list[measured.Set] = [one for module in MODULES for one in module.SETS]
-LOADED: dict[str, Module] = {}
 
 
 def evaluator_of(one: measured.Set) -> Evaluator:
-    if one.file not in LOADED:
-        LOADED[one.file] = hwdsl.load(LIBRARY / one.file, compiled=False)
-    found = getattr(LOADED[one.file], one.evaluator)
+    found = getattr(shipped.loaded(LIBRARY / one.file), one.evaluator)
     assert isinstance(found, Evaluator)
     return found
 
