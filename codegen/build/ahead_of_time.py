@@ -9,7 +9,6 @@ old module is there or the new one. `write_wheel` makes a wheel of the same file
 from __future__ import annotations
 
 import hashlib
-import json
 import keyword
 import os
 import platform
@@ -27,6 +26,7 @@ from pathlib import Path
 from attrs import frozen
 
 from hwdsl.base.store import STALE_SECONDS
+from hwdsl.codegen.build.literals import module_text
 from hwdsl.codegen.build.stubs import stub
 from hwdsl.codegen.build.toolchain import BuildError, build, features
 from hwdsl.codegen.emit.kernels import MODULE, emit, module_files
@@ -34,10 +34,12 @@ from hwdsl.codegen.emit.templates import LOADER
 from hwdsl.codegen.ir.graph import Graph
 from hwdsl.codegen.ir.serialization import dump
 from hwdsl.codegen.runtime import CallError, Message, Spec
-from hwdsl.codegen.runtime.message import to_json
 
 OURS = "# Written by `hwdsl compile`, which replaces it."
 """The first line of the files that a later call may replace."""
+
+SPECS = "runtime/specs.py"
+"""What the evaluators are, as a module of the runtime's copy."""
 
 _SETUP = """\
 from setuptools import Distribution, setup
@@ -107,10 +109,8 @@ def package(
     files = {
         f"runtime/{x.name}": x.read_bytes() for x in runtime.iterdir() if x.name.endswith(".py")
     }
-    data = json.dumps([json.loads(s.to_json()) for s in ordered], indent=1) + "\n"
-    files["specs.json"] = data.encode()
-    messages = {n: json.loads(to_json(each.messages)) for n, each in says.items()}
-    files["messages.json"] = (json.dumps(messages, indent=1) + "\n").encode()
+    messages = {name: each.messages for name, each in says.items()}
+    files[SPECS] = module_text(ordered, messages).encode()
     files["kernels" + _suffix()] = kernels.path.read_bytes()
     files = dict(sorted(files.items()))
     loader = LOADER.format(
@@ -216,7 +216,7 @@ def _remove_older(folder: Path, name: str, kept: str) -> None:
         if not mine.fullmatch(path.name) or path.name == kept or not path.is_dir():
             continue
         left = path.suffix == ".new" and path.stat().st_mtime < time.time() - STALE_SECONDS
-        if left or (path / "specs.json").is_file():
+        if left or (path / "runtime").is_dir():
             shutil.rmtree(path, ignore_errors=True)
 
 

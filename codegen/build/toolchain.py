@@ -95,7 +95,7 @@ def build(
     `flags` are added for the C compiler. Raises `BuildError`: no compiler, compiling forbidden,
     the compiler's own error, or a cache folder that cannot be written.
     """
-    name = store.key(cache_key_inputs(graphs, flags))
+    name = store.KERNELS.key(cache_key_inputs(graphs, flags))
     try:
         found = store.find(name, cache_dir)
         if found is None:
@@ -112,7 +112,7 @@ def build(
 
 def cached(texts: Mapping[str, bytes], *, cache_dir: Path | str | None = None) -> Kernels | None:
     """The kernels of graphs given as `canonical_text` text if the cache has them, else nothing."""
-    found = store.find(store.key(_ingredients(texts.values())), cache_dir)
+    found = store.find(store.KERNELS.key(_ingredients(texts.values())), cache_dir)
     return None if found is None else _kernels(found, texts)
 
 
@@ -160,16 +160,14 @@ def load(path: Path) -> ModuleType:
 
 def cache_key_inputs(
     graphs: Mapping[str, Graph], flags: Sequence[str] = ()
-) -> dict[str, bytes | str]:
+) -> dict[str, store.Ingredient]:
     """Everything that can change the binary, by name."""
     return _ingredients(map(canonical_text, graphs.values()), flags)
 
 
-def _ingredients(texts: Iterable[bytes], flags: Sequence[str] = ()) -> dict[str, bytes | str]:
-    parts: dict[str, bytes | str] = dict(_environment())
-    parts["flags"] = "\0".join((*FLAGS, *GCC_FLAGS, *_target(), *flags))
-    parts.update({f"graph {i}": data for i, data in enumerate(texts)})
-    return parts
+def _ingredients(texts: Iterable[bytes], flags: Sequence[str] = ()) -> dict[str, store.Ingredient]:
+    flags = (*FLAGS, *GCC_FLAGS, *_target(), *flags)
+    return {**_environment(), "flags": flags, "graphs": list(texts)}
 
 
 def _environment() -> dict[str, str]:
@@ -331,8 +329,8 @@ def _link_flags() -> tuple[str, ...]:
 def _module_half(work: Path, command: Sequence[str], cache_dir: Path | str | None) -> Path:
     """The object file of the fixed Cython module, from the cache if it has one."""
     files = module_files()
-    name = "part-" + store.key({**_environment(), **files})
-    found = store.find(name, cache_dir)
+    name = store.INTERFACES.key({**_environment(), "files": files})
+    found = store.find(name, cache_dir, kind=store.INTERFACES)
     if found is not None:
         return found / "module.o"
     _write(work, files)
@@ -342,7 +340,8 @@ def _module_half(work: Path, command: Sequence[str], cache_dir: Path | str | Non
     _finish(
         *_start(work, [*command, *MODULE_FLAGS, f"-I{include}", "-c", source, "-o", "module.o"])
     )
-    return store.publish(name, [work / "module.o"], {"part": "module"}, cache_dir) / "module.o"
+    made = store.publish(name, [work / "module.o"], {}, cache_dir, kind=store.INTERFACES)
+    return made / "module.o"
 
 
 def _cython(work: Path) -> None:

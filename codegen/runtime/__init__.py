@@ -1,9 +1,9 @@
 """Calling compiled kernels from Python: one point, or a sweep over many.
 
 This folder stands alone (standard library and NumPy), because `hwdsl compile -o` puts a copy of it
-beside the modules it writes. A `Spec`, plain JSON, says what the params, outputs and rules are; a
-`Kernel` computes in base units; a `KernelEvaluator` stands between them and the user, who gives and
-gets values in the units the description declares.
+beside the modules it writes. A `Spec` says what the params, outputs and rules are; a `Kernel`
+computes in base units; a `KernelEvaluator` stands between them and the user, who gives and gets
+values in the units the description declares.
 """
 
 from .columns import InUnit
@@ -11,12 +11,12 @@ from .errors import CallError
 from .evaluator import KernelEvaluator, tables
 from .execution_plan import ExecutionPlan, Progress
 from .kernel import Axis, CompiledKernel, Floats, Kernel, Words
-from .message import Message, Placeholder, messages
+from .message import Message, Placeholder
 from .progress import Bar
 from .quantity import meant_unit, read
 from .result import Result
 from .sample import Samples
-from .spec import OutputSpec, ParamSpec, RuleSpec, Scale, Spec, joined, load_specs
+from .spec import OutputSpec, ParamSpec, RuleSpec, Scale, Spec, joined
 from .sweep import Sweep
 
 __all__ = [
@@ -42,9 +42,7 @@ __all__ = [
     "Sweep",
     "Words",
     "joined",
-    "load_specs",
     "meant_unit",
-    "messages",
     "read",
     "tables",
 ]  # fmt: skip

@@ -5,11 +5,9 @@ How a number is shown is what `hwdsl run` shows; a test compares the two.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from .kernel import Kernel
 from .spec import Scale
@@ -60,24 +58,6 @@ class Message:
 
 Says = tuple[Kernel, Sequence[Sequence[Message]]]
 """What gives the numbers in messages, and each rule's messages in order."""
-
-
-def to_json(messages: Sequence[Sequence[Message]]) -> str:
-    """The messages of an evaluator's rules as JSON."""
-    return json.dumps([[asdict(m) for m in rule] for rule in messages])
-
-
-def messages(data: Any) -> list[list[Message]]:
-    """The messages back, from what the JSON held."""
-    return [[Message(m["holds"], tuple(map(_part, m["parts"]))) for m in rule]
-            for rule in data]  # fmt: skip
-
-
-def _part(data: Any) -> str | Placeholder:
-    if isinstance(data, str):
-        return data
-    units = tuple((least, Scale(**scale)) for least, scale in data["units"])
-    return Placeholder(data["number"], tuple(data["labels"]), data["truth"], units)
 
 
 def number_text(value: float) -> str:

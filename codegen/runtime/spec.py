@@ -1,4 +1,4 @@
-"""What a kernel is about: params, outputs and rules with their units, as plain JSON.
+"""What a kernel is about: params, outputs and rules with their units.
 
 `base = value * factor + offset`; both are exact, written `"1000000000"` or `"1/100"`.
 """
@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import difflib
-import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -160,58 +159,6 @@ class Spec:
             outputs.append((f"{o.name} [{o.scale.unit}]" if o.scale.unit else o.name, _line(o.doc)))
         parts = [self.doc, _listed("Params", params), _listed("Outputs", outputs)]
         return "\n\n".join(part for part in parts if part)
-
-    def to_json(self) -> str:
-        """As JSON; what is not finite stands there as a text."""
-        return json.dumps(_plain(asdict(self)), indent=1, sort_keys=True, allow_nan=False)
-
-    @staticmethod
-    def from_json(text: str) -> Spec:
-        """The spec back."""
-        return _spec(json.loads(text))
-
-
-def load_specs(text: str) -> list[Spec]:
-    """The specs of a module, in the order of its kernels."""
-    return [_spec(data) for data in json.loads(text)]
-
-
-def _spec(data: Mapping[str, Any]) -> Spec:
-    return Spec(
-        data["name"],
-        tuple(_param(p) for p in data["params"]),
-        tuple(_output(o) for o in data["outputs"]),
-        tuple(RuleSpec(**r) for r in data["rules"]),
-        {name: Scale(**u) for name, u in data["units"].items()},
-        data["doc"],
-        tuple(data["drawn"]),
-    )
-
-
-def _param(data: Mapping[str, Any]) -> ParamSpec:
-    numbers = {name: float(data[name]) for name in ("default", "low", "high")
-               if data[name] is not None}  # fmt: skip
-    return ParamSpec(**{**_scaled(data), **numbers}, values=tuple(map(float, data["values"])))
-
-
-def _output(data: Mapping[str, Any]) -> OutputSpec:
-    reads = data["reads"]
-    return OutputSpec(**{**_scaled(data), "reads": None if reads is None else tuple(reads)})
-
-
-def _plain(value: Any) -> Any:
-    """Data that JSON holds: `inf` and `-inf` as texts."""
-    if isinstance(value, Mapping):
-        return {k: _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    return repr(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _scaled(data: Mapping[str, Any]) -> dict[str, Any]:
-    labels = tuple(data["labels"])
-    rest = {name: value for name, value in data.items() if name != "values"}
-    return {**rest, "labels": labels, "scale": Scale(**data["scale"])}
 
 
 def required(spec: Spec) -> tuple[int, ...]:

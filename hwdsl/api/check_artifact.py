@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from attrs import define, evolve, field, frozen
 
@@ -25,12 +25,40 @@ if TYPE_CHECKING:
     from hwdsl.syntax import ast
 
 T = TypeVar("T")
-KIND = "findings"
 _ABOUT_FILES = frozenset(["unknown-module", "unreadable-file"])
 """Findings that depend on files which are not there; nothing is kept of what has one."""
 _WORD = re.compile(r"[^\W\d]\w*")
 Anchor = tuple[int, int]
 """From where to where in the text an item stands that an evaluator depends on."""
+
+
+@frozen
+class Told:
+    """Findings and undecided rules, as they are kept."""
+
+    items: tuple[Diagnostic, ...]
+    undecided: tuple[Diagnostic, ...]
+
+
+@frozen
+class KeptPart:
+    """`DeclarationFindings`, as they are kept."""
+
+    key: str
+    anchors: tuple[Anchor, ...]
+    told: Told
+
+
+@frozen
+class KeptFindings:
+    """The entry of a file."""
+
+    key: str
+    inputs: tuple[artifact.Input, ...]
+    definitions: int
+    evaluators: int
+    told: Told
+    parts: dict[str, KeptPart]
 
 
 @frozen
@@ -63,7 +91,7 @@ class FileFindings:
     """
 
     checked: Checked
-    around: Mapping[str, str] | None = None
+    around: Mapping[str, store.Ingredient] | None = None
     kept: Mapping[str, DeclarationFindings] = field(factory=dict)
     parts: dict[str, DeclarationFindings] = field(factory=dict)
 
@@ -93,9 +121,9 @@ class FileFindings:
     def _dependencies(self, name: str) -> tuple[str, tuple[Anchor, ...]]:
         """A key of all that a part depends on, and where that stands in the file."""
         spans = [item.span for item in _read_by(self.checked.main.tree, name)]
-        texts = {f"item {k}": span.text for k, span in enumerate(spans)}
-        parts = {**(self.around or {}), **texts, "part": name}
-        return store.key(parts), tuple((span.start, span.end) for span in spans)
+        texts = [span.text for span in spans]
+        key = store.PARTS.key({**(self.around or {}), "items": texts, "part": name})
+        return key, tuple((span.start, span.end) for span in spans)
 
 
 def start(checked: Checked, diagnostics: Diagnostics) -> FileFindings:
@@ -109,9 +137,12 @@ def start(checked: Checked, diagnostics: Diagnostics) -> FileFindings:
         return record
     with suppress(OSError):
         record.around = artifact.surroundings(main, inputs)
-        reader = artifact.FindingsReader(main)
-        parts = (artifact.load(KIND, main.name) or {"parts": ()})["parts"]
-        record.kept = {each["name"]: _part(each, reader) for each in parts}
+        reader = artifact.TextReader(main)
+        last = artifact.load(store.FINDINGS, main.name, KeptFindings)
+        record.kept = {
+            name: DeclarationFindings(part.key, part.anchors, _found(part.told, reader))
+            for name, part in ({} if last is None else last.parts).items()
+        }
     return record
 
 
@@ -123,47 +154,37 @@ def keep(record: FileFindings, findings: Findings) -> None:
     # After an error not all was elaborated: what was known of the rest may be so again.
     parts = {**record.kept, **record.parts} if findings.found.failed else record.parts
     with suppress(store.CacheError, ValueError, OSError):
-        data = {
-            "key": artifact.key(main, around),
-            "inputs": artifact.inputs(main, checked.inputs),
-            "definitions": findings.definitions,
-            "evaluators": findings.evaluators,
-            "found": _data(findings.found, main),
-            "parts": [
-                {"name": name, "key": p.key, "anchors": p.anchors, **_data(p.found, main)}
-                for name, p in parts.items()
-            ],
-        }
-        artifact.store(KIND, main, data)
+        entry = KeptFindings(
+            store.FINDINGS.key({**around, "text": main.text}),
+            artifact.inputs(main, checked.inputs),
+            findings.definitions,
+            findings.evaluators,
+            _told(findings.found, main),
+            {n: KeptPart(p.key, p.anchors, _told(p.found, main)) for n, p in parts.items()},
+        )
+        store.put(store.FINDINGS, artifact.entry_name(main.name), entry)
 
 
 def find(main: Source) -> Findings | None:
     """What was found in a file if nothing it depends on has changed since."""
-    data = artifact.load(KIND, main.name)
-    if data is None:
+    entry = artifact.load(store.FINDINGS, main.name, KeptFindings)
+    if entry is None:
         return None
     with suppress(OSError):
-        around = artifact.surroundings(main, artifact.inputs_now(main, data["inputs"]))
-        if data["key"] == artifact.key(main, around):
-            found = _found(data["found"], artifact.FindingsReader(main))
-            return Findings(found, int(data["definitions"]), int(data["evaluators"]))
+        around = artifact.surroundings(main, artifact.inputs_now(main, entry.inputs))
+        if entry.key == store.FINDINGS.key({**around, "text": main.text}):
+            found = _found(entry.told, artifact.TextReader(main))
+            return Findings(found, entry.definitions, entry.evaluators)
     return None
 
 
-def _data(found: Diagnostics, main: Source) -> dict[str, Any]:
-    return {
-        "items": artifact.findings_data(found.items, main),
-        "undecided": artifact.findings_data(found.undecided, main),
-    }
+def _told(found: Diagnostics, main: Source) -> Told:
+    kept = artifact.without_texts
+    return Told(kept(found.items, main), kept(found.undecided, main))
 
 
-def _part(data: Mapping[str, Any], reader: artifact.FindingsReader) -> DeclarationFindings:
-    anchors = tuple((int(start), int(end)) for start, end in data["anchors"])
-    return DeclarationFindings(data["key"], anchors, _found(data, reader))
-
-
-def _found(data: Mapping[str, Any], reader: artifact.FindingsReader) -> Diagnostics:
-    return Diagnostics(list(reader.read(data["items"])), list(reader.read(data["undecided"])))
+def _found(told: Told, reader: artifact.TextReader) -> Diagnostics:
+    return Diagnostics(list(reader.read(told.items)), list(reader.read(told.undecided)))
 
 
 # --- what a part depends on ---------------------------------------------------------------------

@@ -22,6 +22,7 @@ from hwdsl.api import evaluator_artifact as kept
 from hwdsl.api.evaluator_artifact import Kept, KeptFile
 from hwdsl.api.interface import evaluator_spec
 from hwdsl.api.program import LoadedProgram
+from hwdsl.api.quantities import scales
 from hwdsl.base import render
 from hwdsl.base.diagnostics import Diagnostics, did_you_mean
 from hwdsl.base.source import Source
@@ -83,7 +84,7 @@ class Evaluator(runtime.KernelEvaluator):
     def __reduce__(self) -> tuple[Any, ...]:
         # By content: the graph, the units, the text of the file. A process that has the same cache
         # finds the kernel there.
-        own = KeptFile({self.name: evolve(self._kept)}, self._file.units_data, self._file.doc, ())
+        own = KeptFile({self.name: evolve(self._kept)}, self._file.scales, self._file.doc, ())
         return _unpickled, (self._main, own, self.name, self._how)
 
     def _content(self) -> tuple[object, ...]:
@@ -409,5 +410,5 @@ def file_of(program: driver.Program, diagnostics: Diagnostics) -> KeptFile:
                 tuple((note.name, note.message) for note in elaboration.undecided),
                 count_operations(elaboration.graph.ops, rounds=True),
             )
-    units = kept.units_data(main.visible_units)
+    units = scales(main.visible_units)
     return KeptFile(found, units, main.tree.doc, tuple(diagnostics.items))

@@ -1,4 +1,7 @@
-"""What is installed, as hashes: whatever is kept in the cache is named after what it depends on."""
+"""What is installed, as hashes: whatever is kept in the store is named after what it depends on.
+
+A package counts with all of its files but Python's own caches: no list of files can be incomplete.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,18 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-_CODE = (".py", ".lark", ".json", ".j2", ".pyx", ".c", ".h")
-_LIBRARY = (".hw", ".csv")
+_APART = frozenset(["__pycache__", "library"])
+"""Folders in packages that do not count: the library has a hash of its own."""
 
 
 @cache
 def code(*packages: str) -> str:
-    """A hash of the code in packages, with all below them, and of Python's version."""
+    """A hash of all files of packages, with all below them, and of Python's version."""
     digest = hashlib.sha256(sys.version.encode())
-    for package in packages:
-        _add(digest, package, _CODE)
+    folders = [str(package_folder(package)) for package in packages]
+    for k, folder in enumerate(folders):  # installed, some lie within others
+        if not any(folder.startswith(other + os.sep) for other in folders[:k]):
+            _add(digest, folder)
     return digest.hexdigest()
 
 
@@ -31,7 +36,7 @@ def compiler() -> str:
 def library() -> str:
     """A hash of all files of the library, read anew each time: people work on them."""
     digest = hashlib.sha256()
-    _add(digest, "hwdsl.library", _LIBRARY)
+    _add(digest, str(package_folder("hwdsl.library")))
     return digest.hexdigest()
 
 
@@ -40,21 +45,19 @@ def package_folder(package: str) -> Path:
     return Path(next(iter(import_module(package).__path__)))
 
 
-def _add(digest: hashlib._Hash, package: str, endings: tuple[str, ...]) -> None:
-    """Add the names and the contents of a package's files."""
-    top = str(package_folder(package))
-    for path in sorted(_below(top, endings)):
+def _add(digest: hashlib._Hash, top: str) -> None:
+    """Add the names and the contents of all files of a folder."""
+    for path in sorted(_below(top)):
         with open(path, "rb") as file:
             data = file.read()
         digest.update(f"{path[len(top) :]}:{len(data)}\n".encode())
         digest.update(data)
 
 
-def _below(folder: str, endings: tuple[str, ...]) -> Iterator[str]:
+def _below(folder: str) -> Iterator[str]:
     with os.scandir(folder) as found:
         for entry in found:
-            if entry.is_dir():
-                if entry.name != "library":  # it has a hash of its own
-                    yield from _below(entry.path, endings)
-            elif entry.name.endswith(endings):
+            if not entry.is_dir():
                 yield entry.path
+            elif entry.name not in _APART:
+                yield from _below(entry.path)

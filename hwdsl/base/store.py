@@ -1,33 +1,37 @@
-"""Where compiled kernels are kept, and when one may be trusted.
+"""The one store: what is kept in the cache, under which keys, and when it may be trusted.
 
 All of the cache is in one folder, `hwdsl-cache`, in the place that is chosen for it. Its file
 `CACHEDIR.TAG` says that it is ours, and lets backups leave it out: a folder of that name without
 the file is refused. Nothing outside is touched, and only what is named as our entries are is ever
 removed.
 
-An entry is a folder named by the SHA-256 of everything that can change the binary; it holds the
-extension module and `manifest.json` with the module's own SHA-256. Entries are made in a
-temporary folder and published by one rename, so readers see all of an entry or nothing, nobody
-waits for anybody, and a killed build leaves only a folder that no key names. Folders are the
-owner's alone (0700); a file is loaded only if it is a plain file of ours that nobody else can
-write, or put another in the place of, and whose hash is the manifest's.
+`KINDS` declares the kinds of entries, each with the ingredients of its key: the SHA-256 of all
+that can change what an entry holds. An entry is a value (`put`, `get`: a file that begins with the
+hash of the rest) or files (`publish`, `find`: a folder with `manifest.json`, which holds their
+hashes). Entries are made in a temporary folder and published by one rename, so readers see all of
+an entry or nothing, nobody waits for anybody, and a killed build leaves only a folder that no key
+names. Folders are the owner's alone (0700); a file is read only if it is a plain file of ours that
+nobody else can write, or put another in the place of, and whose hash is right. What is not sound is
+as if it were not there.
 """
 
 from __future__ import annotations
 
 import errno
 import hashlib
-import json
 import os
 import re
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache as once
 from pathlib import Path
+from typing import TypeVar
 
 from attrs import frozen
+
+T = TypeVar("T")
 
 NAME = "hwdsl-cache"
 TAG = "CACHEDIR.TAG"
@@ -36,7 +40,7 @@ TAG_TEXT = b"""Signature: 8a477f597d28d172789f06886806bc55
 # For information about cache directory tags, see: https://bford.info/cachedir/
 """
 MANIFEST = "manifest.json"
-FORMAT = 1
+FORMAT = 2
 STALE_SECONDS = 3600.0
 _ENTRY = re.compile(r"(part-)?[0-9a-f]{64}(\.json)?")
 _KIND = re.compile(r"[a-z]+")
@@ -47,10 +51,53 @@ class CacheError(Exception):
     """The cache folder cannot be used; the message says which and what to do."""
 
 
+Ingredient = bytes | str | Sequence["Ingredient"] | Mapping[str, "Ingredient"]
+"""What a key depends on: a text, or several in order or by name."""
+
+
+@frozen
+class Kind:
+    """A kind of entries: its folder, what an entry holds, and the ingredients of the key.
+
+    An entry is found by its key. One with `place` among the ingredients is found by that alone and
+    holds its key: a newer one of the same file takes its place.
+    """
+
+    name: str
+    holds: str
+    ingredients: tuple[str, ...]
+
+    def key(self, parts: Mapping[str, Ingredient]) -> str:
+        """The key of an entry; `parts` has each ingredient."""
+        if set(parts) != set(self.ingredients):
+            raise AssertionError(f"{self.name} are made of {self.ingredients}, not {list(parts)}")
+        return key({"kind": self.name, **parts})
+
+
+_BUILT = ("generator", "module flags", "cython", "compiler", "python", "cpu")
+_FILE = ("compiler", "library", "place", "inputs")
+KERNELS = Kind("kernels", "compiled graphs", (*_BUILT, "flags", "graphs"))
+INTERFACES = Kind("interfaces", "the part of compiled modules that talks to Python, which is the "
+                  "same for all graphs", (*_BUILT, "files"))  # fmt: skip
+PARSED = Kind("parsed", "the tree of a library module; a definition that nothing reads is parsed "
+              "up to its head only", ("parser", "text"))  # fmt: skip
+CHECKED = Kind("checked", "a stamp: a library module has no finding, and is checked only where "
+               "something reads it (`Checked.ensure`)",
+               ("compiler", "name", "text", "modules", "tables"))  # fmt: skip
+FINDINGS = Kind("findings", "what `check` finds in a file", (*_FILE, "text"))
+PARTS = Kind("parts", "what it finds in one evaluator, figure or table; stands in the entry of the "
+             "file", (*_FILE, "items", "part"))  # fmt: skip
+LOADED = Kind("loaded", "what `load` gives: specs, units, optimised graphs, warnings",
+              (*_FILE, "text"))  # fmt: skip
+KINDS = (KERNELS, INTERFACES, PARSED, CHECKED, FINDINGS, PARTS, LOADED)
+"""All that is kept."""
+
+
 @frozen
 class StoreEntry:
     """One published build."""
 
+    kind: Kind
     key: str
     path: Path
     size: int
@@ -73,19 +120,25 @@ def _absolute(path: str) -> Path:
     return Path(path).absolute()
 
 
-def key(parts: Mapping[str, bytes | str]) -> str:
-    """The name of a build: a hash of all its inputs, each under its own name."""
+def key(parts: Mapping[str, Ingredient]) -> str:
+    """A hash of ingredients, each under its own name."""
     digest = hashlib.sha256()
     for name in sorted(parts):
-        value = parts[name]
-        data = value.encode() if isinstance(value, str) else value
-        digest.update(f"{name}:{len(data)}\n".encode())
-        digest.update(data)
+        _add(digest, name, parts[name])
     return digest.hexdigest()
 
 
-def _kernels(cache_dir: Path | str | None) -> Path:
-    return folder(cache_dir) / "kernels"
+def _add(digest: hashlib._Hash, name: str, value: Ingredient) -> None:
+    """Add an ingredient so that no two of different parts give the same bytes."""
+    if isinstance(value, bytes | str):
+        data = value.encode() if isinstance(value, str) else value
+        digest.update(f"{name}:{len(data)}\n".encode())
+        digest.update(data)
+        return
+    items = sorted(value.items()) if isinstance(value, Mapping) else enumerate(value)
+    digest.update(f"{name} of {len(value)}\n".encode())
+    for each, inner in items:
+        _add(digest, str(each), inner)
 
 
 def _prepare(cache_dir: Path | str | None, *below: str) -> Path:
@@ -171,19 +224,28 @@ def _ours(path: Path) -> bool:
     return plain and info.st_uid == os.getuid() and not info.st_mode & 0o022
 
 
-def find(name: str, cache_dir: Path | str | None = None) -> Path | None:
+@frozen
+class Manifest:
+    """What a build says of itself: its files with their hashes, and how it was made."""
+
+    format: int
+    key: str
+    files: dict[str, str]
+    about: dict[str, str]
+
+
+def find(
+    name: str, cache_dir: Path | str | None = None, *, kind: Kind = KERNELS
+) -> Path | None:  # fmt: skip
     """The folder of a published build if every file in it can be trusted, else nothing."""
-    root = _kernels(cache_dir)
+    root = folder(cache_dir) / kind.name
     path = root / name
     manifest = read_manifest(path)
-    if manifest is None or manifest.get("key") != name:
+    if manifest is None or manifest.key != name or not manifest.files:
         return None
     if not (_trusted(root.parent) and _ours(root) and _ours(path)):
         return None
-    files = manifest.get("files")
-    if not isinstance(files, dict) or not files:
-        return None
-    for file, digest in files.items():
+    for file, digest in manifest.files.items():
         target = path / file
         if target.parent != path or not _ours(target):
             return None
@@ -196,16 +258,18 @@ def find(name: str, cache_dir: Path | str | None = None) -> Path | None:
     return path
 
 
-def read_manifest(path: Path) -> dict[str, object] | None:
+def read_manifest(path: Path) -> Manifest | None:
     """The manifest of an entry, if there is a readable one of ours."""
+    from hwdsl.base.structuring import from_json
+
     file = path / MANIFEST
     if not _ours(file):
         return None
     try:
-        data = json.loads(file.read_text("utf-8"))
+        found = from_json(file.read_bytes(), Manifest)
     except (OSError, ValueError):
         return None
-    return data if isinstance(data, dict) and data.get("format") == FORMAT else None
+    return found if found.format == FORMAT else None
 
 
 def workspace(cache_dir: Path | str | None = None) -> Path:
@@ -221,10 +285,12 @@ def workspace(cache_dir: Path | str | None = None) -> Path:
 
 def publish(
     name: str, files: Iterable[Path], about: Mapping[str, str],
-    cache_dir: Path | str | None = None,
+    cache_dir: Path | str | None = None, *, kind: Kind = KERNELS,
 ) -> Path:  # fmt: skip
     """Put a finished build in place at once; whoever is first wins, and all have the same."""
-    root = _prepare(cache_dir, "kernels")
+    from hwdsl.base.structuring import to_json
+
+    root = _prepare(cache_dir, kind.name)
     fresh = workspace(cache_dir)
     try:
         hashes = {}
@@ -233,17 +299,16 @@ def publish(
             target.write_bytes(file.read_bytes())
             target.chmod(0o700)
             hashes[file.name] = hashlib.sha256(target.read_bytes()).hexdigest()
-        manifest = {"format": FORMAT, "key": name, "files": hashes, "about": dict(about)}
-        (fresh / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True), "utf-8")
+        (fresh / MANIFEST).write_bytes(to_json(Manifest(FORMAT, name, hashes, dict(about))))
         (fresh / MANIFEST).chmod(0o600)
-        return _rename(fresh, root / name, name, cache_dir)
+        return _rename(fresh, root / name, kind, cache_dir)
     except OSError as error:
         raise CacheError(explain(root, error)) from error
     finally:
         _remove(fresh)
 
 
-def _rename(fresh: Path, target: Path, name: str, cache_dir: Path | str | None) -> Path:
+def _rename(fresh: Path, target: Path, kind: Kind, cache_dir: Path | str | None) -> Path:
     """Rename onto the key's place, moving aside what stands there and is not sound."""
     for _ in range(8):
         try:
@@ -252,7 +317,7 @@ def _rename(fresh: Path, target: Path, name: str, cache_dir: Path | str | None) 
         except OSError as error:
             if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
                 raise
-        if find(name, cache_dir) is not None:
+        if find(target.name, cache_dir, kind=kind) is not None:
             return target
         aside = workspace(cache_dir)
         with suppress(FileNotFoundError):
@@ -261,25 +326,58 @@ def _rename(fresh: Path, target: Path, name: str, cache_dir: Path | str | None) 
     raise OSError(errno.EBUSY, "the entry keeps changing", str(target))
 
 
+def get(kind: Kind, name: str, of: type[T], cache_dir: Path | str | None = None) -> T | None:
+    """The value stored under a kind and name if it is sound, ours and of that class; else None."""
+    from hwdsl.base.structuring import Unfit, unpacked
+
+    data = _read(kind.name, name, cache_dir)
+    try:
+        return None if data is None else unpacked(data, of)
+    except Unfit:
+        return None
+
+
+def put(kind: Kind, name: str, value: object, cache_dir: Path | str | None = None) -> None:
+    """Put a value in place at once, for `get`. Raises CacheError."""
+    from hwdsl.base.structuring import Unfit, packed
+
+    try:
+        _write(kind.name, name, packed(value), cache_dir)
+    except Unfit as error:
+        raise CacheError(f"it cannot be kept: {error}") from error
+
+
 def load_text(kind: str, name: str, cache_dir: Path | str | None = None) -> str | None:
     """A text stored under a kind and name if it is sound and ours, else nothing."""
-    path = folder(cache_dir) / kind / name
-    if not (_trusted(path.parent.parent) and _ours(path.parent) and _ours(path)):
-        return None
-    try:
-        digest, _, text = path.read_text("utf-8").partition("\n")
-    except (OSError, ValueError):
-        return None
-    return text if hashlib.sha256(text.encode()).hexdigest() == digest else None
+    data = _read(kind, name, cache_dir)
+    return None if data is None else data.decode()
 
 
 def store_text(kind: str, name: str, text: str, cache_dir: Path | str | None = None) -> None:
     """Put a text in place at once, for `load_text`. Raises CacheError."""
+    _write(kind, name, text.encode(), cache_dir)
+
+
+def _read(kind: str, name: str, cache_dir: Path | str | None) -> bytes | None:
+    """What stands behind its hash in an entry that can be trusted."""
+    path = folder(cache_dir) / kind / name
+    if not (_trusted(path.parent.parent) and _ours(path.parent) and _ours(path)):
+        return None
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    size = hashlib.sha256().digest_size
+    return data[size:] if hashlib.sha256(data[size:]).digest() == data[:size] else None
+
+
+def _write(kind: str, name: str, data: bytes, cache_dir: Path | str | None) -> None:
+    """Put bytes in place at once, behind their hash. Raises CacheError."""
     root = _prepare(cache_dir, kind)
     fresh = workspace(cache_dir)
     try:
         file = fresh / name
-        file.write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}", "utf-8")
+        file.write_bytes(hashlib.sha256(data).digest() + data)
         file.chmod(0o600)
         os.replace(file, root / name)
     except OSError as error:
@@ -290,12 +388,11 @@ def store_text(kind: str, name: str, text: str, cache_dir: Path | str | None = N
 
 def entries(cache_dir: Path | str | None = None) -> Iterator[StoreEntry]:
     """All published builds, sound or not, by key."""
-    for path in _named(_kernels(cache_dir), _ENTRY):
-        try:
-            sizes = [f.stat().st_size for f in path.iterdir()] if path.is_dir() else []
-            yield StoreEntry(path.name, path, sum(sizes), path.stat().st_mtime)
-        except OSError:
-            continue
+    for kind in (KERNELS, INTERFACES):
+        for path in _named(folder(cache_dir) / kind.name, _ENTRY):
+            with suppress(OSError):
+                sizes = [f.stat().st_size for f in path.iterdir()] if path.is_dir() else []
+                yield StoreEntry(kind, path.name, path, sum(sizes), path.stat().st_mtime)
 
 
 def refuse_foreign(cache_dir: Path | str | None = None) -> None:

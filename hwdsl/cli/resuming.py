@@ -41,7 +41,7 @@ def identity(evaluator: Evaluator, plan: ExecutionPlan, conditions: Sequence[str
     from hwdsl.codegen.ir.serialization import dump
 
     found = hashlib.sha256(dump(evaluator.graph).encode())
-    found.update(evaluator.spec.to_json().encode())
+    found.update(repr(evaluator.spec).encode())
     for values, stride, count in plan.axes:
         found.update(f"{stride} {count} {len(values)} ".encode() + values.tobytes())
     found.update(f"{plan.first} {plan.points} {list(conditions)}".encode())

@@ -1,6 +1,6 @@
 """Library modules found clean before: they are checked again only where something reads them.
 
-A mark in the cache says that a module and all it uses were checked in full and gave no finding. It
+A stamp in the store says that a module and all it uses were checked in full and gave no finding. It
 is named by a hash of their texts, their tables and the compiler, so that it can be about nothing
 else. The main file is always checked in full.
 """
@@ -14,8 +14,6 @@ from hwdsl.base import fingerprint, store
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.semantics.modules import PRELUDE, Loaded, Modules
 
-KIND = "checked"
-
 
 def names(modules: Modules) -> dict[str, str]:
     """The name of each library module's mark; modules stand after those they use."""
@@ -23,11 +21,15 @@ def names(modules: Modules) -> dict[str, str]:
     for name, loaded in modules.loaded.items():
         used = list(_used(modules, loaded))
         if loaded.library and name != modules.main and all(u in found for u in used):
-            parts = {"compiler": fingerprint.compiler(), "name": name}
-            parts["text"] = modules.inputs[loaded.tree.source.name]
-            parts.update({f"module {u}": found[u] for u in used})
-            parts.update({f"table {k}": t.digest for k, t in enumerate(loaded.tables.values())})
-            found[name] = store.key(parts)
+            found[name] = store.CHECKED.key(
+                {
+                    "compiler": fingerprint.compiler(),
+                    "name": name,
+                    "text": modules.inputs[loaded.tree.source.name],
+                    "modules": {u: found[u] for u in used},
+                    "tables": [t.digest for t in loaded.tables.values()],
+                }
+            )
     return found
 
 
@@ -35,7 +37,7 @@ def clean_before(modules: Modules, marks: dict[str, str]) -> set[str]:
     """The modules that need no check: those with a mark, and what they use."""
     found: set[str] = set()
     for name in reversed(marks):
-        if name in found or store.load_text(KIND, marks[name]) == marks[name]:
+        if name in found or store.get(store.CHECKED, marks[name], str) == name:
             found.add(name)
             found.update(_used(modules, modules.loaded[name]))
     return found
@@ -56,7 +58,7 @@ def mark_clean(
         clean.add(name)
         if name not in done:
             with suppress(store.CacheError):  # nothing but time depends on it
-                store.store_text(KIND, mark, mark)
+                store.put(store.CHECKED, mark, name)
 
 
 def _used(modules: Modules, loaded: Loaded) -> Iterator[str]:

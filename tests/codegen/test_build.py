@@ -70,10 +70,6 @@ def test_the_compilers_own_error_is_shown(tmp_path):
     assert not list((store.folder(tmp_path) / "work").iterdir())
 
 
-def test_a_spec_comes_back_from_json():
-    assert Spec.from_json(SPEC.to_json()) == SPEC
-
-
 USE = """
 import sys
 for name in ("hwdsl", "Cython", "attrs", "jinja2", "platformdirs"):

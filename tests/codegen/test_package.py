@@ -84,7 +84,7 @@ def test_a_module_is_replaced_at_once_or_not_at_all(tmp_path, cache_dir, monkeyp
 def test_files_that_do_not_belong_together_are_not_loaded(tmp_path, cache_dir):
     write_module(tmp_path, "two", *OLD, cache_dir=cache_dir)
     (folder,) = tmp_path.glob("_two_*")
-    specs = folder / "specs.json"
+    specs = folder / "runtime" / "specs.py"
     whole = specs.read_bytes()
     specs.write_bytes(whole.replace(b"first", b"third"))
     with pytest.raises(ImportError, match=r"the files in .* were changed: run `hwdsl comp"):

@@ -51,6 +51,7 @@ from hwdsl.base.diagnostics import Diagnostics, Severity
 from hwdsl.base.source import Source
 from hwdsl.codegen import runtime
 from hwdsl.codegen.build import ahead_of_time
+from hwdsl.codegen.build.literals import literal
 from hwdsl.codegen.build.toolchain import build
 from hwdsl.codegen.ir.graph import Graph
 from hwdsl.codegen.ir.interpreter import interpret
@@ -465,7 +466,7 @@ class Judge:
         for key, s in zip(graphs, subjects, strict=True):
             renamed = replace(s.spec, name=key)
             with self.asked(s, "folder"):
-                runtime.load_specs(f"[{renamed.to_json()}]")
+                literal(renamed)
                 sent[key] = renamed
             if key in sent and s.elaboration.sampler is not None:
                 samplers[key] = s.elaboration.sampler

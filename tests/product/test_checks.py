@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import hwdsl
 from hwdsl import elaborate
-from hwdsl.api import artifact, check_artifact, driver
+from hwdsl.api import artifact, driver
 from hwdsl.base import store
 from hwdsl.base.render import render_json
 
@@ -118,8 +118,8 @@ def said(path: Path) -> tuple[str, int, int]:
 def cold(path: Path) -> tuple[str, int, int]:
     """All that `check` says with an empty cache."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "load_text", lambda *a: None)
-        patch.setattr(store, "store_text", lambda *a: None)
+        patch.setattr(store, "get", lambda *a: None)
+        patch.setattr(store, "put", lambda *a: None)
         return said(path)
 
 
@@ -193,17 +193,17 @@ def test_a_module_that_comes_to_be_is_found(file: Path, tmp_path: Path) -> None:
     "broken",
     [
         "",
-        "[]",
-        "{}",
-        '{"key": 1}',
-        '{"evaluators": [{}], "key": ""}',
-        '{"evaluators": 7, "key": 7}',
+        [],
+        {},
+        {"key": 1},
+        {"evaluators": [{}], "key": ""},
+        {"evaluators": 7, "key": 7},
     ],
 )
-def test_an_entry_that_is_none_is_made_again(file: Path, broken: str) -> None:
+def test_an_entry_that_is_none_is_made_again(file: Path, broken: object) -> None:
     first = said(file)
-    name = next((store.folder() / check_artifact.KIND).iterdir()).name
-    store.store_text(check_artifact.KIND, name, broken)
+    name = next((store.folder() / store.FINDINGS.name).iterdir()).name
+    store.put(store.FINDINGS, name, broken)
     assert said(file) == first == said(file)
 
 
@@ -213,7 +213,7 @@ def test_a_bug_that_reads_an_entry_is_one(file: Path, monkeypatch: pytest.Monkey
     def bug(*arguments: object) -> None:
         raise AttributeError("a bug")
 
-    monkeypatch.setattr(artifact.FindingsReader, "read", bug)
+    monkeypatch.setattr(artifact.TextReader, "read", bug)
     with pytest.raises(AttributeError, match="a bug"):
         said(file)
     file.write_text(file.read_text("utf-8") + "\nlet more = 1\n", "utf-8")

@@ -1,14 +1,12 @@
 """Loading again: what is kept is used while nothing has changed, and gives the same."""
 
-import hashlib
-import json
 import shutil
 from pathlib import Path
 
 import pytest
 
 import hwdsl
-from hwdsl.api import driver, evaluator_artifact
+from hwdsl.api import driver
 from hwdsl.api.evaluator import Evaluator
 from hwdsl.base import fingerprint, store
 from hwdsl.codegen.build.toolchain import ABORT_ON_MISS, BuildError
@@ -212,37 +210,55 @@ def test_errors_come_again(tmp_path: Path) -> None:
 
 def entry(tmp_path: Path) -> Path:
     """The only entry there is."""
-    (found,) = (store.folder() / evaluator_artifact.KIND).iterdir()
+    (found,) = (store.folder() / store.LOADED.name).iterdir()
     return found
 
 
 @pytest.mark.parametrize(
     "damage",
-    ["", "no hash\n{}", "[]", "null", '"text"', "{}", "drop", "graph", "unit", "spec", "place"],
+    [
+        "empty",
+        "no hash",
+        "list",
+        "null",
+        "object",
+        "drop",
+        "graph",
+        "unit",
+        "spec",
+        "place",
+        "foreign",
+    ],
 )
 def test_what_is_not_sound_is_made_anew(
     file: Path, tmp_path: Path, cold: list[Path], damage: str
 ) -> None:
     first = load(file)()
     path = entry(tmp_path)
-    _, maker, text = path.read_text("utf-8").split("\n", 2)
-    data = json.loads(text)
-    if damage == "drop":
-        del data["evaluators"]
-    elif damage == "graph":
-        data["evaluators"][0]["graph"] = "graph 7"
-    elif damage == "unit":
-        data["evaluators"][0]["units"]["work"] = ["GB", "much", "0", []]
-    elif damage == "spec":
-        data["evaluators"][0]["spec"] = "{}"
-    elif damage == "place":
-        data["inputs"] = [["../../../../etc/passwd", "/etc/passwd", "0"]]
-    text = json.dumps(data) if damage in ("drop", "graph", "unit", "spec", "place") else damage
-    if damage in ("graph", "place"):  # else it is of another compiler, which has another form
-        text = f"{maker}\n{text}"
-    if "no hash" not in damage:
-        text = f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}"
-    path.write_text(text, "utf-8")
+    data = store.get(store.LOADED, path.name, dict)
+    assert data is not None
+    held = data["file"]["evaluators"]["run"]
+    match damage:
+        case "empty":
+            path.write_bytes(b"")
+        case "no hash":
+            path.write_bytes(b"\0" * 32 + path.read_bytes()[32:])
+        case "list" | "null" | "object":
+            data = {"list": [], "null": None, "object": {}}[damage]
+        case "drop":
+            del data["file"]["evaluators"]
+        case "graph":
+            held["text"] = "graph 7"
+        case "unit":
+            held["units"]["work"]["factor"] = "1/0"
+        case "spec":
+            held["spec"] = {}
+        case "place":
+            data["inputs"] = [["../../../../etc/passwd", "/etc/passwd", "0"]]
+        case "foreign":
+            data["key"] = "of another compiler"
+    if damage not in ("empty", "no hash"):
+        store.put(store.LOADED, path.name, data)
     assert load(file)().time == first.time
     assert len(cold) == 2
 

@@ -31,9 +31,7 @@ def room(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     found = hwdsl.load(file, compiled=request.param != "interpreted").room
     if request.param != "alone":
         return found
-    spec = runtime.Spec.from_json(
-        evaluator_spec(found.info, found.elaboration, found.units).to_json()
-    )
+    spec = evaluator_spec(found.info, found.elaboration, found.units)
     return runtime.KernelEvaluator(spec, found.kernel)
 
 

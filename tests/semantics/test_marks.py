@@ -1,6 +1,5 @@
 """Library modules found clean before are checked late: nothing else may differ."""
 
-import hashlib
 import shutil
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from hwdsl.base import store
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.codegen.ir.serialization import dump
 from hwdsl.semantics import definitions
-from hwdsl.semantics.check_stamps import KIND
 
 BASE = """edition 2026
 kind wheel {
@@ -145,13 +143,15 @@ def test_the_main_file_is_always_checked(library: Path) -> None:
 @pytest.mark.parametrize("damage", ["empty", "other", "wrong hash", "open to others"])
 def test_an_unsound_mark_is_not_trusted(tmp_path: Path, bodies: list[str], damage: str) -> None:
     found(tmp_path)
-    marks = list((store.folder() / KIND).iterdir())
+    marks = list((store.folder() / store.CHECKED.name).iterdir())
     assert len(marks) == 3
     for mark in marks:
-        text = {"empty": "", "other": "clean"}.get(damage, mark.name)
-        digest = hashlib.sha256(("" if damage == "wrong hash" else text).encode()).hexdigest()
-        mark.write_text(f"{digest}\n{text}", "utf-8")
-        mark.chmod(0o666 if damage == "open to others" else 0o600)
+        if damage == "wrong hash":
+            mark.write_bytes(b"\0" * 32 + mark.read_bytes()[32:])
+        elif damage == "open to others":
+            mark.chmod(0o666)
+        else:
+            store.put(store.CHECKED, mark.name, {"empty": "", "other": "clean"}[damage])
     bodies.clear()
     found(tmp_path)
     assert "idle" in bodies

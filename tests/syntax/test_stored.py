@@ -40,11 +40,11 @@ def test_the_second_time_nothing_is_parsed(folder, monkeypatch):
 
 
 def spoil(file, how):
-    text = file.read_text()
+    data = file.read_bytes()
     if how == "cut":
-        file.write_text(text[:-3])
+        file.write_bytes(data[:-3])
     elif how == "changed":
-        file.write_text(text.replace("span", "spin"))
+        file.write_bytes(data.replace(b"span", b"spin"))
     elif how == "writable":
         file.chmod(0o666)
     else:

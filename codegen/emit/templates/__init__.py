@@ -5,9 +5,9 @@ LOADER = '''\
 """Compiled evaluators: {names}."""
 
 import hashlib
+import importlib
 import importlib.machinery
 import importlib.util
-import json
 import pathlib
 import platform
 import sys
@@ -63,19 +63,19 @@ _kernels = _load(
     __name__ + ".{module}",
     importlib.machinery.ExtensionFileLoader({module!r}, str(_folder / ("kernels" + {suffix!r}))),
 )
-_specs = _runtime.load_specs((_folder / "specs.json").read_text("utf-8"))
+_told = importlib.import_module(_name + ".specs")
+_specs = _told.SPECS
 _drawn = [spec.name for spec in _specs if spec.drawn]  # their kernels stand behind the others
 _draws = {{
     name: _runtime.CompiledKernel(_kernels, len(_specs) + index)
     for index, name in enumerate(_drawn)
 }}
-_messages = json.loads((_folder / "messages.json").read_text("utf-8"))
 _says = {{
     name: (
         _runtime.CompiledKernel(_kernels, len(_specs) + len(_drawn) + index),
-        _runtime.messages(of),
+        of,
     )
-    for index, (name, of) in enumerate(_messages.items())
+    for index, (name, of) in enumerate(_told.MESSAGES.items())
 }}
 _evaluators = {{
     spec.name: _runtime.KernelEvaluator(
