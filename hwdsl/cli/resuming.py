@@ -7,14 +7,12 @@ evaluator, its params, outputs and rules, the values of the axes and the conditi
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import asdict, frozen
+from attrs import frozen
 
 from hwdsl.cli.base import CommandError
 from hwdsl.cli.files import check_target, write_text
@@ -22,8 +20,6 @@ from hwdsl.cli.files import check_target, write_text
 if TYPE_CHECKING:
     from hwdsl.api.evaluator import Evaluator
     from hwdsl.codegen.runtime import ExecutionPlan
-
-_START = '{"sweep": "'
 
 
 @frozen
@@ -38,14 +34,18 @@ class ResumePoint:
 
 def identity(evaluator: Evaluator, plan: ExecutionPlan, conditions: Sequence[str]) -> str:
     """What tells a sweep from others, in a word."""
+    from hwdsl.base import store
     from hwdsl.codegen.ir.serialization import dump
 
-    found = hashlib.sha256(dump(evaluator.graph).encode())
-    found.update(repr(evaluator.spec).encode())
-    for values, stride, count in plan.axes:
-        found.update(f"{stride} {count} {len(values)} ".encode() + values.tobytes())
-    found.update(f"{plan.first} {plan.points} {list(conditions)}".encode())
-    return found.hexdigest()
+    return store.key(
+        {
+            "graph": dump(evaluator.graph),
+            "spec": repr(evaluator.spec),
+            "axes": [(f"{s} {n}", values.tobytes()) for values, s, n in plan.axes],
+            "points": f"{plan.first} {plan.points}",
+            "conditions": list(conditions),
+        }
+    )
 
 
 def place(target: Path) -> Path:
@@ -55,12 +55,14 @@ def place(target: Path) -> Path:
 
 def check(target: Path) -> None:
     """End the command if what stands at the record's place is none."""
-    check_target(place(target), lambda head: head.startswith(_START))
+    check_target(place(target), lambda text: _read(text) is not None)
 
 
 def leave(target: Path, record: ResumePoint) -> None:
     """Write the record of an interrupted sweep."""
-    write_text(place(target), json.dumps(asdict(record)) + "\n")
+    from hwdsl.base.structuring import to_json
+
+    write_text(place(target), to_json(record).decode() + "\n")
 
 
 def remove(target: Path) -> None:
@@ -75,8 +77,10 @@ def found(target: Path, sweep: str) -> ResumePoint | None:
     """
     if not target.exists():
         return None
-    with suppress(OSError, ValueError, TypeError):
-        record = ResumePoint(**json.loads(place(target).read_text("utf-8")))
+    record = None
+    with suppress(OSError, UnicodeDecodeError):
+        record = _read(place(target).read_text("utf-8"))
+    if record is not None:
         if record.sweep != sweep:
             raise CommandError(
                 f"{target} is of another sweep: its description, values or conditions differ"
@@ -87,3 +91,13 @@ def found(target: Path, sweep: str) -> ResumePoint | None:
             )
         return record
     raise CommandError(f"{target} is not the table of an interrupted sweep: leave --resume out")
+
+
+def _read(text: str) -> ResumePoint | None:
+    """The record that a text is."""
+    from hwdsl.base.structuring import Unfit, from_json
+
+    try:
+        return from_json(text, ResumePoint)
+    except Unfit:
+        return None
