@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class Rest(Protocol):
     """What knows the fields that a node still lacks."""
 
-    def fill(self) -> None:
-        """Give all nodes that wait for this their fields."""
+    def fill(self, node: Any) -> None:
+        """Give the node its fields."""
 
 
 class _Waiting:
@@ -31,7 +31,7 @@ class _Waiting:
             """A field without a value: Python calls this for nothing else."""
             if name == "rest" or not hasattr(self, "rest"):
                 raise AttributeError(f"{type(self).__name__} has no {name}")
-            self.rest.fill()
+            self.rest.fill(self)
             return object.__getattribute__(self, name)
 
 

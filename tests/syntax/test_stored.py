@@ -1,9 +1,8 @@
 """Trees of library modules in the cache: found again, never trusted when spoilt, never required."""
 
-import json
-
 import pytest
 
+from hwdsl.base import store
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.syntax import stored
@@ -16,7 +15,7 @@ TEXT = "edition 2026\n## A length.\nlet span = 3 mm * (1 + 2)\nfn twice(x: real)
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HWDSL_CACHE_DIR", str(tmp_path / "cache"))
-    return stored.store.folder() / stored.KIND
+    return store.folder() / store.PARSED.name
 
 
 def read(text=TEXT):
@@ -48,7 +47,7 @@ def spoil(file, how):
     elif how == "writable":
         file.chmod(0o666)
     else:
-        stored.store.store_text(stored.KIND, file.name, json.dumps({"version": 0}))
+        store.put(store.PARSED, file.name, {"edition": 2026})
 
 
 @pytest.mark.parametrize("how", ["cut", "changed", "writable", "other data"])
