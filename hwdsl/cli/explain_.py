@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hwdsl.cli.base import FINE, CommandError, format_argument
 
 if TYPE_CHECKING:
-    from hwdsl.help import Page
+    from hwdsl.help.page import Page
 
 SURE = 0.75
 """How much alike a name must be to be suggested: a hint that misleads is worse than none."""
@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print a page, or the list of names with their summaries."""
-    from hwdsl import help
     from hwdsl.cli.base import table
+    from hwdsl.help import explain as pages
     from hwdsl.help.diagnostic_catalog import CATALOG
 
     name = " ".join(options.name)
@@ -51,19 +51,19 @@ def run(options: argparse.Namespace) -> int:
         return FINE
     if not options.name:
         if options.format == "json":
-            _write(help.diagnostics())
+            _write(pages.diagnostics())
             return FINE
         print(table([list(item) for item in CATALOG.items()]))
         print(f"\nand {OF_THE_LIBRARY}, {OF_THE_LANGUAGE}, or {OF_THE_FIELD}")
         return FINE
-    page = help.explain(name) or (None if "." in name else help.near(name))
+    page = pages.explain(name) or (None if "." in name else pages.near(name))
     if page is None:
         raise CommandError(_unknown(name))
     if options.format == "json":
         _write(page)
         return FINE
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-    _show(help.render(page, width))
+    _show(pages.render(page, width))
     return FINE
 
 
@@ -75,13 +75,13 @@ def _write(page: Page) -> None:
 
 def _unknown(name: str) -> str:
     """What to say of a name that nothing has."""
-    from hwdsl import help
     from hwdsl.base.diagnostics import closest
+    from hwdsl.help import explain as pages
     from hwdsl.help.diagnostic_catalog import CATALOG
 
-    hint = help.members_help(name)
+    hint = pages.members_help(name)
     if hint is None:
-        close = closest(name, [*CATALOG, *help.names()], SURE)
+        close = closest(name, [*CATALOG, *pages.names()], SURE)
         hint = f"did you mean `{close}`?" if close is not None else None
     hint = hint or (
         "a rule of a description of your own says in its message and help what to do"

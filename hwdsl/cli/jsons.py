@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hwdsl.codegen.runtime import OutputSpec, ParamSpec, Result, Samples
     from hwdsl.elaborate import ClaimResult
     from hwdsl.explain.explanation import Explanation
-    from hwdsl.help import Page
+    from hwdsl.help.page import Page
     from hwdsl.measure.validate import PredictionErrors, Validation
     from hwdsl.semantics.symbols import Checked
 

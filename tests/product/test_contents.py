@@ -9,7 +9,8 @@ from hwdsl.api import driver
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.cli.main import main
-from hwdsl.help import Page, explain, names, near, render, rule_docs
+from hwdsl.help import rule_docs
+from hwdsl.help.explain import Page, explain, names, near, render
 from hwdsl.help.library_index import FOLDERS, definitions, modules
 from hwdsl.help.words import words
 from hwdsl.semantics.builtins import BUILTINS

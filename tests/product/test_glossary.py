@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hwdsl.cli.main import main
-from hwdsl.help import Page, explain, render
+from hwdsl.help.explain import Page, explain, render
 from hwdsl.help.glossary import GlossaryEntry, entries_of, glossary, heading
 from hwdsl.help.library_index import FOLDERS, definitions
 
