@@ -194,7 +194,7 @@ def runner(kernel, plan):
     """A run of a kernel over the points of a plan, and the first output it fills."""
     outputs = [np.empty(plan.points) for _ in range(kernel.outputs)]
     bits = np.empty((plan.points, kernel.words), np.uint64)
-    return lambda: kernel.run(plan.axes, 0, plan.points, outputs, bits), outputs[0]
+    return lambda: kernel.run(plan.grid.axes, 0, plan.points, outputs, bits), outputs[0]
 
 
 SHAPES = {
@@ -229,7 +229,7 @@ def device(folder, repeat):
         run, _ = runner(evaluator.kernel, plan)
         quick, times = runner(build({name: bare}, cache_dir=folder)[name], plan)
         expected = np.empty(count)
-        base = [np.ascontiguousarray(axis[0], np.float64) for axis in plan.axes]
+        base = [np.ascontiguousarray(axis[0], np.float64) for axis in plan.grid.axes]
         pointers = [c.ctypes.data_as(ctypes.c_void_p) for c in (*base, expected)]
         hand = getattr(library, name)
         actions = (run, quick, lambda: hand(*pointers[:-1], ctypes.c_int64(count), pointers[-1]))  # noqa: B023

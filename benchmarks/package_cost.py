@@ -86,7 +86,9 @@ def kernel(evaluator, points):
     outputs = [np.empty(plan.points) for _ in evaluator.spec.outputs]
     bits = np.empty((plan.points, evaluator.graph.words), np.uint64)
     where = [o.name for o in evaluator.spec.outputs].index("recurring")
-    return lambda: evaluator.kernel.run(plan.axes, 0, plan.points, outputs, bits), outputs[where]
+    return lambda: evaluator.kernel.run(plan.grid.axes, 0, plan.points, outputs, bits), outputs[
+        where
+    ]
 
 
 def tool(folder, points, count):

@@ -193,7 +193,9 @@ def measured(evaluator, count, repeat, draw):
     outputs = [np.empty(plan.points) for _ in evaluator.spec.outputs]
     bits = np.empty((plan.points, evaluator.graph.words), np.uint64)
     kernel = timed(
-        lambda: evaluator.kernel.run(plan.axes, 0, plan.points, outputs, bits), repeat, process_time
+        lambda: evaluator.kernel.run(plan.grid.axes, 0, plan.points, outputs, bits),
+        repeat,
+        process_time,
     )
     sweep = timed(lambda: evaluator.sweep(mode="zip", threads=1, **given), repeat, process_time)
     few = {name: column[:50] for name, column in given.items()}

@@ -12,6 +12,7 @@ from .evaluator import KernelEvaluator, tables
 from .execution_plan import ExecutionPlan, Progress
 from .kernel import Axis, CompiledKernel, Floats, Kernel, Words
 from .message import Message, Placeholder
+from .point_grid import PointGrid
 from .progress import Bar
 from .quantity import meant_unit, read
 from .result import Result
@@ -33,6 +34,7 @@ __all__ = [
     "OutputSpec",
     "ParamSpec",
     "Placeholder",
+    "PointGrid",
     "Progress",
     "Result",
     "RuleSpec",

@@ -19,6 +19,7 @@ from .errors import CallError
 from .execution_plan import ExecutionPlan, Progress
 from .kernel import Floats, Kernel
 from .message import Says
+from .point_grid import PointGrid
 from .quantity import is_many, scale_of, spread, written
 from .result import Result
 from .sample import Samples, draw
@@ -185,7 +186,8 @@ class KernelEvaluator:
             column = np.array([p.default], np.float64) if column is None else column
             dim = "point" if p.name in lengths else p.name
             placed.append((column, strides.get(dim, 1), len(column)))
-        return ExecutionPlan(self, tuple(placed), stride, tuple(dims))
+        grid = PointGrid(tuple(placed), stride, tuple(dims))
+        return ExecutionPlan(self.spec, self.kernel, grid)
 
     def sample(
         self, points: int = 100_000, at: Mapping[str, Any] | None = None, /, *,
@@ -201,8 +203,11 @@ class KernelEvaluator:
         given = self.named("sample", at, given, seed=seed, threads=threads, keep=keep)
         if self._draws is None or not self.spec.drawn:
             raise CallError(f"{self.spec.name}: no param has a distribution, as in `~ normal(…)`")
+        if points < 1:
+            raise CallError("draw at least one sample")
+        plan = self.plan({}, zipped=given)
         return draw(
-            self, self._draws(), points, given, seed=seed or 0, threads=threads, keep=bool(keep)
+            plan, self._draws(), points, given, seed=seed or 0, threads=threads, keep=bool(keep)
         )
 
     def param(self, name: str) -> ParamSpec:

@@ -8,10 +8,10 @@ kept is the outputs, and the draws only if asked for: memory is flat in the numb
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,10 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from . import html
 from .errors import CallError
 from .execution_plan import ExecutionPlan, pool_of, workers
-from .kernel import Axis, Floats, Kernel
-
-if TYPE_CHECKING:
-    from .evaluator import KernelEvaluator
+from .kernel import Floats, Kernel
+from .point_grid import PointGrid
 
 CHUNK = 1 << 16
 RANKED = 20_000
@@ -123,25 +121,21 @@ def _correlation(a: Floats, b: Floats) -> float:
 
 
 def draw(
-    evaluator: KernelEvaluator, kernel: Kernel, points: int, given: Mapping[str, Any], *,
+    plan: ExecutionPlan, kernel: Kernel, points: int, given: Collection[str], *,
     seed: int = 0, threads: int | None = None, keep: bool = False,
 ) -> Samples:  # fmt: skip
-    """Evaluate at `points` draws; params in `given` stay as given, others at their defaults.
+    """Evaluate at `points` draws; the params named in `given` stay at the one point of the plan.
 
     `kernel` makes values of the uncertain params, in base units, from even numbers. With `keep` all
-    draws are in the result, else the first of them. Raises CallError for fewer than one point and
-    for values that do not fit.
+    draws are in the result, else the first of them. Raises CallError for a plan of many points.
     """
-    if points < 1:
-        raise CallError("draw at least one sample")
-    plan = evaluator.plan({}, zipped=given)
     if plan.points != 1:
-        raise CallError(f"{evaluator.spec.name}: give single values, not many")
-    free = [n for n in evaluator.spec.drawn if n not in given]
+        raise CallError(f"{plan.spec.name}: give single values, not many")
+    free = [n for n in plan.spec.drawn if n not in given]
     if not free:
-        raise CallError(f"{evaluator.spec.name} has no param left that is uncertain")
-    run = _Run(evaluator, kernel, plan.axes, free, points, seed, keep)
-    with pool_of(workers(threads), evaluator.kernel) as pool:
+        raise CallError(f"{plan.spec.name} has no param left that is uncertain")
+    run = _Run(plan, kernel, free, points, seed, keep)
+    with pool_of(workers(threads), plan.kernel) as pool:
         parts = list(pool.map(run.chunk, range(-(-points // CHUNK))))
     return run.samples(parts)
 
@@ -164,40 +158,41 @@ class _Run:
     """The draws under way: where outputs are gathered."""
 
     def __init__(
-        self, evaluator: KernelEvaluator, kernel: Kernel, axes: Sequence[Axis], free: Sequence[str],
+        self, plan: ExecutionPlan, kernel: Kernel, free: Sequence[str],
         points: int, seed: int, keep: bool,
     ) -> None:  # fmt: skip
-        self.evaluator, self.kernel, self.axes = evaluator, kernel, axes
+        self.plan, self.spec, self.kernel = plan, plan.spec, kernel
         self.free, self.points, self.seed, self.keep = free, points, seed, keep
-        self.numeric = [o for o in evaluator.spec.outputs if not o.labels]
+        self.numeric = [o for o in self.spec.outputs if not o.labels]
         self.columns = {o.name: np.empty(points) for o in self.numeric}
         self.feasible = np.empty(points, np.bool_)
-        self.slots = {p.name: k for k, p in enumerate(evaluator.spec.params)}
+        self.slots = {p.name: k for k, p in enumerate(self.spec.params)}
 
     def chunk(self, chunk: int) -> tuple[dict[str, int], dict[str, Floats]]:
         """Evaluate one chunk; how many draws were clipped, and the draws to be kept."""
         start = chunk * CHUNK
         count = min(CHUNK, self.points - start)
         columns = _columns(self.kernel, self.seed, chunk, count)
-        drawn = dict(zip(self.evaluator.spec.drawn, columns, strict=True))
-        axes = list(self.axes)
+        drawn = dict(zip(self.spec.drawn, columns, strict=True))
+        axes = list(self.plan.grid.axes)
         clipped = {}
         for name in self.free:
             slot = self.slots[name]
-            info = self.evaluator.spec.params[slot]
+            info = self.spec.params[slot]
             held = np.clip(drawn[name], info.low, info.high)
             if np.isnan(held).any():
-                whose = f"{self.evaluator.spec.name}.{name}"
+                whose = f"{self.spec.name}.{name}"
                 raise CallError(f"{whose}: its distribution is NaN for some of the draws")
             clipped[name] = int((held != drawn[name]).sum())
             axes[slot] = (held, 1, count)
-        part = ExecutionPlan(self.evaluator, tuple(axes), count, (("point", count),)).run(threads=1)
+        grid = PointGrid(tuple(axes), count, (("point", count),))
+        part = self.plan.at(grid).run(threads=1)
         for name, column in self.columns.items():
             column[start : start + count] = part[name]
         self.feasible[start : start + count] = part.feasible
         if chunk and not self.keep:
             return clipped, {}
-        specs = self.evaluator.spec.params
+        specs = self.spec.params
         shown = {n: specs[self.slots[n]].scale.from_base(axes[self.slots[n]][0]) for n in self.free}
         return clipped, shown
 

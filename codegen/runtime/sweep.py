@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import operator
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,18 @@ from .columns import to_display_unit
 from .errors import CallError
 from .kernel import Floats, Words
 from .pareto import pareto_front
+from .point_grid import PointGrid
 from .result import Result
-from .spec import UNDEFINED, described_by, did_you_mean, labels_of, names_of, required, unit_of
-
-if TYPE_CHECKING:
-    from .execution_plan import ExecutionPlan
+from .spec import (
+    UNDEFINED,
+    Spec,
+    described_by,
+    did_you_mean,
+    labels_of,
+    names_of,
+    required,
+    unit_of,
+)
 
 
 class Sweep:
@@ -29,23 +36,24 @@ class Sweep:
     to NaN).
     """
 
-    def __init__(self, plan: ExecutionPlan, columns: Sequence[Floats], words: Words) -> None:
-        self.plan, self.words = plan, words
-        self.spec = plan.evaluator.spec
+    def __init__(
+        self, spec: Spec, grid: PointGrid, columns: Sequence[Floats], words: Words
+    ) -> None:
+        self.spec, self.grid, self.words = spec, grid, words
         self._columns = dict(zip((o.name for o in self.spec.outputs), columns, strict=True))
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of the grid's axes, in the order given."""
-        return tuple(n for _, n in self.plan.dims)
+        return tuple(n for _, n in self.grid.dims)
 
     @property
     def dims(self) -> tuple[str, ...]:
         """The names of the grid's axes."""
-        return tuple(n for n, _ in self.plan.dims)
+        return tuple(n for n, _ in self.grid.dims)
 
     def __len__(self) -> int:
-        return self.plan.points
+        return self.grid.points
 
     def __getitem__(self, key: str | int) -> Any:
         """By name, an output's or a param's values in its declared unit, in the sweep's shape.
@@ -89,7 +97,7 @@ class Sweep:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sweep):
             return NotImplemented
-        if (self.spec, self.plan.dims) != (other.spec, other.plan.dims):
+        if (self.spec, self.grid.dims) != (other.spec, other.grid.dims):
             return False
         names = [*(p.name for p in self.spec.params), *self._columns]
         return np.array_equal(self.words, other.words) and all(
@@ -105,9 +113,9 @@ class Sweep:
             info = next(o for o in self.spec.outputs if o.name == name)
             found = self._columns[name]
             return _labelled(found, info.labels) if info.labels else found
-        for p, (values, stride, count) in zip(self.spec.params, self.plan.axes, strict=True):
+        for p, (values, stride, count) in zip(self.spec.params, self.grid.axes, strict=True):
             if p.name == name:
-                points = np.arange(self.plan.first, self.plan.first + len(self))
+                points = np.arange(self.grid.first, self.grid.first + len(self))
                 return to_display_unit(p, values)[points // stride % count]
         known = [*self._columns, *(p.name for p in self.spec.params)]
         raise KeyError(f"{self.spec.name} has no {name}{did_you_mean(name, known)}")
@@ -138,14 +146,9 @@ class Sweep:
 
     def result(self, point: int) -> Result:
         """One of the points."""
-        values = self.point(point)
+        values = self.grid.point(point)
         outputs = [float(o.scale.to_base(self._columns[o.name][point])) for o in self.spec.outputs]
         return Result(self.spec, values, outputs, [int(w) for w in self.words[point]])
-
-    def point(self, point: int) -> list[float]:
-        """The params at one of the points, in base units."""
-        at = point + self.plan.first
-        return [float(v[at // s % c]) for v, s, c in self.plan.axes]
 
     def best(self, maximize: str = "", *, minimize: str = "") -> Result:
         """The feasible point with the most (or least) of an output or param; the first of equals.
@@ -204,7 +207,7 @@ class Sweep:
             raise IndexError(f"some of the points are outside the sweep of {len(self)}")
         points = points % max(len(self), 1)
         columns = [c[points] for c in self._columns.values()]
-        return Sweep(self.plan.part(points), columns, self.words[points])
+        return Sweep(self.spec, self.grid.subset(points), columns, self.words[points])
 
     def iter_chunks(self, size: int) -> Iterator[Sweep]:
         """The points in parts of at most `size`."""
@@ -243,7 +246,7 @@ class Sweep:
         Each variable has its unit and its text in `attrs["units"]` and `attrs["long_name"]`.
         """
         coordinates = {}
-        for p, (values, _, _) in zip(self.spec.params, self.plan.axes, strict=True):
+        for p, (values, _, _) in zip(self.spec.params, self.grid.axes, strict=True):
             if p.name in self.dims:
                 coordinates[p.name] = to_display_unit(p, values)
         data = {n: (self.dims, self[n]) for n in self._columns}
@@ -273,7 +276,7 @@ class Sweep:
         return html.table(repr(self)[1:-1], head, rows, f"… {rest:,} more points" if rest else "")
 
     def __repr__(self) -> str:
-        grid = " x ".join(_named(d, n) for d, n in self.plan.dims) or "1 point"
+        grid = " x ".join(_named(d, n) for d, n in self.grid.dims) or "1 point"
         good = int(np.count_nonzero(self.feasible))
         return f"<sweep of {self.spec.name}: {grid}, {good} of {len(self)} feasible>"
 

@@ -241,7 +241,7 @@ class Evaluator(runtime.KernelEvaluator):
         plan = self.plan(zipped=given)
         if plan.points != 1:
             raise CallError(f"{self.name}: give single values, not many")
-        return [float(column[0]) for column, _, _ in plan.axes]
+        return [float(column[0]) for column, _, _ in plan.grid.axes]
 
     def why(self, output: str, at: Mapping[str, Any] | None = None, /, **given: Any) -> Explanation:
         """How an output comes about at one point: named steps with values, units and lines."""

@@ -122,7 +122,7 @@ def best(
             allowed = allowed & each.fits(part)
         new = [each.cost(part) for each in goals]
         places = np.flatnonzero(allowed & np.isfinite(new).all(axis=0))
-        found = np.concatenate([found, part.plan.first - plan.first + places])
+        found = np.concatenate([found, part.grid.first - plan.grid.first + places])
         costs = [np.concatenate([old, more[places]]) for old, more in zip(costs, new, strict=True)]
         if len(found):
             kept = np.sort(pareto_front(costs))

@@ -41,8 +41,8 @@ def identity(evaluator: Evaluator, plan: ExecutionPlan, conditions: Sequence[str
         {
             "graph": dump(evaluator.graph),
             "spec": repr(evaluator.spec),
-            "axes": [(f"{s} {n}", values.tobytes()) for values, s, n in plan.axes],
-            "points": f"{plan.first} {plan.points}",
+            "axes": [(f"{s} {n}", values.tobytes()) for values, s, n in plan.grid.axes],
+            "points": f"{plan.grid.first} {plan.points}",
             "conditions": list(conditions),
         }
     )

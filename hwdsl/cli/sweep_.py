@@ -7,7 +7,6 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -145,7 +144,7 @@ def _plan(evaluator: Evaluator, given: dict[str, str], together: str | None) -> 
 
 
 def _header(plan: ExecutionPlan) -> list[str]:
-    spec = plan.evaluator.spec
+    spec = plan.spec
     header = [title(p.name, p.scale.unit) for p in spec.params]
     header += [title(o.name, o.scale.unit) for o in spec.outputs]
     return [*header, FEASIBLE, VIOLATIONS]
@@ -204,7 +203,8 @@ def _picked(
     if not len(found):
         print(f"no point of {plan.points:,} is feasible, finite in what is asked for, and fits")
         return FINE
-    sweep = plan.part(found if len(goals) > 1 else found[:1]).run(threads=threads)
+    chosen = plan.grid.subset(found if len(goals) > 1 else found[:1])
+    sweep = plan.at(chosen).run(threads=threads)
     if target is None:
         _show(plan, [sweep])
         if len(sweep) > FIRST:
@@ -337,8 +337,7 @@ class _Parts:
 
 def evolved(plan: ExecutionPlan, first: int) -> ExecutionPlan:
     """The plan of the points from number `first` on."""
-    points = plan.points - first
-    return replace(plan, points=points, dims=(("point", points),), first=plan.first + first)
+    return plan.at(plan.grid.stretch(first, plan.points - first))
 
 
 @contextmanager

@@ -111,12 +111,10 @@ class Problem:
         """Errors (targets x rows) and their slopes (x coefficients) at values in base units."""
         errors, slopes = [], []
         for target, plan in zip(self.targets, self.plans, strict=True):
-            axes = list(plan.axes)
+            axes = list(plan.grid.axes)
             for slot, value in zip(self.slots, values, strict=True):
                 axes[slot] = (np.array([value], np.float64), 1, 1)
-            swept = ExecutionPlan(plan.evaluator, tuple(axes), plan.points, plan.dims).run(
-                threads=1
-            )
+            swept = plan.at(replace(plan.grid, axes=tuple(axes))).run(threads=1)
             errors.append(swept.column(target.output))
             by = [swept.column(f"d.{target.output}.{c.name}") for c in self.coefficients]
             slopes.append(np.stack(by, axis=-1) if by else np.empty((len(swept), 0)))
@@ -230,14 +228,14 @@ def _problem(
 ) -> Problem:
     names = [c.name for c in coefficients]
     given = inputs(evaluator, table, {*names, *(t.column for t in targets)})
-    axes = evaluator.plan(zipped=given)
+    grid = evaluator.plan(zipped=given).grid
     graphs = {t.output: driver.differentiate(evaluator.graph, t.output, names) for t in targets}
     kernels, _ = driver.kernels(graphs, compiled=evaluator.compiled)
     plans = []
     for name, graph in graphs.items():
         outputs = tuple(runtime.OutputSpec(n) for n, _ in graph.outputs)
-        slopes = runtime.KernelEvaluator(replace(evaluator.spec, outputs=outputs), kernels[name])
-        plans.append(ExecutionPlan(slopes, axes.axes, axes.points, axes.dims))
+        spec = replace(evaluator.spec, outputs=outputs)
+        plans.append(ExecutionPlan(spec, kernels[name], grid))
     places = {p.name: i for i, p in enumerate(evaluator.spec.params)}
     slots = tuple(places[n] for n in names)
     return Problem(

@@ -23,9 +23,9 @@ from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source, lies_below
 from hwdsl.codegen.runtime import (
     CallError,
-    ExecutionPlan,
     Floats,
     OutputSpec,
+    PointGrid,
     Scale,
     Sweep,
     joined,
@@ -344,8 +344,8 @@ def _repeated(
         return 0, 0
     once = evaluator.plan(zipped=dict(given))
     times = -(-MILLION // len(sweep))
-    axes, dims = once.axes, (("repeat", times), *once.dims)
-    many = ExecutionPlan(evaluator, axes, times * len(sweep), dims).run()
+    dims = (("repeat", times), *once.grid.dims)
+    many = once.at(PointGrid(once.grid.axes, times * len(sweep), dims)).run()
     differ = sum(
         _unequal(sweep.column(o.name), many.column(o.name).reshape(times, -1))
         for o in evaluator.spec.outputs

@@ -106,7 +106,7 @@ def _broken(evaluator: Evaluator, sweep: Sweep) -> tuple[ViolatedRule, ...]:
     for rule, count in sorted(sweep.violations.items(), key=lambda item: -item[1]):
         if rule in required:
             first = int(np.flatnonzero(sweep.broken(rule))[0])
-            said = messages[rule](sweep.point(first)) if rule in messages else UNDEFINED
+            said = messages[rule](sweep.grid.point(first)) if rule in messages else UNDEFINED
             found.append(ViolatedRule(rule, count, said))
     return tuple(found)
 

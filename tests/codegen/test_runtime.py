@@ -210,7 +210,7 @@ def test_a_grid_with_a_choice_takes_no_memory_of_its_size(machine):
     huge = np.linspace(0.2, 9.0, 1_000_000)
     plan = machine.plan(memory=["HBM3", "HBM4"], width=huge, chips=range(1, 65))
     tracemalloc.start()
-    groups = plan._groups()
+    groups = plan.grid.groups([p.uniform for p in plan.spec.params])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert [span.stop - span.start for _, span in groups] == [64_000_000] * 2

@@ -3,6 +3,7 @@
 Points are drawn at random over the whole of what is open; a law is held at each of them.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import hwdsl
 from hwdsl.api.evaluator import Evaluator, Module
-from hwdsl.codegen.runtime import ExecutionPlan, Floats
+from hwdsl.codegen.runtime import Floats
 from hwdsl.measure.fit import with_free_coefficients
 
 POINTS = 400
@@ -308,12 +309,12 @@ def times_of(evaluator: Evaluator, points: dict[str, Any], clock: float) -> dict
     Coefficients so leave the ranges that they are fitted in, so they go into the plan as they are.
     """
     plan = evaluator.plan(zipped={name: list(column) for name, column in points.items()})
-    axes = list(plan.axes)
+    axes = list(plan.grid.axes)
     for i, info in enumerate(evaluator.elaboration.params):
         powers = {base.rpartition(".")[2]: float(p) for base, p in info.unit.dim.powers}
         values, stride, count = axes[i]
         axes[i] = (np.asarray(values) * clock ** powers.get("time", 0.0), stride, count)
-    sweep = ExecutionPlan(plan.evaluator, tuple(axes), plan.points, plan.dims).run(threads=1)
+    sweep = plan.at(replace(plan.grid, axes=tuple(axes))).run(threads=1)
     return {o.name: np.asarray(sweep.column(o.name), float) for o in evaluator.spec.outputs}
 
 

@@ -1,0 +1,134 @@
+"""The points of a sweep: an axis of values per param, and how a point's number picks from them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .kernel import Axis
+
+FEW_CALLS, WORTH_A_CALL = 64, 256
+
+
+@dataclass(frozen=True, eq=False)
+class PointGrid:
+    """Points: an axis per param, how many points, and the grid's dimensions.
+
+    `first` is the first of the points if they are a stretch of a larger grid.
+    """
+
+    axes: tuple[Axis, ...]
+    points: int
+    dims: tuple[tuple[str, int], ...]
+    first: int = 0
+
+    def point(self, number: int) -> list[float]:
+        """One of the points: a value per param, in base units."""
+        at = number + self.first
+        return [float(values[at // stride % count]) for values, stride, count in self.axes]
+
+    def subset(self, points: NDArray[np.int64]) -> PointGrid:
+        """Some of the points, as columns."""
+        axes = []
+        points = points + self.first
+        for values, stride, count in self.axes:
+            if count == 1:
+                axes.append((values, 1, 1))
+            else:
+                column = np.ascontiguousarray(values[points // stride % count])
+                axes.append((column, 1, len(points)))
+        return PointGrid(tuple(axes), len(points), (("point", len(points)),))
+
+    def stretch(self, start: int, count: int) -> PointGrid:
+        """So many of the points one after the other, from number `start` on."""
+        return PointGrid(self.axes, count, (("point", count),), self.first + start)
+
+    def groups(self, uniform: Sequence[bool]) -> list[tuple[tuple[Axis, ...], PointRange]]:
+        """The points in groups, in each of which the params that must be uniform are."""
+        last = self.first + self.points
+        axes = self.axes
+        uniform = [u and axis[2] > 1 for u, axis in zip(uniform, axes, strict=True)]
+        digits = {axis[1:] for axis, u in zip(axes, uniform, strict=True) if u}
+        calls = math.prod(count for _, count in digits)
+        if not _nested(axes) or calls > max(FEW_CALLS, self.points // WORTH_A_CALL):
+            return self._sorted([k for k, u in enumerate(uniform) if u])
+        groups = [(axes, PointRange(self.first, last, self.first))]
+        for digit in sorted(digits, reverse=True):
+            groups = [
+                (_fixed(axes, *digit, k), span.with_fixed_digit(*digit, k))
+                for axes, span in groups
+                for k in range(digit[1])
+            ]
+        return [(axes, span) for axes, span in groups if span.start < span.stop]
+
+    def _sorted(self, varying: Sequence[int]) -> list[tuple[tuple[Axis, ...], PointRange]]:
+        """The groups where params that must be uniform vary in columns."""
+        columns = self.subset(np.arange(self.points))
+        keys = np.zeros(self.points, np.int64)
+        for k in varying:
+            kinds, index = np.unique(columns.axes[k][0], return_inverse=True)
+            keys = keys * len(kinds) + index
+        order = np.argsort(keys, kind="stable")
+        result = []
+        for at in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
+            axes = list(columns.subset(at).axes)
+            for k in varying:
+                axes[k] = (axes[k][0][:1].copy(), 1, 1)
+            result.append((tuple(axes), PointRange(0, len(at), 0, listed=at)))
+        return result
+
+
+def _nested(axes: Sequence[Axis]) -> bool:
+    """Whether the axes are the digits of a number, so that any one of them may be held fixed."""
+    digits = sorted({(stride, count) for _, stride, count in axes if count > 1})
+    return all(above[0] % (below[0] * below[1]) == 0 for below, above in itertools.pairwise(digits))
+
+
+def _fixed(axes: Sequence[Axis], stride: int, count: int, k: int) -> tuple[Axis, ...]:
+    """Axes of the points whose digit of this stride and count is k."""
+    return tuple(
+        (v[k : k + 1].copy(), 1, 1) if (s, c) == (stride, count)
+        else (v, s // count if c > 1 and s > stride else s, c)
+        for v, s, c in axes
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class PointRange:
+    """The points start..stop of a group, and where they stand in the sweep that begins at `first`.
+
+    `held` are the digits (stride, count, value) fixed one after the other; `listed` are places.
+    """
+
+    start: int
+    stop: int
+    first: int
+    held: tuple[tuple[int, int, int], ...] = ()
+    listed: NDArray[np.int64] | None = None
+
+    def with_fixed_digit(self, stride: int, count: int, k: int) -> PointRange:
+        """Those of the points whose digit is k."""
+
+        def before(point: int) -> int:
+            whole, rest = divmod(point, stride * count)
+            return whole * stride + min(max(rest - k * stride, 0), stride)
+
+        held = (*self.held, (stride, count, k))
+        return PointRange(before(self.start), before(self.stop), self.first, held)
+
+    def indices_of(self, start: int, stop: int) -> Any:
+        """The places of some of the group's points, as a slice or as indices."""
+        if self.listed is not None:
+            return self.listed[start:stop]
+        if not self.held:
+            return slice(start - self.first, stop - self.first)
+        points = np.arange(start, stop)
+        for stride, count, k in reversed(self.held):
+            points = points // stride * (stride * count) + k * stride + points % stride
+        return points - self.first
