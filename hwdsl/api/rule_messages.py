@@ -11,6 +11,7 @@ from hwdsl.codegen.ir.graph import Ref
 from hwdsl.codegen.passes import optimise
 from hwdsl.codegen.runtime import Message, Placeholder, Scale
 from hwdsl.elaborate import Elaboration, messages
+from hwdsl.elaborate.elaboration_info import LoweredHole
 
 
 def said_of(program: driver.Program) -> dict[str, Said]:
@@ -39,7 +40,7 @@ class _Writer:
     def _number(self, ref: Ref) -> int:
         return self.numbers.setdefault(ref, len(self.numbers))
 
-    def _part(self, piece: str | messages.LoweredHole) -> str | Placeholder:
+    def _part(self, piece: str | LoweredHole) -> str | Placeholder:
         if isinstance(piece, str):
             return piece
         key = (piece.dim, piece.unit, id(piece.scope))

@@ -11,10 +11,12 @@ from hwdsl.base.diagnostics import Diagnostic, Diagnostics
 from hwdsl.elaborate.claims import ClaimResult, confidence, verify_claim
 from hwdsl.elaborate.displays import Picture, picture_of
 from hwdsl.elaborate.elaboration_info import Elaboration, OutputInfo, ParamInfo, RuleInfo
-from hwdsl.elaborate.evaluator import Callee, draws, elaborate_evaluator
-from hwdsl.elaborate.expressions import new_machine, symbol_value
+from hwdsl.elaborate.evaluator import draws, elaborate_evaluator
+from hwdsl.elaborate.expressions import new_partial_evaluator
 from hwdsl.elaborate.findings import deduplicate, report_static_violations
-from hwdsl.elaborate.partial_evaluator import PartialEvaluator, with_large_stack
+from hwdsl.elaborate.large_stack import with_large_stack
+from hwdsl.elaborate.module_values import symbol_value
+from hwdsl.elaborate.partial_evaluator import Callee, PartialEvaluator
 from hwdsl.elaborate.records import component, find, member
 from hwdsl.elaborate.rules import RuleCollector, Waivers
 from hwdsl.elaborate.trace import Trace
@@ -72,11 +74,13 @@ def elaborate(
     `diagnostics`; if that has failed, the result lacks what is wrong. `callees` holds what was
     elaborated of other evaluators of the file with the same `free`, and of this one afterwards.
     """
-    m = new_machine(checked, overrides, frozenset(free), callees=None if overrides else callees)
+    m = new_partial_evaluator(
+        checked, overrides, frozenset(free), callees=None if overrides else callees
+    )
     found = with_large_stack(lambda: elaborate_evaluator(m, evaluator, diagnostics))
     if m.lacking:
         _find_lacking(checked, evaluator, diagnostics, m.lacking)
-    apart = new_machine(checked)
+    apart = new_partial_evaluator(checked)
     return evolve(found, sampler=with_large_stack(lambda: draws(apart, evaluator, diagnostics)))
 
 
@@ -86,8 +90,8 @@ def elaborate_traced(
     diagnostics: Diagnostics,
     free: Collection[str] = (),
 ) -> tuple[Elaboration, PartialEvaluator]:
-    """The same graph, with the machine whose `trace` says where each value in it comes from."""
-    m = new_machine(checked, None, frozenset(free), Trace())
+    """The same graph, with the partial evaluator whose `trace` says where values come from."""
+    m = new_partial_evaluator(checked, None, frozenset(free), Trace())
     return with_large_stack(lambda: elaborate_evaluator(m, evaluator, diagnostics)), m
 
 
@@ -105,7 +109,7 @@ def _find_lacking(
         if lacking <= given:
             return
         given |= lacking
-        m, found = new_machine(checked), Diagnostics()
+        m, found = new_partial_evaluator(checked), Diagnostics()
         m.assumed = given
         with_large_stack(lambda m=m, found=found: elaborate_evaluator(m, evaluator, found))  # type: ignore[misc]
         for item in found.items:
@@ -143,7 +147,7 @@ def picture(
     checked: Checked, node: ast.Display, elaboration: Elaboration, diagnostics: Diagnostics
 ) -> Picture | None:
     """What a figure or table shows of its elaborated evaluator; None if it cannot be shown."""
-    m, info = new_machine(checked), shown_by(checked, node)
+    m, info = new_partial_evaluator(checked), shown_by(checked, node)
     try:
         return with_large_stack(partial(picture_of, m, info, elaboration, node))
     except ElaborationError as failure:
@@ -153,7 +157,7 @@ def picture(
 
 def check_rules(checked: Checked, diagnostics: Diagnostics) -> None:
     """Decide the rules of the top-level components of the main file, and evaluate its values."""
-    m = new_machine(checked)
+    m = new_partial_evaluator(checked)
     with_large_stack(lambda: _check_main(m, diagnostics))
 
 
@@ -184,7 +188,7 @@ def _check_main(m: PartialEvaluator, diagnostics: Diagnostics) -> None:
 
 
 def _assert(walk: RuleCollector, symbol: ComponentInfo, waivers: Waivers) -> None:
-    walk.component(component(walk.machine, symbol), symbol.name, waivers)
+    walk.component(component(walk.m, symbol), symbol.name, waivers)
 
 
 def _fields(kind: KindInfo) -> list[str]:
@@ -205,5 +209,5 @@ def verify(
 
     `callees` holds the evaluators that the claims before have called, each elaborated once.
     """
-    m = new_machine(checked, callees=callees)
+    m = new_partial_evaluator(checked, callees=callees)
     return with_large_stack(lambda: verify_claim(m, claim, diagnostics))

@@ -19,9 +19,10 @@ from hwdsl.base.source import Span
 from hwdsl.codegen.ir.graph import Ref
 from hwdsl.codegen.passes.inlining import Inliner
 from hwdsl.elaborate import messages, params
-from hwdsl.elaborate.evaluator import Callee, open_evaluator
-from hwdsl.elaborate.expressions import symbol_value
-from hwdsl.elaborate.partial_evaluator import MAX_OPS, PartialEvaluator, as_ref
+from hwdsl.elaborate.evaluator import open_evaluator, rules_of_callee
+from hwdsl.elaborate.instance import InputSpec
+from hwdsl.elaborate.module_values import symbol_value
+from hwdsl.elaborate.partial_evaluator import MAX_OPS, Callee, PartialEvaluator, as_ref
 from hwdsl.elaborate.values import (
     Assertion,
     ElaborationError,
@@ -46,10 +47,12 @@ STEP = 10
 
 
 def callee_of(m: PartialEvaluator, info: EvaluatorInfo) -> Callee:
-    """The evaluator, with its params free; made once for all machines that share `callees`."""
+    """The evaluator, with its params free; made once for all that share `callees`."""
     found = m.callees.get(info)
     if found is None:
-        inner = PartialEvaluator(m.checked, m.handlers, m.overrides, m.free, callees=m.callees)
+        inner = PartialEvaluator(
+            m.checked, m.handlers, m.requires, m.overrides, m.free, callees=m.callees
+        )
         inner.assumed, inner.trace = m.assumed, m.trace
         instance = open_evaluator(inner, info, {}, partial(params.as_input, inner))
         found = m.callees[info] = Callee(inner, instance)
@@ -64,7 +67,7 @@ def called(
     span: Span,
 ) -> ResultValue:
     """The result of an evaluator for params that fit their ranges; `spans` is where they stand."""
-    here = open_evaluator(m, info, given)  # declares the params in this machine's values
+    here = open_evaluator(m, info, given)  # declares the params in the caller's values
     call = EvaluatorCall(m, callee_of(m, info), given, span)
     for node in info.decl.members:
         if isinstance(node, ast.Param | ast.Choice) and node.name.name in given:
@@ -83,13 +86,13 @@ class EvaluatorCall:
     callee: Callee
     given: Mapping[str, Value]
     span: Span
-    declared: dict[str, params.InputSpec] = field(factory=dict)
+    declared: dict[str, InputSpec] = field(factory=dict)
     replay: Inliner = field(init=False)
     spent: int = 0
     _arguments: dict[int, Ref] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        source = self.callee.machine.builder
+        source = self.callee.m.builder
         self.replay = Inliner(source, self.argument, self.consume_fuel, builder=self.m.builder)
 
     @property
@@ -129,7 +132,7 @@ class EvaluatorCall:
         """An output at the arguments; the rules that it implies are the caller's too."""
         with self._inside():
             value, effects = self.callee.output(name)
-        nowhere = {id(e) for e in self.callee.machine.read_nowhere(effects)}
+        nowhere = {id(e) for e in self.callee.m.read_nowhere(effects)}
         for effect in (e for e in effects if id(e) not in nowhere):
             choice = effect.choice
             holds = self.number(effect.holds)
@@ -140,21 +143,21 @@ class EvaluatorCall:
         found = self.value(value)
         cell = self.callee.instance.names[name]
         if self.m.trace is not None and isinstance(cell, Thunk):
-            self.m.trace.entered(cell, self.callee.machine.builder, self.argument)
+            self.m.trace.entered(cell, self.callee.m.builder, self.argument)
         return found
 
     def feasible(self, reasons: list[str]) -> Ref:
         """Whether all rules hold and all outputs are numbers; the first known reason why not."""
         m, info = self.m, self.info
         with self._inside():
-            effects, failures = self.callee.rules()
+            effects, failures = rules_of_callee(self.callee)
         for failure in failures:
             raise failure
         errors = [e for e in effects if e.severity is Severity.ERROR]
         hard = [self.number(e.holds) for e in errors]
         known = [e.text for e, holds in zip(errors, hard, strict=True) if holds.known == 0.0]
         with self._inside():
-            inner = self.callee.machine
+            inner = self.callee.m
             reasons.extend(messages.render(inner, text, self._known) for text in known[:1])
             outputs = [self.callee.output(name)[0] for name in info.outputs]
         for value in outputs:
@@ -205,7 +208,7 @@ class EvaluatorCall:
         return self._arguments[index]
 
     def _argument(self, index: int) -> Ref:
-        inner = self.callee.machine
+        inner = self.callee.m
         name = inner.builder.params[index].name
         if name in self.given:
             value = self.given[name]
@@ -221,7 +224,7 @@ class EvaluatorCall:
 
     def _of_the_file(self, name: str) -> Ref:
         """A coefficient that is a param, or what stands for a missing value."""
-        inner = self.callee.machine
+        inner = self.callee.m
         if name in inner.stand_ins:
             kind = inner.stand_ins[name].type
             return _stand_in(self.m, name, kind)
@@ -237,7 +240,7 @@ class EvaluatorCall:
         raise KeyError(f"no argument for {name}")
 
     def _inside(self) -> AbstractContextManager[None]:
-        """Around what is evaluated in the callee's machine."""
+        """Around what is evaluated for the callee."""
         return nullcontext() if self.m.trace is None else self.m.trace.apart()
 
 

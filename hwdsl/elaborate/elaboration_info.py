@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
 from hwdsl.base.diagnostics import Diagnostic, Severity
 from hwdsl.base.source import Span
-from hwdsl.base.units import Dim, Unit
-from hwdsl.codegen.ir.graph import Graph, Ref
+from hwdsl.base.units import ONE, Dim, Unit
+from hwdsl.codegen.ir.graph import Graph, Ref, nearest
+from hwdsl.codegen.runtime.message import number_text
+from hwdsl.elaborate.quantities import quantity_text
+from hwdsl.semantics.symbols import ModuleScope
 
-if TYPE_CHECKING:
-    from hwdsl.elaborate.messages import LoweredHole
+UNKNOWN = "…"
+"""Stands in a message for what depends on a param, or could not be evaluated."""
 
 
 @frozen
@@ -54,6 +57,33 @@ class OutputInfo:
     type: str
     cases: tuple[str, ...]
     span: Span
+
+
+@frozen
+class LoweredHole:
+    """A place in a message: a number of the graph, and how it is shown: by label, as truth, in
+    a unit, or else in one of the dimension that suits its size."""
+
+    ref: Ref
+    labels: tuple[str, ...] = ()
+    truth: bool = False
+    dim: Dim = ONE
+    unit: Unit | None = None
+    scope: ModuleScope | None = None
+
+    def text(self, number: float | None) -> str:
+        """What stands there for a number; None is one that is not known."""
+        if number is None:
+            return UNKNOWN
+        if self.labels:
+            return self.labels[nearest(number, len(self.labels))]
+        if math.isnan(number) and self.ref.known is None:
+            return "NaN"
+        if self.truth:
+            return "true" if number else "false"
+        if self.scope is None:
+            return number_text(number)
+        return quantity_text(number, self.dim, self.scope, self.unit)
 
 
 @frozen

@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from attrs import define, field
-
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.units import Unit
 from hwdsl.codegen.ir.graph import REAL, Graph, Ref, rounds
 from hwdsl.codegen.passes.dependence import param_dependences
 from hwdsl.elaborate import messages, params
-from hwdsl.elaborate.elaboration_info import Elaboration, OutputInfo, ParamInfo, RuleInfo
+from hwdsl.elaborate.elaboration_info import (
+    Elaboration,
+    LoweredHole,
+    OutputInfo,
+    ParamInfo,
+    RuleInfo,
+)
 from hwdsl.elaborate.findings import deduplicate, report_static_violations, undecided_note
+from hwdsl.elaborate.instance import InputSpec, Instance
+from hwdsl.elaborate.large_stack import with_large_stack
 from hwdsl.elaborate.loop_lowering import check_rounds
-from hwdsl.elaborate.partial_evaluator import PartialEvaluator, with_large_stack
+from hwdsl.elaborate.partial_evaluator import Callee, PartialEvaluator
 from hwdsl.elaborate.quantities import PURE, coherent_unit
-from hwdsl.elaborate.rules import RuleCollector, Waivers, lower_rule, waived
+from hwdsl.elaborate.rules import RuleCollector, lower_rule, waived
 from hwdsl.elaborate.select_lowering import items_of
 from hwdsl.elaborate.values import (
     Assertion,
@@ -35,28 +41,11 @@ from hwdsl.semantics.types import BoolType, EnumType, Int, ListType, Real, Type
 from hwdsl.syntax import ast
 
 
-@define(eq=False)
-class Instance:
-    """An evaluator at given params: its environment, to be evaluated as far as asked for."""
-
-    info: EvaluatorInfo
-    env: Env
-    names: dict[str, Value | Thunk]
-    frees: dict[str, params.InputSpec] = field(factory=dict)
-
-    @property
-    def waivers(self) -> Waivers:
-        """The waivers in the evaluator's text and at the top of its file."""
-        own = [x for x in self.info.decl.members if isinstance(x, ast.Allow)]
-        top = [x for x in self.info.scope.tree.items if isinstance(x, ast.Allow)]
-        return (*own, *top)
-
-
 def open_evaluator(
     m: PartialEvaluator,
     info: EvaluatorInfo,
     given: Mapping[str, Value],
-    free: Callable[[params.InputSpec], Value] | None = None,
+    free: Callable[[InputSpec], Value] | None = None,
 ) -> Instance:
     """An instance with params as given; others by `free`, or at their defaults."""
     names: dict[str, Value | Thunk] = {}
@@ -82,7 +71,7 @@ def _free_value(
     m: PartialEvaluator,
     instance: Instance,
     node: ast.Param | ast.Choice,
-    free: Callable[[params.InputSpec], Value] | None,
+    free: Callable[[InputSpec], Value] | None,
 ) -> Value:
     name = node.name.name
     declared = params.declare(m, node, instance.info.free[name], instance.env)
@@ -129,32 +118,19 @@ def rules_of(
     return [*kept, *walk.found]
 
 
-@define(eq=False)
-class Callee:
-    """An evaluator in a machine of its own with its params free: what `run` makes a graph of.
+def rules_of_callee(
+    callee: Callee,
+) -> tuple[list[Assertion], list[ElaborationError]]:
+    """The evaluator's rules, and what failed on the way to them; found once."""
+    if callee.rules is None:
+        failures: list[ElaborationError] = []
 
-    A call replays that graph (see `calls`), so that it cannot differ from `run`.
-    """
+        def report(failure: ElaborationError) -> None:
+            failures.append(failure)
+            callee.m.depth = 0
 
-    machine: PartialEvaluator
-    instance: Instance
-    _rules: tuple[list[Assertion], list[ElaborationError]] | None = None
-
-    def output(self, name: str) -> tuple[Value, list[Assertion]]:
-        """An output, with the rules implied by what it is calculated from."""
-        return self.machine.collect(partial(self.machine.read, self.instance.names[name]))
-
-    def rules(self) -> tuple[list[Assertion], list[ElaborationError]]:
-        """The evaluator's rules, and what failed on the way to them."""
-        if self._rules is None:
-            failures: list[ElaborationError] = []
-
-            def report(failure: ElaborationError) -> None:
-                failures.append(failure)
-                self.machine.depth = 0
-
-            self._rules = rules_of(self.machine, self.instance, report), failures
-        return self._rules
+        callee.rules = rules_of(callee.m, callee.instance, report), failures
+    return callee.rules
 
 
 # --- to a graph --------------------------------------------------------------------------------
@@ -167,7 +143,7 @@ def elaborate_evaluator(
     m.ensure(info)
     frees: list[ParamInfo] = []
 
-    def free(declared: params.InputSpec) -> Value:
+    def free(declared: InputSpec) -> Value:
         if declared.info.name in m.overrides:
             return params.fixed(m, declared, m.overrides[declared.info.name])
         frees.append(declared.info)
@@ -190,7 +166,7 @@ def elaborate_evaluator(
             m.read(instance.names[name])
         except ElaborationError as failure:
             report(failure)
-    found, failures = callee.rules()
+    found, failures = rules_of_callee(callee)
     for each in failures:
         report(each)
     try:
@@ -345,7 +321,7 @@ def _rule_info(m: PartialEvaluator, name: str, group: Sequence[Assertion]) -> Ru
 
         return with_large_stack(work)
 
-    def said() -> list[tuple[Ref, list[str | messages.LoweredHole]]]:
+    def said() -> list[tuple[Ref, list[str | LoweredHole]]]:
         return with_large_stack(lambda: [(e.holds, messages.pieces(m, e.text)) for e in group])
 
     first = group[0]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from hwdsl.codegen.ir.graph import INT, Ref
 from hwdsl.elaborate import builtins, control, records
 from hwdsl.elaborate.functions import call_evaluator, call_function
-from hwdsl.elaborate.partial_evaluator import Handler, PartialEvaluator, as_component
+from hwdsl.elaborate.module_values import symbol_value
+from hwdsl.elaborate.partial_evaluator import Callee, Handler, PartialEvaluator, as_component
+from hwdsl.elaborate.rules import all_requires
 from hwdsl.elaborate.select_lowering import clamp_index, equal, items_of, known_index, pick_value
 from hwdsl.elaborate.trace import Trace
 from hwdsl.elaborate.values import (
@@ -24,7 +25,6 @@ from hwdsl.elaborate.values import (
     SelectIndex,
     SelectRecord,
     TextValue,
-    Thunk,
     Value,
 )
 from hwdsl.semantics.literal_values import reading
@@ -32,9 +32,7 @@ from hwdsl.semantics.symbols import (
     Builtin,
     Case,
     Checked,
-    ComponentInfo,
     EnclosingRecord,
-    EnumInfo,
     EvaluatorInfo,
     FunctionInfo,
     Global,
@@ -42,15 +40,8 @@ from hwdsl.semantics.symbols import (
     Local,
     MemberOf,
     Method,
-    Symbol,
-    TableInfo,
-    ValueInfo,
 )
-from hwdsl.semantics.types import Int
 from hwdsl.syntax import ast
-
-if TYPE_CHECKING:
-    from hwdsl.elaborate.evaluator import Callee
 
 # --- literals ----------------------------------------------------------------------------------
 
@@ -105,50 +96,6 @@ def _resolved(m: PartialEvaluator, meaning: object) -> Value:
     if isinstance(meaning, Global):
         return symbol_value(m, meaning.symbol)
     raise TypeError(f"the checker let {meaning!r} pass as a value")
-
-
-def symbol_value(m: PartialEvaluator, symbol: Symbol) -> Value:
-    """The value of a module-level name."""
-    if isinstance(symbol, ComponentInfo):
-        return records.component(m, symbol)
-    if isinstance(symbol, EnumInfo):
-        cases = tuple(EnumValue(symbol, m.const(i, INT)) for i in range(len(symbol.cases)))
-        return ListValue(cases, symbol.cases)
-    found = m.symbols.get(symbol)
-    if found is None:
-        if isinstance(symbol, ValueInfo):
-            found = _module_value(m, symbol)
-        elif isinstance(symbol, TableInfo):
-            found = _table(m, symbol)
-        else:
-            raise TypeError(f"the checker let {symbol!r} pass as a value")
-        m.symbols[symbol] = found
-    return m.read(found)
-
-
-def _module_value(m: PartialEvaluator, symbol: ValueInfo) -> Value | Thunk:
-    m.ensure(symbol)
-    decl = symbol.decl
-    env = Env(symbol.scope)
-    if isinstance(decl, ast.Calibrated):
-        if symbol.name in m.overrides:
-            return m.const(m.overrides[symbol.name])
-        if symbol.name in m.free:
-            taken = any(p.name == symbol.name for p in m.builder.params)
-            name = f"{symbol.scope.name}.{symbol.name}" if taken else symbol.name
-            m.free_params.append((name, decl, env))
-            return m.builder.param(name)
-    return Thunk(symbol.name, decl.name.span, lambda: m.evaluate(decl.value, env))
-
-
-def _table(m: PartialEvaluator, symbol: TableInfo) -> ResultValue:
-    columns: dict[str, Value | Thunk] = {}
-    for name, (type_, values) in symbol.columns.items():
-        kind = INT if isinstance(type_, Int) else "real"
-        columns[name] = ListValue(
-            tuple(TextValue((v,)) if isinstance(v, str) else m.const(v, kind) for v in values)
-        )
-    return ResultValue(f"table {symbol.name}", columns)
 
 
 def _attr(m: PartialEvaluator, expr: ast.Attr, env: Env) -> Value:
@@ -335,13 +282,15 @@ HANDLERS: Mapping[type, Handler] = {
 """How each kind of expression is evaluated."""
 
 
-def new_machine(
+def new_partial_evaluator(
     checked: Checked,
     overrides: Mapping[str, float] | None = None,
     free: frozenset[str] = frozenset(),
     trace: Trace | None = None,
     callees: dict[EvaluatorInfo, Callee] | None = None,
 ) -> PartialEvaluator:
-    """A machine that knows all kinds of expressions; machines may share `callees`."""
+    """One that knows all kinds of expressions; several may share `callees`."""
     shared = {} if callees is None else callees
-    return PartialEvaluator(checked, HANDLERS, overrides or {}, free, trace=trace, callees=shared)
+    return PartialEvaluator(
+        checked, HANDLERS, all_requires, overrides or {}, free, trace=trace, callees=shared
+    )

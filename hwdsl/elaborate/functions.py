@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from hwdsl.base.source import Span
 from hwdsl.codegen.ir.graph import Ref
+from hwdsl.elaborate.calls import called
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.records import with_lets
 from hwdsl.elaborate.values import (
@@ -95,8 +96,6 @@ def call_evaluator(
 
     `spans` says where each param is given.
     """
-    from hwdsl.elaborate.calls import called
-
     m.ensure(info)
     key = (info, _key(sorted(given.items(), key=lambda item: item[0])))
     cell = m.calls.get(key)

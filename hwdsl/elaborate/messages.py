@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from attrs import frozen
-
-from hwdsl.base.units import ONE, Dim, Unit
-from hwdsl.codegen.ir.graph import Ref, nearest
-from hwdsl.codegen.runtime.message import number_text
+from hwdsl.base.units import ONE, Unit
+from hwdsl.codegen.ir.graph import Ref
 from hwdsl.elaborate import records
+from hwdsl.elaborate.elaboration_info import UNKNOWN, LoweredHole
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
-from hwdsl.elaborate.quantities import least_size, quantity_text, suited_unit
+from hwdsl.elaborate.quantities import least_size, suited_unit
 from hwdsl.elaborate.select_lowering import text_index
 from hwdsl.elaborate.values import (
     Component,
@@ -29,12 +26,9 @@ from hwdsl.elaborate.values import (
     UnknownValue,
     Value,
 )
-from hwdsl.semantics.symbols import EnclosingRecord, MemberOf, ModuleScope
+from hwdsl.semantics.symbols import EnclosingRecord, MemberOf
 from hwdsl.semantics.types import BoolType, ListType, Real, Type
 from hwdsl.syntax import ast
-
-UNKNOWN = "…"
-"""Stands in a message for what depends on a param, or could not be evaluated."""
 
 Numbers = Callable[[Sequence[Ref]], Sequence[float | None]]
 """Gives the values of numbers of the graph; None for those that are not known."""
@@ -51,33 +45,6 @@ def parts(m: PartialEvaluator, text: MessageText, numbers: Numbers) -> list[str]
         piece if isinstance(piece, str) else piece.text(numbers([piece.ref])[0])
         for piece in pieces(m, text)
     ]
-
-
-@frozen
-class LoweredHole:
-    """A place in a message: a number of the graph, and how it is shown: by label, as truth, in
-    a unit, or else in one of the dimension that suits its size."""
-
-    ref: Ref
-    labels: tuple[str, ...] = ()
-    truth: bool = False
-    dim: Dim = ONE
-    unit: Unit | None = None
-    scope: ModuleScope | None = None
-
-    def text(self, number: float | None) -> str:
-        """What stands there for a number; None is one that is not known."""
-        if number is None:
-            return UNKNOWN
-        if self.labels:
-            return self.labels[nearest(number, len(self.labels))]
-        if math.isnan(number) and self.ref.known is None:
-            return "NaN"
-        if self.truth:
-            return "true" if number else "false"
-        if self.scope is None:
-            return number_text(number)
-        return quantity_text(number, self.dim, self.scope, self.unit)
 
 
 def suited(hole: LoweredHole) -> list[tuple[float, Unit]]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from attrs import frozen
-
 from hwdsl.base.source import Span
 from hwdsl.base.units import ONE, Dim, Unit
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Ref
 from hwdsl.elaborate.elaboration_info import ParamInfo
+from hwdsl.elaborate.instance import InputSpec
 from hwdsl.elaborate.messages import literal_unit
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator, as_ref
 from hwdsl.elaborate.quantities import PURE, coherent_unit, in_unit, quantity_text
@@ -25,14 +24,6 @@ from hwdsl.elaborate.values import (
 )
 from hwdsl.semantics.types import BoolType, EnumType, Int, Real, Type
 from hwdsl.syntax import ast
-
-
-@frozen(eq=False)
-class InputSpec:
-    """A param or choice as declared: what it may be, in order, if that is a list."""
-
-    info: ParamInfo
-    alternatives: tuple[Value, ...]
 
 
 def declare(m: PartialEvaluator, node: ast.Param | ast.Choice, type_: Type, env: Env) -> InputSpec:
@@ -363,4 +354,4 @@ def calibrated_info(m: PartialEvaluator, name: str, node: ast.Calibrated, env: E
     return ParamInfo(name, node.doc, unit.dim, REAL, unit, value, low, high, (), (), node.span)
 
 
-__all__ = ["InputSpec", "as_input", "calibrated_info", "check_given", "declare", "fixed"]
+__all__ = ["as_input", "calibrated_info", "check_given", "declare", "fixed"]

@@ -1,15 +1,12 @@
-"""The machine partial evaluation runs on: it reads cells, states rules, places operations."""
+"""The partial evaluator: it reads thunks, states rules, places operations."""
 
 from __future__ import annotations
 
-import gc
 import math
-import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from attrs import define, evolve, field
 
@@ -18,11 +15,12 @@ from hwdsl.base.source import Span
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, GraphBuilder, LoopRegion, Ref, Region
 from hwdsl.codegen.passes.case_analysis import always
 from hwdsl.codegen.passes.interval_analysis import Range, Ranges
-from hwdsl.codegen.runtime.threads import on_a_thread
+from hwdsl.elaborate.instance import Instance
 from hwdsl.elaborate.trace import Guard, Trace
 from hwdsl.elaborate.values import (
     Assertion,
     Block,
+    Component,
     ElaborationError,
     Env,
     Layer,
@@ -39,9 +37,6 @@ from hwdsl.elaborate.values import (
 from hwdsl.semantics.symbols import Checked, EvaluatorInfo, KindInfo, Symbol
 from hwdsl.syntax import ast
 
-if TYPE_CHECKING:
-    from hwdsl.elaborate.evaluator import Callee
-
 T = TypeVar("T")
 MAX_DEPTH = 4_000
 MAX_OPS = 1_000_000
@@ -49,19 +44,21 @@ MAX_ITEMS = 100_000
 MOST_INT = 2.0**53
 MAX_STEPS = 1_500_000
 MAX_RECORDS = 20_000
-_STACK = 256 * 1024 * 1024
-_RECURSION = 100_000
-
 
 Handler = Callable[["PartialEvaluator", Any, Env], Value]
 
 
 @define(eq=False)
 class PartialEvaluator:
-    """One elaboration under way. `handlers` evaluate the expression nodes, by node type."""
+    """One elaboration under way.
+
+    `handlers` evaluate the expression nodes, by node type; `requires` says whether the rules of
+    a component hold, which its member `feasible` is. Both belong to modules that stand on this one.
+    """
 
     checked: Checked
     handlers: Mapping[type, Handler]
+    requires: Callable[[PartialEvaluator, Component], Ref]
     overrides: Mapping[str, float] = field(factory=dict)
     free: frozenset[str] = frozenset()
     builder: GraphBuilder = field(factory=GraphBuilder)
@@ -74,7 +71,7 @@ class PartialEvaluator:
     literals: dict[ast.Node, Ref] = field(factory=dict)
     symbols: dict[object, Value | Thunk] = field(factory=dict)
     calls: dict[object, Thunk] = field(factory=dict)
-    callees: dict[EvaluatorInfo, Callee] = field(factory=dict)  # may be shared between machines
+    callees: dict[EvaluatorInfo, Callee] = field(factory=dict)  # may be shared
     blocks: dict[ast.Node, Block] = field(factory=dict)
     kind_layers: dict[KindInfo, tuple[Layer, ...]] = field(factory=dict)
     merges: dict[object, SelectRecord] = field(factory=dict)
@@ -479,6 +476,23 @@ class PartialEvaluator:
         return int(value)
 
 
+@define(eq=False)
+class Callee:
+    """An evaluator in a partial evaluator of its own, its params free: what `run` makes a graph of.
+
+    A call replays that graph (see `calls`), so that it cannot differ from `run`. `rules` are its
+    rules and what failed on the way to them, once `evaluator.rules_of_callee` was asked for them.
+    """
+
+    m: PartialEvaluator
+    instance: Instance
+    rules: tuple[list[Assertion], list[ElaborationError]] | None = None
+
+    def output(self, name: str) -> tuple[Value, list[Assertion]]:
+        """An output, with the rules implied by what it is calculated from."""
+        return self.m.collect(partial(self.m.read, self.instance.names[name]))
+
+
 def as_ref(value: Value) -> Ref:
     """The graph value of a number, bool or enum case."""
     if isinstance(value, Ref):
@@ -500,58 +514,3 @@ def _distinct(effects: Sequence[Assertion]) -> list[Assertion]:
         key = (e.rule, e.path, holds, id(e.text.template), id(e.result))
         found.setdefault(key, e)
     return list(found.values())
-
-
-_running = threading.Lock()
-
-
-def with_large_stack(work: Callable[[], T]) -> T:
-    """Run `work` with a stack deep enough for long chains of definitions.
-
-    Nearly all that an elaboration makes lives until its end, so the collector of cyclic garbage
-    rests meanwhile: it would go through everything again and again and find nothing.
-    """
-    if threading.current_thread().name.startswith(_THREAD):
-        return work()
-    with _running:
-        limit = sys.getrecursionlimit()
-        size = threading.stack_size(_STACK)
-        collects = gc.isenabled()
-        gc.disable()
-        try:
-            sys.setrecursionlimit(max(limit, _RECURSION))
-            return on_a_thread(work, _THREAD, _end)
-        finally:
-            if collects:
-                gc.enable()
-            threading.stack_size(size)
-            sys.setrecursionlimit(limit)
-
-
-def _end(thread: threading.Thread, over: threading.Event) -> None:
-    """Have another thread leave what it is at, and wait until it has.
-
-    The exception may arrive in a finalizer, where Python prints it and goes on: it is not printed,
-    and sent again until the work is over.
-    """
-    import ctypes
-
-    send = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    unraisable = sys.unraisablehook
-
-    def quiet(left: Any) -> None:
-        if not issubclass(left.exc_type, SystemExit):
-            unraisable(left)
-
-    sys.unraisablehook = quiet
-    try:
-        # The exception that ends a thread without a word.
-        while not over.is_set() and send(
-            ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit)
-        ):
-            over.wait(0.1)
-    finally:
-        sys.unraisablehook = unraisable
-
-
-_THREAD = "hwdsl-elaborate"

@@ -287,9 +287,7 @@ def _compute(m: PartialEvaluator, of: Component, name: str, span: Span) -> Value
     if name == "parts":
         return all_parts(m, of, span)
     if name == "feasible":
-        from hwdsl.elaborate.rules import all_requires
-
-        return all_requires(m, of)
+        return m.requires(m, of)
     if isinstance(of, SelectRecord):
         return _merged_member(m, of, name, span)
     found = find(m, of, name)

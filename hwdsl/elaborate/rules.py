@@ -34,7 +34,7 @@ Waivers = tuple[ast.Allow, ...]
 class RuleCollector:
     """A walk through components: the rules found, and what has been visited."""
 
-    machine: PartialEvaluator
+    m: PartialEvaluator
     found: list[Assertion] = field(factory=list)
     visited: set[tuple[int, int]] = field(factory=set)
     kept: list[object] = field(factory=list)
@@ -60,15 +60,15 @@ class RuleCollector:
             self._merged(of, path, waivers, mask)
             return
         waivers = (*waivers, *_waivers_of(of))
-        for owner, rule, env in own_rules(self.machine, of):
+        for owner, rule, env in own_rules(self.m, of):
             self._add(self._stated(owner, rule, env, of, path, waivers), waivers, mask)
-        for name in ("count", *member_names(self.machine, of)):
+        for name in ("count", *member_names(self.m, of)):
             self._member(of, name, path, waivers, mask)
 
     def _member(
         self, of: Component, name: str, path: str, waivers: Waivers, mask: Ref | None
     ) -> None:
-        m = self.machine
+        m = self.m
         try:
             value, effects = m.collect(lambda: records.member(m, of, name, of.span))
             effects, where, _ = m.where_known(effects)
@@ -88,7 +88,7 @@ class RuleCollector:
         done: Sequence[ast.Rule] = (),
         known: Sequence[str] = (),
     ) -> None:
-        m = self.machine
+        m = self.m
         rows = [(*waivers, *_waivers_of(record)) for record in _records(of)]
         # What only some alternatives waive is left to each of them.
         shared = tuple(w for w in rows[0] if all(any(w is x for x in row) for row in rows[1:]))
@@ -137,10 +137,10 @@ class RuleCollector:
             self._merged(of, path, waivers, None, done, names)
             return
         waivers = (*waivers, *_waivers_of(of))
-        for owner, rule, env in own_rules(self.machine, of):
+        for owner, rule, env in own_rules(self.m, of):
             if rule not in done:
                 self._add(self._stated(owner, rule, env, of, path, waivers), waivers, None)
-        for name in ("count", *member_names(self.machine, of)):
+        for name in ("count", *member_names(self.m, of)):
             if name not in names:
                 self._member(of, name, path, waivers, None)
 
@@ -151,7 +151,7 @@ class RuleCollector:
         name = f"{owner}.{rule.name.name}"
         if waived(waivers, name, *(f"{p}.{rule.name.name}" for p in (path, of.path))):
             return []
-        effects = lower_rule(self.machine, name, rule, env, path)
+        effects = lower_rule(self.m, name, rule, env, path)
         return [
             e if e.place is not None else evolve(e, place=of.span, owner=of.path) for e in effects
         ]
@@ -160,7 +160,7 @@ class RuleCollector:
         for effect in effects:
             if waived(waivers, effect.rule, f"{effect.path}.{effect.rule}"):
                 continue
-            self.found.append(effect if mask is None else self.machine.mask(mask, effect))
+            self.found.append(effect if mask is None else self.m.mask(mask, effect))
 
 
 def lower_rule(

@@ -1,4 +1,4 @@
-"""Where values come from: what a machine evaluates, as a graph of nodes, each evaluated once.
+"""Where values come from: what is partially evaluated, as a graph of nodes, each once.
 
 Input: the calls of a `PartialEvaluator` that elaborates with a `Trace`. Output: for each cell a
 `TraceNode` whose parts are the expressions evaluated and the cells read on its behalf, in order,
@@ -143,7 +143,7 @@ class Trace:
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """What is evaluated here, in the machine of a called evaluator, is no part of the rest."""
+        """What is evaluated here, for a called evaluator, is no part of the rest."""
         within, guards = self._within, self._guards
         self._within, self._guards = [], ()
         try:

@@ -23,8 +23,9 @@ from hwdsl.base.units import Dim
 from hwdsl.codegen.ir.graph import Ref, nearest
 from hwdsl.codegen.runtime.message import number_text
 from hwdsl.elaborate import Elaboration, ParamInfo, elaborate_traced
+from hwdsl.elaborate.large_stack import with_large_stack
 from hwdsl.elaborate.messages import literal_unit
-from hwdsl.elaborate.partial_evaluator import PartialEvaluator, with_large_stack
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.select_lowering import items_of
 from hwdsl.elaborate.trace import TraceNode
 from hwdsl.elaborate.values import ListValue, Record, ResultValue, SelectRecord, Thunk, Value
@@ -81,10 +82,10 @@ class Coefficient:
 
 @frozen(eq=False)
 class Traced:
-    """An evaluator's graph, with the machine that traced where its values come from."""
+    """An evaluator's graph, with the partial evaluator that traced where its values come from."""
 
     elaboration: Elaboration
-    machine: PartialEvaluator
+    partial_evaluator: PartialEvaluator
 
 
 def trace(checked: Checked, info: EvaluatorInfo, free: Collection[str] = ()) -> Traced:
@@ -109,7 +110,7 @@ def trace_provenance(
     """
 
     def work() -> dict[str, Explanation]:
-        found = Provenance(traced.machine, point)
+        found = Provenance(traced.partial_evaluator, point)
         steps = MOST_STEPS if most is None else most
         walk = _ProvenanceWalk(found, traced.elaboration, frozenset(given), steps)
         return {name: walk.output(name) for name in outputs}

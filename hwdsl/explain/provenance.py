@@ -1,6 +1,6 @@
 """What an elaboration's trace says at one point: values, arms taken, terms, elements.
 
-Input: a machine that elaborated with a `Trace`, and a point. Output: a `Provenance`, which is asked
+Input: a partial evaluator with a `Trace`, and a point. Output: a `Provenance`, which is asked
 for the formula behind a cell, the parts of a formula that count there, the elements of a list.
 Every number is that of an operation of the elaborated graph; nothing is evaluated again. What
 stands in a loop of the graph has a value in each round.
@@ -117,7 +117,7 @@ class Provenance:
 
     @property
     def trace(self) -> Trace:
-        """What the machine noted."""
+        """What was noted."""
         assert self.m.trace is not None
         return self.m.trace
 

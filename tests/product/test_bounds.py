@@ -20,7 +20,7 @@ from hwdsl.codegen.ir import serialization as text
 from hwdsl.codegen.ir.graph import Graph, GraphBuilder, Op
 from hwdsl.codegen.ir.verifier import GraphError
 from hwdsl.codegen.runtime import CompiledKernel
-from hwdsl.elaborate.partial_evaluator import with_large_stack
+from hwdsl.elaborate.large_stack import with_large_stack
 
 HEAD = "edition 2026\nevaluator e {\n    param x : real = 1 in 0 .. 2\n"
 LONG = """    let r = iterate i in 1 .. 30_000 {
