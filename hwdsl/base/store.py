@@ -79,6 +79,8 @@ _FILE = ("compiler", "library", "place", "inputs")
 KERNELS = Kind("kernels", "compiled graphs", (*_BUILT, "flags", "graphs"))
 INTERFACES = Kind("interfaces", "the part of compiled modules that talks to Python, which is the "
                   "same for all graphs", (*_BUILT, "files"))  # fmt: skip
+GRAMMAR = Kind("grammar", "what Lark makes of the grammar: its LALR tables",
+               ("grammar", "lark", "python"))  # fmt: skip
 PARSED = Kind("parsed", "the tree of a library module; a definition that nothing reads is parsed "
               "up to its head only", ("parser", "text"))  # fmt: skip
 CHECKED = Kind("checked", "a stamp: a library module has no finding, and is checked only where "
@@ -89,7 +91,7 @@ PARTS = Kind("parts", "what it finds in one evaluator, figure or table; stands i
              "file", (*_FILE, "items", "part"))  # fmt: skip
 LOADED = Kind("loaded", "what `load` gives: specs, units, optimised graphs, warnings",
               (*_FILE, "text"))  # fmt: skip
-KINDS = (KERNELS, INTERFACES, PARSED, CHECKED, FINDINGS, PARTS, LOADED)
+KINDS = (KERNELS, INTERFACES, GRAMMAR, PARSED, CHECKED, FINDINGS, PARTS, LOADED)
 """All that is kept."""
 
 

@@ -16,7 +16,7 @@ from hwdsl.semantics.modules import PRELUDE
 from hwdsl.semantics.state import PERCENT
 from hwdsl.semantics.type_relations import dim_name, unit_for
 from hwdsl.syntax import ast, parse_unit
-from hwdsl.syntax.tables import load
+from hwdsl.syntax.grammar import keywords
 
 MOST_UNITS = 24
 
@@ -26,7 +26,7 @@ def word(name: str) -> Page | None:
     found = words().get(name)
     if found is None:
         return None
-    what = "keyword" if name in load().keywords else "name" if name.isidentifier() else "sign"
+    what = "keyword" if name in keywords() else "name" if name.isidentifier() else "sign"
     return Page(name, what, f"{found.doc[0].upper()}{found.doc[1:]}.", text=found.text)
 
 

@@ -17,7 +17,7 @@ from hwdsl.semantics.type_relations import (
 )
 from hwdsl.semantics.types import Int, Real, Type
 from hwdsl.syntax import ast
-from hwdsl.syntax.habits import is_number
+from hwdsl.syntax.grammar import is_number
 
 _VERBS = {"+": "add", "-": "subtract"}
 

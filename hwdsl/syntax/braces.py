@@ -5,7 +5,7 @@ Without this the members of the block would be errors each. It does nothing wher
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source, Span
-from hwdsl.syntax.tokens import Token
+from hwdsl.syntax.tokens import Token, new_token
 
 _MOST = 10  # each is looked for from the start of the file
 
@@ -21,10 +21,11 @@ def with_missing(source: Source, tokens: list[Token], diagnostics: Diagnostics) 
         diagnostics.error(
             "syntax-error",
             "expected `{`, found the end of the line",
-            Span(source, header.end, header.end),
+            Span(source, header.end_pos, header.end_pos),
             help="write `{` here: the block below ends with `}`",
         )
-        tokens = [*tokens[:at], Token("LBRACE", header.end, header.end), *tokens[at:]]
+        brace = new_token("LBRACE", source.text, header.end_pos, header.end_pos)
+        tokens = [*tokens[:at], brace, *tokens[at:]]
     return tokens
 
 
@@ -32,9 +33,9 @@ def _stray(tokens: list[Token]) -> int | None:
     """The index of the first `}` that is one too many."""
     depth = 0
     for i, token in enumerate(tokens):
-        if token.kind == "LBRACE":
+        if token.type == "LBRACE":
             depth += 1
-        elif token.kind == "RBRACE":
+        elif token.type == "RBRACE":
             depth -= 1
             if depth < 0:
                 return i
@@ -51,7 +52,7 @@ def _header(source: Source, tokens: list[Token], stray: int) -> int | None:
     lines: list[tuple[int, int]] = []  # of each line: how far it is indented, where it ends
     start = 0
     for i in range(stray + 1):
-        kind = tokens[i].kind
+        kind = tokens[i].type
         if kind == "_NL":
             if i > start:
                 lines.append((_column(source, tokens[start]), i))
@@ -72,7 +73,7 @@ def _last(tokens: list[Token], lines: list[tuple[int, int]], column: int) -> int
     deeper = False
     for indent, end in reversed(lines):
         if indent <= column:
-            plain = tokens[end - 1].kind in ("NAME", "RSQB")
+            plain = tokens[end - 1].type in ("NAME", "RSQB")
             return end if deeper and indent == column and plain else None
         deeper = True
     return None
@@ -80,4 +81,4 @@ def _last(tokens: list[Token], lines: list[tuple[int, int]], column: int) -> int
 
 def _column(source: Source, token: Token) -> int:
     """How many characters stand before a token on its line."""
-    return token.start - (source.text.rfind("\n", 0, token.start) + 1)
+    return token.start_pos - (source.text.rfind("\n", 0, token.start_pos) + 1)

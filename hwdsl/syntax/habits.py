@@ -5,15 +5,21 @@ rest `slip` explains an error of the parser. Words of other languages stand in t
 parser and for the checker.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source, Span
-from hwdsl.syntax.tables import load
-from hwdsl.syntax.tokens import BROKEN, END, Token
+from hwdsl.syntax.grammar import keywords
+from hwdsl.syntax.kinds import BROKEN, END
+
+if TYPE_CHECKING:
+    from hwdsl.syntax.tokens import Token
 
 OPERATORS: Mapping[str, tuple[str, str]] = {
     "**": ("^", "POW"),
@@ -131,12 +137,6 @@ def elsewhere(finding: str, word: str) -> str | None:
     return _ELSEWHERE.get(finding, {}).get(word)
 
 
-def is_number(text: str) -> bool:
-    """Whether a text is a number, with or without a unit."""
-    found = load().lexer().fullmatch(text.removeprefix("-"))
-    return found is not None and found.lastgroup in ("NUMBER", "QUANTITY")
-
-
 def foreign_start(word: str) -> bool:
     """Whether a word begins a statement in other languages, or is a type."""
     return word in (*_STARTS, *_TYPES, *_OWN_TYPES)
@@ -152,7 +152,7 @@ def is_comment(text: str, at: int, own_line: bool) -> bool:
     if own_line:
         return True
     found = _PROSE.match(text, at)
-    return found is not None and found.group(1) not in load().keywords
+    return found is not None and found.group(1) not in keywords()
 
 
 def report_operator(source: Source, start: int, end: int, diagnostics: Diagnostics) -> None:
@@ -169,10 +169,14 @@ def report_operator(source: Source, start: int, end: int, diagnostics: Diagnosti
 def grouped(text: str, before: Token, token: Token) -> int | None:
     """Where a number starts that goes on behind a comma in a token; None if it does not."""
     numbers = ("NUMBER", "QUANTITY", "BADNUM")
-    if before.kind not in numbers or token.kind not in numbers or before.end != token.start - 1:
+    if (
+        before.type not in numbers
+        or token.type not in numbers
+        or before.end_pos != token.start_pos - 1
+    ):
         return None
-    found = THOUSANDS.match(text, before.start)
-    return before.start if found is not None and found.end() > token.start else None
+    found = THOUSANDS.match(text, before.start_pos)
+    return before.start_pos if found is not None and found.end() > token.start_pos else None
 
 
 def slip(source: Source, tokens: list[Token], at: int, kinds: set[str]) -> Slip | None:
@@ -194,33 +198,33 @@ def slip(source: Source, tokens: list[Token], at: int, kinds: set[str]) -> Slip 
 def start_word(text: str, tokens: list[Token], at: int) -> Slip | None:
     """Explain the statement that starts at a token by its first word, if that is foreign."""
     token = tokens[at]
-    word = text[token.start : token.end]
-    after = tokens[at + 1].kind if token.kind != END else END
-    if word in (*_TYPES, *_OWN_TYPES) and after == "NAME" and tokens[at + 2].kind == "EQUAL":
-        name = text[tokens[at + 1].start : tokens[at + 1].end]
+    word = text[token.start_pos : token.end_pos]
+    after = tokens[at + 1].type if token.type != END else END
+    if word in (*_TYPES, *_OWN_TYPES) and after == "NAME" and tokens[at + 2].type == "EQUAL":
+        name = text[tokens[at + 1].start_pos : tokens[at + 1].end_pos]
         return Slip(
             "the type stands behind the name",
-            token.start,
-            token.end,
+            token.start_pos,
+            token.end_pos,
             f"write `let {name} : {word} = …`",
         )
     if word not in _STARTS or after in ("EQUAL", "COLON", "DOT", "LBRACE", "_NL", END):
         return None
     if word == "from" and after != "NAME":
         return None
-    return Slip(f"`{word}` begins no statement here", token.start, token.end, _STARTS[word])
+    return Slip(f"`{word}` begins no statement here", token.start_pos, token.end_pos, _STARTS[word])
 
 
 def without_let(text: str, tokens: list[Token], at: int) -> str | None:
     """What to do where `name = …` stands, or `name :`, and the error is there: `let` is missing."""
     first = statement(tokens, at)
     name, sign = tokens[first], tokens[first + 1 : first + 2]
-    if at - first > 1 or not sign or sign[0].kind not in ("EQUAL", "COLON"):
+    if at - first > 1 or not sign or sign[0].type not in ("EQUAL", "COLON"):
         return None
-    word = text[name.start : name.end]
+    word = text[name.start_pos : name.end_pos]
     if not word.isidentifier() or word in ("let", "else"):
         return None
-    gives = sign[0].kind == "EQUAL" or tokens[first + 2].kind in VALUES
+    gives = sign[0].type == "EQUAL" or tokens[first + 2].type in VALUES
     return f"write `let {word}{' =' if gives else ' :'} …`"
 
 
@@ -228,7 +232,7 @@ def statement(tokens: list[Token], at: int) -> int:
     """The index of the first token of the statement, or element of a list, that a token is in."""
     depth, comma = 0, None
     while at > 0:
-        kind = tokens[at - 1].kind
+        kind = tokens[at - 1].type
         if depth == 0 and kind in ("_NL", "LBRACE", BROKEN):
             break
         if kind in CLOSE:
@@ -246,15 +250,17 @@ def statement(tokens: list[Token], at: int) -> int:
 def _sign(text: str, tokens: list[Token], at: int, kinds: set[str]) -> Slip | None:
     """Explain an error by the signs around it."""
     token, before = tokens[at], tokens[max(at - 1, 0)]
-    for start in (token.start - 1, token.start):
+    for start in (token.start_pos - 1, token.start_pos):
         sign = text[max(start, 0) : start + 2]
         if sign in _SIGNS:
             return Slip(f"`{sign}` {_SIGNS[sign][0]}", start, start + 2, _SIGNS[sign][1])
-    sign = text[token.start : token.end]
+    sign = text[token.start_pos : token.end_pos]
     if sign == "==" and "EQUAL" in kinds:
-        return Slip("`==` defines nothing here", token.start, token.end, "write `=`; `==` compares")
-    if sign != "%" and text[: before.end].endswith("%") and kinds >= {"MUL", "ADD"}:
-        at_sign = before.end - 1
+        return Slip(
+            "`==` defines nothing here", token.start_pos, token.end_pos, "write `=`; `==` compares"
+        )
+    if sign != "%" and text[: before.end_pos].endswith("%") and kinds >= {"MUL", "ADD"}:
+        at_sign = before.end_pos - 1
         return Slip("`%` is not an operator here", at_sign, at_sign + 1, _REMAINDER)
     return None
 
@@ -262,35 +268,35 @@ def _sign(text: str, tokens: list[Token], at: int, kinds: set[str]) -> Slip | No
 def _match(text: str, tokens: list[Token], at: int) -> Slip | None:
     """Explain `switch x { … }` where a value is read."""
     before = tokens[max(at - 1, 0)]
-    word = text[before.start : before.end]
-    if _STARTS.get(word) != _SWITCH or tokens[at].kind not in ("NAME", "LPAR", "LBRACE"):
+    word = text[before.start_pos : before.end_pos]
+    if _STARTS.get(word) != _SWITCH or tokens[at].type not in ("NAME", "LPAR", "LBRACE"):
         return None
-    return Slip(f"`{word}` chooses nothing here", before.start, before.end, _SWITCH)
+    return Slip(f"`{word}` chooses nothing here", before.start_pos, before.end_pos, _SWITCH)
 
 
 def _typeless(text: str, tokens: list[Token], at: int, kinds: set[str]) -> Slip | None:
     """Explain a value where a type is read."""
     token = tokens[at]
-    if token.kind not in VALUES or not kinds >= {"REF", "LSQB"} or tokens[at - 1].kind != "COLON":
+    if token.type not in VALUES or not kinds >= {"REF", "LSQB"} or tokens[at - 1].type != "COLON":
         return None
-    value = text[token.start : token.end]
+    value = text[token.start_pos : token.end_pos]
     remedy = f"the type stands there, and the value behind it: `: type = {value}`"
-    return Slip(f"`{value}` is no type", token.start, token.end, remedy)
+    return Slip(f"`{value}` is no type", token.start_pos, token.end_pos, remedy)
 
 
 def _several(text: str, tokens: list[Token], at: int) -> Slip | None:
     """Explain values with commas between them and no brackets: `batch = 1, 16, 48`."""
-    if tokens[at].kind not in _LISTED or tokens[at - 1].kind != "COMMA":
+    if tokens[at].type not in _LISTED or tokens[at - 1].type != "COMMA":
         return None
     first, last = at - 2, at
-    while first > 1 and tokens[first - 1].kind == "COMMA" and tokens[first - 2].kind in _LISTED:
+    while first > 1 and tokens[first - 1].type == "COMMA" and tokens[first - 2].type in _LISTED:
         first -= 2
-    while tokens[last + 1].kind == "COMMA" and tokens[last + 2].kind in _LISTED:
+    while tokens[last + 1].type == "COMMA" and tokens[last + 2].type in _LISTED:
         last += 2
-    if tokens[first].kind not in _LISTED or tokens[first - 1].kind not in ("EQUAL", "IN"):
+    if tokens[first].type not in _LISTED or tokens[first - 1].type not in ("EQUAL", "IN"):
         return None
-    start, end = tokens[first].start, tokens[last].end
-    sign, listed = text[tokens[first - 1].start : tokens[first - 1].end], text[start:end]
+    start, end = tokens[first].start_pos, tokens[last].end_pos
+    sign, listed = text[tokens[first - 1].start_pos : tokens[first - 1].end_pos], text[start:end]
     remedy = f"write `{sign} [{listed}]`"
     if sign == "in":
         remedy += f", or for a range `in {_ends(text, tokens[first], tokens[last])}`"
@@ -298,19 +304,19 @@ def _several(text: str, tokens: list[Token], at: int) -> Slip | None:
 
 
 def _ends(text: str, first: Token, last: Token) -> str:
-    return f"{text[first.start : first.end]} .. {text[last.start : last.end]}"
+    return f"{text[first.start_pos : first.end_pos]} .. {text[last.start_pos : last.end_pos]}"
 
 
 def _number(text: str, tokens: list[Token], at: int) -> Slip | None:
     """Explain a number whose digits are grouped with commas."""
-    if at < 2 or tokens[at - 1].kind != "COMMA" or tokens[at - 1].end != tokens[at].start:
+    if at < 2 or tokens[at - 1].type != "COMMA" or tokens[at - 1].end_pos != tokens[at].start_pos:
         return None
     start = grouped(text, tokens[at - 2], tokens[at])
     if start is None:
         return None
-    shown = text[start : tokens[at].end]
+    shown = text[start : tokens[at].end_pos]
     return Slip(
-        f"`{shown}` is not a number", start, tokens[at].end, grouped_help(shown), "bad-number"
+        f"`{shown}` is not a number", start, tokens[at].end_pos, grouped_help(shown), "bad-number"
     )
 
 
@@ -322,10 +328,10 @@ def grouped_help(text: str) -> str:
 def _conditional(text: str, tokens: list[Token], at: int, kinds: set[str]) -> Slip | None:
     """Explain `a if c else b`, and `if c { a } else { b }`."""
     token = tokens[at]
-    if token.kind in ("LBRACE", "COLON") and "THEN" in kinds:
-        sign = text[token.start : token.end]
-        return Slip(f"`{sign}` does not end a condition", token.start, token.end, _IF)
-    other = _beyond(tokens, at, "ELSE") if token.kind == "IF" else None
+    if token.type in ("LBRACE", "COLON") and "THEN" in kinds:
+        sign = text[token.start_pos : token.end_pos]
+        return Slip(f"`{sign}` does not end a condition", token.start_pos, token.end_pos, _IF)
+    other = _beyond(tokens, at, "ELSE") if token.type == "IF" else None
     if other is None:
         return None
     first, last = at, other + 1
@@ -335,13 +341,13 @@ def _conditional(text: str, tokens: list[Token], at: int, kinds: set[str]) -> Sl
         last += 1
     parts = [(first, at), (at + 1, other), (other + 1, last)]
     value, condition, rest = (
-        " ".join(text[tokens[a].start : tokens[b - 1].end].split()) if a < b else "…"
+        " ".join(text[tokens[a].start_pos : tokens[b - 1].end_pos].split()) if a < b else "…"
         for a, b in parts
     )
     shown = f"if {condition} then {value} else {rest}"
     shown = shown if len(shown) <= 70 else "if c then a else b"
     return Slip(
-        "the condition stands before the values", token.start, token.end, f"write `{shown}`"
+        "the condition stands before the values", token.start_pos, token.end_pos, f"write `{shown}`"
     )
 
 
@@ -352,7 +358,7 @@ def _beyond(tokens: list[Token], at: int, kind: str) -> int | None:
     """The index of the next token of a kind in the same statement and bracket."""
     depth = 0
     for i in range(at + 1, len(tokens)):
-        found = tokens[i].kind
+        found = tokens[i].type
         depth += (found in OPEN) - (found in CLOSE)
         if depth < 0 or found in ("_NL", "THEN", END):
             return None
@@ -367,7 +373,7 @@ def _outside(tokens: list[Token], at: int, inside: int) -> bool:
     enter, leave = (OPEN, CLOSE) if step > 0 else (CLOSE, OPEN)
     depth = 0
     for i in range(inside + step, at + step, step):
-        kind = tokens[i].kind
+        kind = tokens[i].type
         if depth == 0 and kind in _ENDS and kind not in enter:
             return True
         depth += (kind in enter) - (kind in leave)
@@ -376,16 +382,16 @@ def _outside(tokens: list[Token], at: int, inside: int) -> bool:
 
 def beside(tokens: list[Token], at: int, kinds: set[str]) -> str | None:
     """What to do where a name stands behind a value."""
-    if tokens[at].kind != "NAME" or not kinds >= {"MUL", "ADD"} or at < 1:
+    if tokens[at].type != "NAME" or not kinds >= {"MUL", "ADD"} or at < 1:
         return None
-    if tokens[at - 1].kind not in ("NAME", "RPAR", "RSQB"):
+    if tokens[at - 1].type not in ("NAME", "RPAR", "RSQB"):
         return None
     return "a product needs `*`; a unit stands behind a number alone, as in `3 GB`"
 
 
 def _documentation(text: str, token: Token, kinds: set[str], first: bool) -> Slip | None:
     """Explain a text that stands alone, as documentation does elsewhere."""
-    if token.kind != "STRING" or not first or "STRING" in kinds:
+    if token.type != "STRING" or not first or "STRING" in kinds:
         return None
     remedy = 'document what follows with `##`; an origin is written `source "…"`'
-    return Slip("a text alone says nothing", token.start, token.end, remedy)
+    return Slip("a text alone says nothing", token.start_pos, token.end_pos, remedy)

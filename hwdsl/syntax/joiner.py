@@ -9,7 +9,8 @@ from attrs import field, frozen
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source, Span
-from hwdsl.syntax.tokens import BROKEN, END, MAX_ERRORS, Token
+from hwdsl.syntax.kinds import BROKEN, END, MAX_ERRORS
+from hwdsl.syntax.tokens import Token
 
 _OPERATORS = frozenset(
     ("ADD", "MUL", "FLOORDIV", "POW", "CMP", "RANGE", "DOT", "EQUAL", "ARROW", "VBAR", "TILDE")
@@ -54,34 +55,34 @@ class _Joiner:
         while i < len(self.tokens):
             token = self.tokens[i]
             i += 1
-            if token.kind == "_NL":
-                while self.tokens[i].kind == "_NL":
+            if token.type == "_NL":
+                while self.tokens[i].type == "_NL":
                     i += 1
                 self.line_end(token, i)
                 continue
-            if token.kind in _OPENING:
+            if token.type in _OPENING:
                 self.open.append(token)
-                self.braces += token.kind == "LBRACE"
-            elif token.kind in _CLOSING:
+                self.braces += token.type == "LBRACE"
+            elif token.type in _CLOSING:
                 self.close(token)
-            elif token.kind == END and self.open:
-                self.give_up(0, token.start)
+            elif token.type == END and self.open:
+                self.give_up(0, token.start_pos)
             token.depth = self.braces
             self.out.append(token)
 
     def line_end(self, token: Token, following: int) -> None:
         """Keep or drop a line end, given the index of the token after it."""
         if self.open and self.starts_item(following):
-            self.give_up(0, token.start)
-            token.kind = BROKEN
-        elif self.open and self.open[-1].kind != "LBRACE":
+            self.give_up(0, token.start_pos)
+            token.type = BROKEN
+        elif self.open and self.open[-1].type != "LBRACE":
             if not self.starts_declaration(following):
                 return
             keep = len(self.open)
-            while keep and self.open[keep - 1].kind != "LBRACE":
+            while keep and self.open[keep - 1].type != "LBRACE":
                 keep -= 1
-            self.give_up(keep, token.start)
-            token.kind = BROKEN
+            self.give_up(keep, token.start_pos)
+            token.type = BROKEN
         elif self.unfinished(following) or self.continues(following):
             return
         token.depth = self.braces
@@ -89,48 +90,48 @@ class _Joiner:
 
     def close(self, token: Token) -> None:
         """Take back the opening bracket that a closing one belongs to, if there is one."""
-        wanted = _CLOSING[token.kind]
+        wanted = _CLOSING[token.type]
         at = len(self.open) - 1
-        while at >= 0 and self.open[at].kind != wanted:
-            if self.open[at].kind == "LBRACE":
+        while at >= 0 and self.open[at].type != wanted:
+            if self.open[at].type == "LBRACE":
                 return
             at -= 1
         if at < 0:
             return
         if at + 1 < len(self.open):
-            self.give_up(at + 1, token.start)
+            self.give_up(at + 1, token.start_pos)
         self.open.pop()
         self.braces -= wanted == "LBRACE"
 
     def give_up(self, keep: int, end: int) -> None:
         """Report the innermost bracket open and forget those beyond the first `keep`."""
         token = self.open[-1]
-        sign = _OPENING[token.kind]
+        sign = _OPENING[token.type]
         partner = {"(": ")", "[": "]", "{": "}"}[sign]
         line = self.source.position(end)[0]
         if len(self.unclosed) < MAX_ERRORS:
             self.diagnostics.error(
                 "unclosed-bracket",
                 f"this `{sign}` is never closed",
-                Span(self.source, token.start, token.end),
+                Span(self.source, token.start_pos, token.end_pos),
                 "opened here",
                 help=f"add the missing `{partner}`; it was looked for up to line {line}",
             )
         for gone in self.open[keep:]:
-            self.braces -= gone.kind == "LBRACE"
-        brackets = [t for t in self.open[keep:] if t.kind != "LBRACE"]
-        start = brackets[0].start if brackets else end
+            self.braces -= gone.type == "LBRACE"
+        brackets = [t for t in self.open[keep:] if t.type != "LBRACE"]
+        start = brackets[0].start_pos if brackets else end
         self.unclosed.append((start, end))
         del self.open[keep:]
 
     def kinds(self, at: int) -> tuple[str, str]:
         """Return the kinds of the token at an index and of the one after it."""
-        first = self.tokens[at].kind
-        return first, self.tokens[at + 1].kind if first != END else END
+        first = self.tokens[at].type
+        return first, self.tokens[at + 1].type if first != END else END
 
     def unfinished(self, following: int) -> bool:
         """Whether the line before goes on: not where a declaration follows an operator."""
-        before = self.out[-1].kind if self.out else END
+        before = self.out[-1].type if self.out else END
         if before in ("LBRACE", "COMMA"):
             return True
         return before in _AFTER and not self.starts_declaration(following)
@@ -142,7 +143,7 @@ class _Joiner:
             after = self.kinds(at + 1)[1] if first == "ADD" else second
             return after not in ("DARROW", "VBAR")
         if first == "CONFIDENCE":
-            return second == "NAME" and bool(self.out) and self.out[-1].kind == "STRING"
+            return second == "NAME" and bool(self.out) and self.out[-1].type == "STRING"
         return first in _BEFORE or (first in _BEFORE_TEXT and second == "STRING")
 
     def starts_declaration(self, at: int) -> bool:
@@ -157,7 +158,7 @@ class _Joiner:
     def starts_item(self, at: int) -> bool:
         """Whether a line can only be an item of the file: such a word in the first column."""
         first, second = self.kinds(at)
-        start = self.tokens[at].start
+        start = self.tokens[at].start_pos
         first_column = start == 0 or self.source.text[start - 1] == "\n"
         return first in _ITEMS and second == "NAME" and first_column
 

@@ -1,17 +1,21 @@
-"""Text to tokens: the terminals of the grammar, comments set aside, bad characters named."""
+"""Text to tokens: the terminals of the grammar, comments set aside, bad characters named.
 
-import re
-from functools import cache
+Lark's lexer has the patterns and tells keywords from names. Its own loop is replaced: it stops at
+the first bad character and counts lines and columns, and takes six times as long.
+"""
 
-from attrs import field, frozen
+from collections.abc import Iterator
+
+from attrs import define, field
+from lark import TextSlice
+from lark.lexer import BasicLexer, LexerState
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source, Span
 from hwdsl.syntax import ast
 from hwdsl.syntax.habits import OPERATORS, is_comment, report_operator
-from hwdsl.syntax.mended import mended
-from hwdsl.syntax.tables import load
-from hwdsl.syntax.tokens import BROKEN, END, MAX_ERRORS, Token
+from hwdsl.syntax.kinds import BROKEN, END, MAX_ERRORS
+from hwdsl.syntax.tokens import Token, new_token
 
 _SUGGESTIONS = {
     "µ": "write the prefix micro as `u`, as in `us`",
@@ -39,72 +43,89 @@ _SUGGESTIONS = {
 }
 
 
-@frozen
-class Lexed:
-    """A file's tokens (line ends among them) and what its comments say.
+@define
+class Text:
+    """A stretch of a source to be read, and what its comments say once it is lexed.
 
     `docs` maps the start of a token to the text of the `##` comments on the lines before it.
     """
 
-    tokens: list[Token]
-    comments: tuple[ast.Comment, ...] = ()
+    source: Source
+    diagnostics: Diagnostics
+    start: int
+    end: int
+    comments: list[ast.Comment] = field(factory=list)
     docs: dict[int, str] = field(factory=dict)
-    module_doc: str = ""
+    module_doc: list[str] = field(factory=list)
 
 
-@cache
-def _scanner() -> re.Pattern[str]:
-    """Return the pattern of all terminals but keywords."""
-    return load().lexer()
+class TextLexer(BasicLexer):
+    """Lark's lexer for a `Text`: it reports what begins no token and goes on."""
+
+    def lex(self, state: LexerState, parser_state: object) -> Iterator[Token]:
+        """Yield the tokens of the text; the last one is `END`."""
+        text: Text = state.text  # type: ignore[assignment]  # what `Lark.parse` was given
+        yield from _Walk(self, text).run()
 
 
-class _Lexer:
-    """Walks through a text once; see `lex`."""
+class _Walk:
+    """Walks through a text once."""
 
-    def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
-        self.source = source
-        self.diagnostics = diagnostics
+    def __init__(self, lexer: TextLexer, text: Text) -> None:
+        self.match = lexer.scanner.match
+        self.ignored = lexer.ignore_types
+        self.retype = lexer.callback  # of names: a keyword is one of another kind
+        self.slice = TextSlice(text.source.text, text.start, text.end)
+        self.source = text.source
+        self.diagnostics = text.diagnostics
+        self.comments = text.comments
+        self.docs = text.docs
+        self.module_doc = text.module_doc
         self.tokens: list[Token] = []
-        self.comments: list[ast.Comment] = []
-        self.docs: dict[int, str] = {}
-        self.module_doc: list[str] = []
         self.waiting: list[str] = []
         self.comments_elsewhere: list[int] = []
         self.semicolons: list[int] = []
         self.errors = 0
 
-    def run(self, start: int, end: int) -> None:
-        """Lex the characters `start` to `end`."""
-        text, match, keywords = self.source.text, _scanner().match, load().keywords
-        tokens = self.tokens
+    def run(self) -> list[Token]:
+        """Return the tokens."""
+        match, retype, ignored, tokens = self.match, self.retype, self.ignored, self.tokens
+        text, start, end = self.slice.text, self.slice.start, self.slice.end
+        kinds: dict[str, str] = {}  # of the names met: most come again
         at = start + (text.startswith("\ufeff", start) and start == 0)
         while at < end:
-            found = match(text, at, end)
-            if found is None:
+            matched = match(self.slice, at)
+            if matched is None:
                 at = self.unknown(at, end)
                 continue
-            kind, stop = str(found.lastgroup), found.end()
-            if kind == "NAME":
-                kind = keywords.get(found.group(), "NAME")
-            if kind == "COMMENT":
-                self.comment(at, found.group())
+            value, kind = matched
+            stop = at + len(value)
+            if kind in ignored:
+                if kind == "COMMENT":
+                    self.comment(at, value)
             elif kind == "FLOORDIV" and is_comment(text, at, self.at_start()):
                 stop = self.slashes(at, end)
-            elif kind != "WS":
+            else:
                 if self.waiting and kind != "_NL":
                     self.docs[at] = "\n".join(self.waiting)
                     self.waiting.clear()
-                tokens.append(Token(kind, at, stop))
+                found = Token(kind, value, at, None, None, None, None, stop)
+                if kind in retype:
+                    if value not in kinds:
+                        kinds[value] = retype[kind](found).type
+                    found.type = kinds[value]
+                tokens.append(found)
             at = stop
-        tokens.append(Token(END, end, end))
+        tokens.append(new_token(END, text, end, end))
         remedy = "begin a comment with `#`, or with `##` if it documents what follows"
         self.report_habit(self.comments_elsewhere, "//", "begins no comment", remedy)
         remedy = "end a statement with a new line"
         self.report_habit(self.semicolons, ";", "ends no statement here", remedy)
+        return tokens
 
     def at_start(self) -> bool:
         """Whether nothing stands on the line yet."""
-        return not self.tokens or self.tokens[-1].kind == "_NL"
+        return not self.tokens or self.tokens[-1].type == "_NL"
 
     def slashes(self, at: int, end: int) -> int:
         """Pass over a comment that begins with `//`; return where it ends."""
@@ -144,21 +165,21 @@ class _Lexer:
                 stop,
                 'close it with `"`; a quote inside a text is written `\\"`',
             )
-            self.tokens.append(Token("STRING", at, stop))
+            self.tokens.append(new_token("STRING", text, at, stop))
             return stop
         if text[at] == "'" and (stop := self.quoted(at, end)):
             return stop
-        stop, match = at + 1, _scanner().match
-        while stop < end and text[stop] != '"' and match(text, stop, end) is None:
+        stop = at + 1
+        while stop < end and text[stop] != '"' and self.match(self.slice, stop) is None:
             stop += 1
         found = text[at:stop]
         if found in OPERATORS:
             report_operator(self.source, at, stop, self.diagnostics)
-            self.tokens.append(Token(OPERATORS[found][1], at, stop))
+            self.tokens.append(new_token(OPERATORS[found][1], text, at, stop))
             return stop
         if set(found) == {";"}:
             self.semicolons.append(at)
-            self.tokens.append(Token("_NL", at, stop))
+            self.tokens.append(new_token("_NL", text, at, stop))
             return stop
         first = text[at]
         shown = f"`{first}`" if first.isprintable() else f"U+{ord(first):04X}"
@@ -170,7 +191,7 @@ class _Lexer:
             stop,
             _SUGGESTIONS.get(first) or "remove it, or put it in a text or a comment",
         )
-        self.tokens.append(Token(BROKEN, at, stop))
+        self.tokens.append(new_token(BROKEN, text, at, stop))
         return stop
 
     def quoted(self, at: int, end: int) -> int:
@@ -182,7 +203,7 @@ class _Lexer:
         shown = inside if len(inside) <= 40 and inside.isprintable() else "…"
         remedy = f'write `"{shown}"`' if '"' not in inside else _SUGGESTIONS["'"]
         self.report("foreign-syntax", "a text stands between double quotes", at, stop, remedy or "")
-        self.tokens.append(Token("STRING", at, stop))
+        self.tokens.append(new_token("STRING", self.source.text, at, stop))
         return stop
 
     def report(self, name: str, message: str, start: int, end: int, remedy: str) -> None:
@@ -191,11 +212,3 @@ class _Lexer:
         if self.errors <= MAX_ERRORS:
             span = Span(self.source, start, end)
             self.diagnostics.error(name, message, span, help=remedy)
-
-
-def lex(source: Source, diagnostics: Diagnostics, start: int = 0, end: int | None = None) -> Lexed:
-    """Return the tokens of a source, or of a stretch of it; the last one is `END`."""
-    lexer = _Lexer(source, diagnostics)
-    lexer.run(start, len(source.text) if end is None else end)
-    tokens = mended(source, lexer.tokens, diagnostics)
-    return Lexed(tokens, tuple(lexer.comments), lexer.docs, "\n".join(lexer.module_doc))

@@ -8,7 +8,7 @@ from hwdsl.base.source import Source, Span
 from hwdsl.syntax import ast
 from hwdsl.syntax.habits import grouped_help
 from hwdsl.syntax.text import pieces, unescape
-from hwdsl.syntax.tokens import Token
+from hwdsl.syntax.tokens import Built, Token
 
 # Later stages read literals exactly, as rationals: these bounds keep that quick.
 MAX_DIGITS = 400
@@ -29,11 +29,7 @@ class Literals:
 
     def at(self, token: Token) -> Span:
         """Return a token's place."""
-        return Span(self.origin, token.start, token.end)
-
-    def text_of(self, token: Token) -> str:
-        """Return a token's characters."""
-        return self.source_text[token.start : token.end]
+        return Span(self.origin, token.start_pos, token.end_pos)
 
     def short(self, node: ast.Node) -> str:
         """Return a node's text if it is short, else dots."""
@@ -48,7 +44,7 @@ class Literals:
 
     def number_text(self, token: Token) -> str:
         """Return a number's text, or `0` after reporting one that no float64 can hold."""
-        return self.checked(self.text_of(token), self.at(token))
+        return self.checked(str(token), self.at(token))
 
     def checked(self, text: str, span: Span) -> str:
         """Return a number's text unless it is out of range."""
@@ -67,13 +63,9 @@ class Literals:
             return "0"
         return text
 
-    def number(self, c: list[Token], start: int, end: int) -> ast.Number:
-        """Build a number."""
-        return ast.Number(self.span(start, end), self.number_text(c[0]))
-
-    def bad_number(self, c: list[Token], start: int, end: int) -> ast.Number:
+    def bad_number(self, span: Span, token: Token) -> ast.Number:
         """Report a number run together with letters; the checker knows the place as misread."""
-        text = self.text_of(c[0])
+        text = str(token)
         size = _digits(text)
         front, back = text[:size].rstrip("_"), text[size:]
         shown = text if len(text) <= 30 else f"{text[:27]}..."
@@ -89,18 +81,18 @@ class Literals:
             remedy = "an underscore stands between two digits"
         else:
             remedy = "write one number, with one point"
-        self.error("bad-number", message, self.span(start, end), remedy)
-        return ast.Number(self.span(start, end), "0")
+        self.error("bad-number", message, span, remedy)
+        return ast.Number(span, "0")
 
-    def quantity(self, c: list[Token], start: int, end: int) -> ast.Quantity:
+    def quantity(self, span: Span, token: Token) -> ast.Quantity:
         """Build a number with its unit."""
-        text = self.text_of(c[0])
+        text, start = str(token), span.start
         size = _digits(text)
         digits = self.checked(text[:size], self.span(start, start + size))
         at = size
         while text[at] in " \t":
             at += 1
-        return ast.Quantity(self.span(start, end), digits, self.tight_unit(text, start, at))
+        return ast.Quantity(span, digits, self.tight_unit(text, start, at))
 
     def tight_unit(self, text: str, start: int, at: int) -> ast.UnitExpr:
         """Build the unit that fills `text` from `at`; `start` is the text's own offset."""
@@ -138,12 +130,12 @@ class Literals:
 
     def signed(self, sign: Token | None, token: Token) -> int:
         """Return an integer exponent with its sign."""
-        value = self.bounded(self.text_of(token), self.at(token))
-        return -value if sign is not None and self.text_of(sign) == "-" else value
+        value = self.bounded(str(token), self.at(token))
+        return -value if sign is not None and sign == "-" else value
 
     def only_one(self, token: Token, where: str) -> None:
         """Report a number other than 1 where only that makes sense."""
-        if self.text_of(token) != "1":
+        if str(token) != "1":
             self.error(
                 "syntax-error",
                 f"the only number in {where} is 1, as in `1 / ...`",
@@ -153,39 +145,37 @@ class Literals:
 
     # --- units ---------------------------------------------------------------------------
 
-    def unit_expr(
-        self, c: list[ast.UnitFactor | Token | None], start: int, end: int
-    ) -> ast.UnitExpr:
+    def unit_expr(self, span: Span, *c: ast.UnitFactor | Token | None) -> ast.UnitExpr:
         """Build a unit of several factors, folding `/` into their powers."""
         factors: list[ast.UnitFactor] = []
         sign = 1
         for child in c:
             if isinstance(child, Token):
-                sign = -1 if self.text_of(child) == "/" else 1
+                sign = -1 if child == "/" else 1
             elif child is not None:
                 factors.append(ast.UnitFactor(child.span, child.name, sign * child.power))
-        return ast.UnitExpr(self.span(start, end), tuple(factors))
+        return ast.UnitExpr(span, tuple(factors))
 
-    def ufactor(self, c: list[ast.Ident | Token | None], start: int, end: int) -> ast.UnitFactor:
+    def ufactor(
+        self, span: Span, head: ast.Ident | Token, sign: Token | None, power: Token | None
+    ) -> ast.UnitFactor:
         """Build a unit with its power."""
-        head, _, sign, power = c
         name = head.name if isinstance(head, ast.Ident) else "%"
-        value = 1
-        if isinstance(power, Token):
-            value = self.signed(sign if isinstance(sign, Token) else None, power)
-        return ast.UnitFactor(self.span(start, end), name, value)
+        return ast.UnitFactor(span, name, 1 if power is None else self.signed(sign, power))
 
-    def unit_one(self, c: list[Token], start: int, end: int) -> None:
+    def unit_one(self, span: Span, number: Token) -> None:
         """Read the 1 of `1/s`, which stands for no factor."""
-        self.only_one(c[0], "a unit")
+        self.only_one(number, "a unit")
 
     # --- texts ---------------------------------------------------------------------------
 
     def inside(self, token: Token) -> tuple[int, int]:
         """Return where a text's inside starts and ends."""
-        quote = self.source_text[token.start]
-        closed = token.end - token.start > 1 and self.source_text[token.end - 1] == quote
-        return token.start + 1, token.end - 1 if closed else token.end
+        quote = self.source_text[token.start_pos]
+        closed = (
+            token.end_pos - token.start_pos > 1 and self.source_text[token.end_pos - 1] == quote
+        )
+        return token.start_pos + 1, token.end_pos - 1 if closed else token.end_pos
 
     def string(self, token: Token) -> str:
         """Return what a text stands for, reporting unknown escapes."""
@@ -207,12 +197,8 @@ class Literals:
             'the escapes are `\\"`, `\\\\`, `\\n` and `\\t`',
         )
 
-    def text(self, c: list[Token], start: int, end: int) -> ast.Text:
-        """Build a text."""
-        return ast.Text(self.span(start, end), self.string(c[0]))
-
     def template_parts(
-        self, token: Token, parse_hole: Callable[[int, int], tuple[ast.Hole, int] | None]
+        self, token: Token, parse_hole: Callable[[int, int], Built | None]
     ) -> tuple[ast.Template, int]:
         """Build a message; also return the height of its highest hole."""
         start, end = self.inside(token)
@@ -245,8 +231,8 @@ class Literals:
                     if literal:
                         parts.append("".join(literal))
                         literal.clear()
-                    parts.append(hole[0])
-                    height = max(height, hole[1])
+                    parts.append(hole.value)
+                    height = max(height, hole.height)
         if literal:
             parts.append("".join(literal))
         return ast.Template(self.at(token), tuple(parts)), height

@@ -1,221 +1,151 @@
-"""The parser: drives the LALR tables over the joined tokens, building the tree as it reduces.
+"""The parser: Lark's, with the rules for line ends before it and recovery from errors behind it.
 
-After an error it goes back to the last place where a member or item could start, skips the rest of
-that statement and goes on, so one run reports several errors and keeps what is right. It never
-recurses, and refuses trees deeper than `MAX_HEIGHT`, so later stages may recurse.
+Lark's own loop takes the tokens and calls what builds the tree (`build`). At an error it calls
+`Reading.on_error`, which goes back to the last place where a member or item could start, skips the
+rest of that statement and lets Lark go on, so one run reports several errors and keeps what is
+right. Nothing recurses, and trees deeper than `MAX_HEIGHT` are refused, so later stages
+may recurse.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any
 
-from attrs import frozen
+from lark.exceptions import UnexpectedInput, UnexpectedToken
 
-from hwdsl.base.diagnostics import Diagnostics
-from hwdsl.base.source import Source, Span
+from hwdsl.base.source import Span
+from hwdsl.syntax.braces import with_missing
+from hwdsl.syntax.build import Builder, TooDeep
+from hwdsl.syntax.grammar import language
 from hwdsl.syntax.habits import Slip, beside, slip, start_word, statement, without_let
-from hwdsl.syntax.joiner import Joined
-from hwdsl.syntax.tables import Rule, Tables, load
-from hwdsl.syntax.tokens import BROKEN, END, MAX_ERRORS, Token
+from hwdsl.syntax.joiner import join
+from hwdsl.syntax.kinds import BROKEN, END, MAX_ERRORS, MAX_HEIGHT
+from hwdsl.syntax.lexer import Text
+from hwdsl.syntax.mended import mended
+from hwdsl.syntax.stack import Stack
+from hwdsl.syntax.tokens import Built, Token
 from hwdsl.syntax.words import describe, meant, misspelt
 
-MAX_HEIGHT = 200
-
-Action = Callable[[list[Any], int, int], Any]
-
-
-@frozen
-class Parsed:
-    """What a start symbol was reduced to, and the height of that tree."""
-
-    value: Any
-    height: int
+NOW: "ContextVar[Reading]" = ContextVar("NOW")
+"""The text that is read: Lark is told once what to call, and a text may be read within another."""
 
 
-class Parser:
-    """One run over one stretch of tokens."""
+class LineEnds:
+    """Lark's `postlex`: the tokens after all that is done to them before they are parsed."""
 
-    def __init__(
-        self,
-        source: Source,
-        joined: Joined,
-        actions: dict[str, Action],
-        diagnostics: Diagnostics,
-    ) -> None:
-        self.tables: Tables = load()
-        self.source = source
-        self.tokens = joined.tokens
-        self.unclosed = joined.unclosed
-        self.actions = actions
-        self.diagnostics = diagnostics
+    always_accept = ()
+
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        """Yield the tokens from where the parser is to go on."""
+        return NOW.get().feed(stream)
+
+
+class Reading:
+    """One run over one stretch of text."""
+
+    def __init__(self, text: Text, builder: Builder, whole: bool = False) -> None:
+        self.text = text
+        self.builder = builder
+        self.whole = whole  # a file, which has blocks
+        self.source = text.source
+        self.diagnostics = text.diagnostics
+        self.tokens: list[Token] = []
+        self.unclosed: list[tuple[int, int]] = []
+        self.following = 0  # the index of the token after the one that Lark is at
         self.errors = 0
         self.deep = False
         self.misspelt: set[int] = set()  # braces behind a misspelt word that was reported
-        # Heights of nodes that hold text with expressions of its own, by where they start.
-        self.inner_heights: dict[int, int] = {}
 
-    def run(self, start: str) -> Parsed | None:
+    def run(self, start: str) -> Built | None:
         """Parse from a start symbol; None if nothing could be made of the tokens."""
-        self.states = [self.tables.starts[start]]
-        self.values: list[Any] = [None]
-        self.begins, self.ends, self.heights, self.depths = [0], [0], [0], [0]
-        table, rules, end_state = self.tables.states, self.tables.rules, self.tables.ends[start]
-        states, at, tokens = self.states, 0, self.tokens
-        while True:
-            token = tokens[at]
-            code = table[states[-1]].get(token.kind, 0)
-            if code > 0:
-                states.append(code - 1)
-                self.values.append(token)
-                self.begins.append(token.start)
-                self.ends.append(token.end)
-                self.heights.append(0)
-                self.depths.append(token.depth)
-                at += 1
-            elif code < 0:
-                rule = rules[-code - 1]
-                if rule.renames:
-                    states[-1] = table[states[-2]][rule.origin] - 1
-                elif not self.reduce(rule, token):
-                    resumed = self.recover(at)
-                    if resumed is None:
-                        return None
-                    at = resumed
-                elif states[-1] == end_state and token.kind == END:
-                    return Parsed(self.values[-1], self.heights[-1])
-            else:
-                self.report(at)
-                resumed = self.recover(at)
-                if resumed is None:
-                    return None
-                at = resumed
+        before = NOW.set(self)
+        try:
+            made: Any = language().parse(self.text, start, self.on_error)
+        except UnexpectedInput:  # reported, and there is nowhere to go on
+            return None
+        finally:
+            NOW.reset(before)
+        return made if isinstance(made, Built) else None
 
-    def reduce(self, rule: Rule, token: Token) -> bool:
-        """Replace the top symbols by the one of `rule`; False if the tree would get too deep."""
-        size = rule.size
-        base = len(self.states) - size
-        values = self.values
-        if rule.expand_one and len(rule.plan) == 1:
-            value = values[base + rule.plan[0][0]]
-            height = self.heights[base + rule.plan[0][0]]
-        else:
-            plan = rule.plan
-            children: list[Any] = []
-            if not rule.action and plan and plan[0][1]:
-                # A list grows in place: copying it for each element would be quadratic.
-                children, plan = values[base + plan[0][0]], plan[1:]
-            for index, inline in plan:
-                if index < 0:
-                    children.append(None)
-                elif inline:
-                    children.extend(values[base + index])
-                else:
-                    children.append(values[base + index])
-            height = max(self.heights[base:], default=0)
-            if rule.action:
-                start = self.begins[base] if size else token.start
-                end = self.ends[-1] if size else token.start
-                height += 1
-                if height > MAX_HEIGHT:
-                    self.too_deep(start, end)
-                    return False
-                value = self.actions[rule.action](children, start, end)
-                if rule.action == "rule":
-                    height = max(height, self.inner_heights.pop(start, 0) + 1)
-            else:
-                value = children
-        if size:
-            depth, start, end = self.depths[-1], self.begins[base], self.ends[-1]
-            self.truncate(base)
-        else:
-            depth, start, end = self.depths[-1], token.start, token.start
-        self.states.append(self.tables.states[self.states[-1]][rule.origin] - 1)
-        values.append(value)
-        self.begins.append(start)
-        self.ends.append(end)
-        self.heights.append(height)
-        self.depths.append(depth)
-        return True
-
-    def truncate(self, size: int) -> None:
-        """Forget all but the first `size` entries of the stack."""
-        del self.states[size:], self.values[size:], self.begins[size:]
-        del self.ends[size:], self.heights[size:], self.depths[size:]
+    def feed(self, stream: Iterator[Token]) -> Iterator[Token]:
+        """Yield the tokens, after an error those from where to go on; Lark adds the end itself."""
+        if not self.tokens:
+            tokens = mended(self.source, list(stream), self.diagnostics)
+            if self.whole:
+                tokens = with_missing(self.source, tokens, self.diagnostics)
+            joined = join(self.source, tokens, self.diagnostics)
+            self.tokens, self.unclosed = joined.tokens, joined.unclosed
+        last = len(self.tokens) - 1
+        while self.following < last:
+            self.following += 1
+            yield self.tokens[self.following - 1]
+        self.following = last + 1
 
     # --- errors ------------------------------------------------------------------------------
 
-    def accepts(self, kind: str) -> bool:
-        """Whether a token of this kind could come next, without changing anything."""
-        states = self.states[-1:]
-        below = len(self.states) - 1  # how much of the real stack lies under `states`
-        table = self.tables.states
-        while True:
-            code = table[states[-1]].get(kind, 0)
-            if code >= 0:
-                return code > 0
-            rule = self.tables.rules[-code - 1]
-            for _ in range(rule.size):
-                states.pop()
-                if not states:
-                    below -= 1
-                    states.append(self.states[below])
-            goto = table[states[-1]].get(rule.origin)
-            if goto is None:
-                return False
-            states.append(goto - 1)
-            if kind == END and states[-1] in self.tables.ends.values():
-                return True
+    def on_error(self, error: UnexpectedInput) -> bool:
+        """Report an error and go back to where a statement could start; False if there is none."""
+        at, stack = self.following - 1, Stack(error.interactive_parser)
+        if isinstance(error, TooDeep):
+            self.too_deep(error.start, error.end)
+        elif isinstance(error, UnexpectedToken):
+            self.report(at, stack, error)
+        resumed = self.recover(at, stack)
+        if resumed is None:
+            return False
+        self.following = resumed
+        return True
 
-    def report(self, at: int) -> None:
+    def report(self, at: int, stack: Stack, error: UnexpectedToken) -> None:
         """Say what was expected instead of a token, unless its place was reported already."""
         token = self.tokens[at]
         self.errors += 1
-        if token.kind == BROKEN or self.errors > MAX_ERRORS:
+        if token.type == BROKEN or self.errors > MAX_ERRORS:
             return
-        if any(start <= token.start <= end for start, end in self.unclosed):
+        if any(start <= token.start_pos <= end for start, end in self.unclosed):
             return
-        wanted = [k for k in self.tables.states[self.states[-1]] if k.isupper()]
-        kinds = {k for k in [*wanted, END] if self.accepts(k)}
-        block = self.foreign_block() or self.misspelt_block()
+        kinds = error.accepts
+        block = self.foreign_block(stack) or self.misspelt_block(stack)
         if block is not None:
-            if block[0].start in self.misspelt:
+            if block[0].start_pos in self.misspelt:
                 return  # all inside it follows from that
-            self.misspelt.add(block[0].start)
+            self.misspelt.add(block[0].start_pos)
         found = block[1] if block is not None else slip(self.source, self.tokens, at, kinds)
         if isinstance(found, Slip):
             span = Span(self.source, found.start, found.end)
             self.diagnostics.error(found.name, found.message, span, help=found.help)
             return
         message, remedy = describe(kinds).message(token, self.source)
-        first = self.first_word(token.start)
-        help = found or self.without_let(at) or meant(token, self.source.text, kinds, first)
+        first = self.first_word(token.start_pos)
+        help = found or self.without_let(at, stack)
+        help = help or meant(token, self.source.text, kinds, first)
         help = help or remedy or beside(self.tokens, at, kinds)
-        end = token.start if token.kind == "_NL" else token.end
-        span = Span(self.source, token.start, end)
+        end = token.start_pos if token.type == "_NL" else token.end_pos
+        span = Span(self.source, token.start_pos, end)
         self.diagnostics.error("syntax-error", message, span, help=help)
 
-    def without_let(self, at: int) -> str | None:
+    def without_let(self, at: int, stack: Stack) -> str | None:
         """What to do if a `let` is missing at the start of the statement that a token is in."""
-        level = self.resume_level(len(self.states))
-        if level is None or self.depths[level] != self.tokens[at].depth:
+        level = stack.resume(stack.height)
+        if level is None or stack.depth(level) != self.tokens[at].depth:
             return None
         return without_let(self.source.text, self.tokens, at)
 
-    def foreign_block(self) -> tuple[Token, Slip] | None:
+    def foreign_block(self, stack: Stack) -> tuple[Token, Slip] | None:
         """The outermost open brace behind a word that starts a block in other languages."""
-        for value in self.values:
-            if isinstance(value, Token) and value.kind == "LBRACE":
-                at = statement(self.tokens, self.tokens.index(value))
-                found = start_word(self.source.text, self.tokens, at)
-                if found is not None:
-                    return value, found
+        for brace in stack.braces():
+            # Tokens of one text are equal, so `index` would find the first brace of all.
+            at = next(i for i, token in enumerate(self.tokens) if token is brace)
+            found = start_word(self.source.text, self.tokens, statement(self.tokens, at))
+            if found is not None:
+                return brace, found
         return None
 
-    def misspelt_block(self) -> tuple[Token, str] | None:
+    def misspelt_block(self, stack: Stack) -> tuple[Token, str] | None:
         """The innermost open brace, with what to do if the word before it is misspelt."""
-        for value in reversed(self.values):
-            if isinstance(value, Token) and value.kind == "LBRACE":
-                remedy = misspelt(self.first_word(value.start))
-                return None if remedy is None else (value, remedy)
+        for brace in stack.braces()[-1:]:
+            remedy = misspelt(self.first_word(brace.start_pos))
+            return None if remedy is None else (brace, remedy)
         return None
 
     def first_word(self, at: int) -> str:
@@ -236,60 +166,30 @@ class Parser:
                 help="name parts of it with `let`, or use a list and `sum`, `max` or the like",
             )
 
-    def recover(self, at: int) -> int | None:
+    def recover(self, at: int, stack: Stack) -> int | None:
         """Go back to where a statement could start; return the index of the token to go on with."""
-        level = self.resume_level(len(self.states))
-        if level is None:
-            return None
-        while True:
+        level = stack.resume(stack.height)
+        while level is not None:
             token = self.tokens[at]
-            if token.kind == END:
-                while self.depths[level] > 0 or not self.fits(END, level):
-                    outer = self.resume_level(level)
-                    if outer is None:
-                        return None
-                    level = outer
-                self.truncate(level + 1)
-                return at
-            if token.kind in ("_NL", BROKEN) and token.depth <= self.depths[level]:
-                if token.kind == BROKEN and not self.line_ends(at):
-                    at += 1
-                    continue
-                while token.depth < self.depths[level]:
-                    outer = self.resume_level(level)
-                    if outer is None:
-                        return None
-                    level = outer
-                if self.tokens[at + 1].kind != "RBRACE" or self.fits("RBRACE", level):
-                    self.truncate(level + 1)
-                    return at + 1
-            if token.kind == "RBRACE" and token.depth < self.depths[level]:
-                if self.fits("RBRACE", level):
-                    self.truncate(level + 1)
-                    return at
-                while self.depths[level] > token.depth:
-                    outer = self.resume_level(level)
-                    if outer is None:
-                        return None
-                    level = outer
+            if token.type == END:
+                while level is not None and (stack.depth(level) > 0 or not stack.fits(END, level)):
+                    level = stack.resume(level)
+                return stack.cut(level, at)
+            if self.ends_line(at) and token.depth <= stack.depth(level):
+                level = stack.outside(level, token.depth)
+                follows = self.tokens[at + 1].type
+                if level is None or follows != "RBRACE" or stack.fits("RBRACE", level):
+                    return stack.cut(level, at + 1)
+            elif token.type == "RBRACE" and token.depth < stack.depth(level):
+                if stack.fits("RBRACE", level):
+                    return stack.cut(level, at)
+                level = stack.outside(level, token.depth)
             at += 1
-
-    def line_ends(self, at: int) -> bool:
-        """Whether a broken token stands for a line end."""
-        return self.source.text.startswith(("\n", "\r"), self.tokens[at].start)
-
-    def fits(self, kind: str, level: int) -> bool:
-        """Whether a token of this kind could come next if the stack were cut to a level."""
-        saved = self.states
-        self.states = saved[: level + 1]
-        fits = self.accepts(kind)
-        self.states = saved
-        return fits
-
-    def resume_level(self, below: int) -> int | None:
-        """Return the highest stack index under `below` where a statement could start."""
-        table = self.tables.states
-        for level in range(below - 1, -1, -1):
-            if table[self.states[level]].get("LET", 0) > 0:
-                return level
         return None
+
+    def ends_line(self, at: int) -> bool:
+        """Whether a token stands for a line end: a broken one may."""
+        token = self.tokens[at]
+        if token.type == BROKEN:
+            return self.source.text.startswith(("\n", "\r"), token.start_pos)
+        return token.type == "_NL"

@@ -1,29 +1,25 @@
 """From a file or text to a tree: what the rest of the compiler calls."""
 
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import LARGEST_FILE, Source, Span, read_bytes
 from hwdsl.syntax import ast
-from hwdsl.syntax.braces import with_missing
-from hwdsl.syntax.build import EDITIONS, Builder
-from hwdsl.syntax.joiner import join
-from hwdsl.syntax.lexer import lex
-from hwdsl.syntax.parser import Action, Parsed, Parser
-from hwdsl.syntax.tables import load
+
+if TYPE_CHECKING:
+    from hwdsl.syntax.parser import Reading
+    from hwdsl.syntax.tokens import Built
 
 
 def parse(source: Source, diagnostics: Diagnostics) -> ast.Module:
     """Return the tree of a file: all items that parsed. Errors are in `diagnostics`."""
-    lexed = lex(source, diagnostics)
-    builder = Builder(source, diagnostics, lexed.docs, _hole_parser(source, diagnostics))
-    tokens = with_missing(source, lexed.tokens, diagnostics)
-    parser = Parser(source, join(source, tokens, diagnostics), actions(builder), diagnostics)
-    parser.inner_heights = builder.inner_heights
-    parsed = parser.run("start")
-    if builder.edition_found is None and source.text.strip() and not parser.errors:
+    from hwdsl.syntax.build import EDITIONS
+
+    reading = prepare(source, diagnostics, 0, len(source.text), whole=True)
+    parsed = reading.run("start")
+    edition = reading.builder.edition_found
+    if edition is None and source.text.strip() and not reading.errors:
         diagnostics.warning(
             "missing-edition",
             "the file does not say which edition of the language it is written in",
@@ -38,7 +34,8 @@ def parse(source: Source, diagnostics: Diagnostics) -> ast.Module:
             Span(source, 0, 0),
             help="see the tutorial for what to write, or `hwdsl new`",
         )
-    return ast.Module(source, builder.edition_found, items, lexed.comments, lexed.module_doc)
+    text = reading.text
+    return ast.Module(source, edition, items, tuple(text.comments), "\n".join(text.module_doc))
 
 
 def parse_expression(source: Source, diagnostics: Diagnostics) -> ast.Expr | None:
@@ -76,44 +73,29 @@ def read_source(
         return None
 
 
-def actions(builder: Builder) -> dict[str, Action]:
-    """Return the builder's method for every rule of the grammar."""
-    return {name: getattr(builder, name) for name in _action_names()}
-
-
-@cache
-def _action_names() -> tuple[str, ...]:
-    """Return the rules that need a method: those that do more than pass one child up."""
-    made = {r.action for r in load().rules if not (r.expand_one and len(r.plan) == 1)}
-    return tuple(sorted(made - {""}))
-
-
 def _parse_whole(source: Source, diagnostics: Diagnostics, start: str) -> Any:
     """Parse all of a text from a start symbol; None if that gave an error."""
     own = Diagnostics()
-    parsed = _parse_stretch(source, own, start, 0, len(source.text))
+    parsed = prepare(source, own, 0, len(source.text)).run(start)
     for item in own.items:
         diagnostics.add(item)
     return None if parsed is None or own.failed else parsed.value
 
 
-def _parse_stretch(
-    source: Source, diagnostics: Diagnostics, start: str, first: int, last: int
-) -> Parsed | None:
-    """Parse the characters `first` to `last` from a start symbol."""
-    lexed = lex(source, diagnostics, first, last)
-    builder = Builder(source, diagnostics, {}, _hole_parser(source, diagnostics))
-    joined = join(source, lexed.tokens, diagnostics)
-    parser = Parser(source, joined, actions(builder), diagnostics)
-    parser.inner_heights = builder.inner_heights
-    return parser.run(start)
+def prepare(
+    source: Source, diagnostics: Diagnostics, first: int, last: int, whole: bool = False
+) -> "Reading":
+    """Return what reads the characters `first` to `last`; `whole` if they are a file.
 
+    Lark is imported here: a command that finds all trees in the store needs none of it.
+    """
+    from hwdsl.syntax.build import Builder
+    from hwdsl.syntax.lexer import Text
+    from hwdsl.syntax.parser import Reading
 
-def _hole_parser(source: Source, diagnostics: Diagnostics) -> Any:
-    """Return the function that parses the inside of a message's braces, where it stands."""
+    def parse_hole(start: int, end: int) -> "Built | None":
+        """Parse the inside of a message's braces, where it stands."""
+        return prepare(source, diagnostics, start, end).run("interp")
 
-    def parse_hole(first: int, last: int) -> tuple[ast.Hole, int] | None:
-        parsed = _parse_stretch(source, diagnostics, "interp", first, last)
-        return None if parsed is None else (parsed.value, parsed.height)
-
-    return parse_hole
+    text = Text(source, diagnostics, first, last)
+    return Reading(text, Builder(source, diagnostics, text.docs, parse_hole), whole)

@@ -1,15 +1,21 @@
 """What the parser expected, in plain words."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable
 from functools import cache
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from hwdsl.base.diagnostics import closest
 from hwdsl.base.source import Source
-from hwdsl.syntax.tables import load
-from hwdsl.syntax.tokens import END, Token
+from hwdsl.syntax.grammar import keywords, signs, soft_kinds
+from hwdsl.syntax.kinds import END
+
+if TYPE_CHECKING:
+    from hwdsl.syntax.tokens import Token
 
 _SIGNS = {
     "_NL": "the end of the line",
@@ -50,26 +56,26 @@ class Expected:
 
 def _found(token: Token, source: Source) -> str:
     """Name a token as it is written."""
-    if token.kind in ("_NL", END):
-        return _SIGNS[token.kind]
-    text = source.text[token.start : token.end]
+    if token.type in ("_NL", END):
+        return _SIGNS[token.type]
+    text = source.text[token.start_pos : token.end_pos]
     shown = text if len(text) <= 30 else text[:27] + "..."
-    return f"the word `{shown}`" if token.kind in _keyword_kinds() else f"`{shown}`"
+    return f"the word `{shown}`" if token.type in _keyword_kinds() else f"`{shown}`"
 
 
 def _remedy(token: Token, source: Source) -> str | None:
     """Return what to do where the token alone tells."""
-    text = source.text[token.start : token.end]
-    power = power_help(text) if token.kind == "NAME" else None
-    if power is not None and source.text[: token.start].rstrip()[-1:].isdigit():
+    text = source.text[token.start_pos : token.end_pos]
+    power = power_help(text) if token.type == "NAME" else None
+    if power is not None and source.text[: token.start_pos].rstrip()[-1:].isdigit():
         return power
-    if token.kind in ("RPAR", "RSQB", "RBRACE"):
+    if token.type in ("RPAR", "RSQB", "RBRACE"):
         return f"remove the `{text}`, or add what is missing before it"
-    if token.kind == "EQUAL":
+    if token.type == "EQUAL":
         return "`==` compares; `=` only defines"
-    if token.kind in ("IF", "MATCH", "ITERATE"):
+    if token.type in ("IF", "MATCH", "ITERATE"):
         return f"put the `{text}` in parentheses, or name it with `let` before"
-    if token.kind in _keyword_kinds() and token.kind not in _soft_kinds():
+    if token.type in _keyword_kinds() and token.type not in soft_kinds():
         return f"`{text}` is a word of the language and cannot be a name"
     return None
 
@@ -79,17 +85,17 @@ def meant(token: Token, text: str, kinds: set[str], first: str) -> str | None:
 
     `kinds` may stand where the token does; `first` is the first word of its line.
     """
-    if token.kind == "COLON" and text[: token.start].rstrip()[-1:].isdigit():
+    if token.type == "COLON" and text[: token.start_pos].rstrip()[-1:].isdigit():
         return "a range has two ends; how many points it has is said where it is swept"
-    spelt = {kind: word for word, kind in load().keywords.items()}
-    if token.kind == "NAME":
-        here = close(text[token.start : token.end], [spelt[k] for k in kinds if k in spelt])
+    spelt = {kind: word for word, kind in keywords().items()}
+    if token.type == "NAME":
+        here = close(text[token.start_pos : token.end_pos], [spelt[k] for k in kinds if k in spelt])
         if here is not None:
             return f"did you mean `{here}`?"
-    before = text[: token.start].split()[-1:]
-    for word in (*before, *([] if _defines(text, token.start) else [first])):
-        if word.isidentifier() and word not in load().keywords:
-            known = close(word, load().keywords)
+    before = text[: token.start_pos].split()[-1:]
+    for word in (*before, *([] if _defines(text, token.start_pos) else [first])):
+        if word.isidentifier() and word not in keywords():
+            known = close(word, keywords())
             if known is not None:
                 return f"did you mean `{known}` for `{word}`?"
     return None
@@ -102,7 +108,7 @@ def _defines(text: str, at: int) -> bool:
 
 def misspelt(word: str) -> str | None:
     """Return what to do about a word that resembles one with which a block begins."""
-    found = None if word in load().keywords else close(word, _BLOCKS)
+    found = None if word in keywords() else close(word, _BLOCKS)
     return None if found is None else f"did you mean `{found}` for `{word}`?"
 
 
@@ -125,13 +131,7 @@ def power_help(text: str) -> str | None:
 @cache
 def _keyword_kinds() -> frozenset[str]:
     """Return the kinds of all keywords."""
-    return frozenset(load().keywords.values())
-
-
-@cache
-def _soft_kinds() -> frozenset[str]:
-    """Return the kinds of keywords that may be names too."""
-    return frozenset(r.expansion[0] for r in load().rules if r.origin == "name") - {"NAME"}
+    return frozenset(keywords().values())
 
 
 def describe(kinds: set[str]) -> Expected:
@@ -140,16 +140,16 @@ def describe(kinds: set[str]) -> Expected:
     words: list[str] = []
     if left >= _EXPRESSION:
         words.append("an expression")
-        left -= _EXPRESSION | _soft_kinds() | _STARTS
+        left -= _EXPRESSION | soft_kinds() | _STARTS
     elif "LET" in left and len(left) > 8:
         words.append("a declaration")
-        left -= _soft_kinds() | frozenset(("LET", "FN", "NAME", "REF"))
+        left -= soft_kinds() | frozenset(("LET", "FN", "NAME", "REF"))
     elif "NAME" in left:
         words.append("a name")
-        left -= _soft_kinds() | {"NAME"}
+        left -= soft_kinds() | {"NAME"}
     if left >= {"ADD", "MUL", "CMP"}:
         words.append("an operator")
         left -= _CONTINUES
-    signs = {kind: text for text, kind in {**load().literals, **load().keywords}.items()}
-    more = [_SIGNS.get(k) or f"`{signs.get(k, k.lower())}`" for k in sorted(left)]
+    spelt = {kind: text for text, kind in {**signs(), **keywords()}.items()}
+    more = [_SIGNS.get(k) or f"`{spelt.get(k, k.lower())}`" for k in sorted(left)]
     return Expected(tuple(dict.fromkeys([*more[:_MOST], *words])))

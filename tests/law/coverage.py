@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import partial
 
-from attrs import evolve
+from lark.grammar import Rule
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.semantics.builtins import BUILTINS
-from hwdsl.syntax import ast, parse, parse_expression, parse_unit, parser, tables
+from hwdsl.syntax import ast, parse, parse_expression, parse_unit
+from hwdsl.syntax.grammar import language
 
 from .shrink import nodes
 
@@ -40,48 +42,42 @@ ERRORS = {
 """Productions whose use is an error of the file, or that no text leads to, with the reason."""
 
 
-class _Counted(tuple[tables.Rule, ...]):
-    """Rules that count how often each is looked up."""
-
-    counts: Counter[int]
-
-    def __getitem__(self, at: int) -> tables.Rule:  # type: ignore[override]
-        self.counts[at % len(self)] += 1
-        return tuple.__getitem__(self, at)
-
-
-def name_of(rule: tables.Rule) -> str:
+def name_of(rule: Rule) -> str:
     """A production as text."""
-    return f"{rule.origin} -> {' '.join(rule.expansion)}".rstrip()
+    return f"{rule.origin.name} -> {' '.join(symbol.name for symbol in rule.expansion)}".rstrip()
 
 
 def wanted() -> set[str]:
     """All productions that a program without errors can have."""
-    return {name_of(r) for r in tables.load().rules} - set(ERRORS)
+    return {name_of(r) for r in language().rules} - set(ERRORS)
 
 
 def productions(
     programs: Iterable[Mapping[str, str]], texts: Iterable[str] = (), units: Iterable[str] = ()
 ) -> tuple[Counter[str], Counter[str]]:
     """How often programs, and texts read as values and units, use each production and builtin."""
-    plain = tables.load()
-    rules = _Counted(plain.rules)
-    rules.counts = Counter()
-    counted, used, real = evolve(plain, rules=rules), Counter[str](), parser.load
-    parser.load = lambda: counted
+    used, builtins = Counter[str](), Counter[str]()
+    callbacks = language().parser.parser_conf.callbacks  # what Lark calls at each reduction
+    plain = dict(callbacks)
+
+    def counted(rule: Rule, children: list[object]) -> object:
+        used[name_of(rule)] += 1
+        return plain[rule](children)
+
+    callbacks.update({rule: partial(counted, rule) for rule in language().rules})
     try:
         for files in programs:
             for name, text in files.items():
                 if name.endswith(".hw"):
                     tree = parse(Source(name, text), Diagnostics())
-                    used.update(_builtins(tree))
+                    builtins.update(_builtins(tree))
         for text in texts:
             parse_expression(Source("value", text), Diagnostics())
         for text in units:
             parse_unit(Source("unit", text), Diagnostics())
     finally:
-        parser.load = real
-    return Counter({name_of(plain.rules[i]): n for i, n in rules.counts.items()}), used
+        callbacks.update(plain)
+    return used, builtins
 
 
 def _builtins(tree: ast.Module) -> list[str]:

@@ -22,7 +22,8 @@ from hwdsl.elaborate import elaborate_traced
 from hwdsl.elaborate.trace import Reading, Trace, TraceItem, TraceNode
 from hwdsl.elaborate.values import Thunk
 from hwdsl.semantics.symbols import Checked
-from hwdsl.syntax import ast, lexer
+from hwdsl.syntax import ast
+from hwdsl.syntax.read import prepare
 from hwdsl.syntax.tree import children
 
 NAME, PARAM, OUTPUT = "decode", "param weights", "output step"
@@ -58,9 +59,12 @@ def line(text: str, start: str) -> str:
 
 def tokens(source: Source) -> str:
     """The tokens of the line with the param."""
-    own = Source(source.name, line(source.text, PARAM))
-    found = lexer.lex(own, Diagnostics()).tokens
-    return "  ".join(f"{t.kind} {own.text[t.start : t.end]}" for t in found)
+    reading = prepare(source, Diagnostics(), 0, len(source.text), whole=True)
+    reading.run("start")
+    wanted = line(source.text, PARAM)
+    start = source.text.index(wanted)
+    found = (t for t in reading.tokens if start <= t.start_pos < start + len(wanted))
+    return "  ".join(f"{t.type} {t}" for t in found)
 
 
 def member(checked: Checked, start: str) -> ast.Node:
