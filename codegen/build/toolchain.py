@@ -44,10 +44,6 @@ that share a condition into branches with many ends, or into selects between tru
 vector code of such a loop. The last two are work that grows faster than a function's length and
 gains nothing."""
 MODULE_FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O1", "-w")
-# What generates the text of a kernel, and compiles it.
-GENERATOR = tuple(
-    f"hwdsl.codegen.{folder}" for folder in ("build", "emit", "ir", "numerics", "operations")
-)
 SCARCE = 64 << 20
 MOST_OPERATIONS = 60_000
 """Operations of a graph above which no kernel is built unless `COMPILE_LARGE` is 1."""
@@ -173,7 +169,7 @@ def _ingredients(texts: Iterable[bytes], flags: Sequence[str] = ()) -> dict[str,
 def _environment() -> dict[str, str]:
     """What the machine and the installation contribute to the key."""
     return {
-        "generator": fingerprint.code(*GENERATOR),
+        "generator": fingerprint.code("hwdsl.codegen"),
         "module flags": "\0".join(MODULE_FLAGS),
         "cython": _cython_version(),
         "compiler": _compiler_identity(),

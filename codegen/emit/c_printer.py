@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 
 from hwdsl.codegen.ir.graph import Op
-from hwdsl.codegen.numerics.c_backend import c_functions
+from hwdsl.codegen.numerics.c_backend import c_functions, c_literal
 from hwdsl.codegen.operations import FORMULAS, OPERATIONS
 from hwdsl.codegen.operations.record import Best, Count, Elementwise, Entry, Fold, Gather
 
@@ -14,16 +13,6 @@ SCAN = 16
 
 C_SOURCE: str = c_functions({c: (f, OPERATIONS[c].arity) for c, f in FORMULAS.items()})
 """C definitions of inline functions `double hw_<code>(double, …)` for every elementwise code."""
-
-
-def literal(value: float) -> str:
-    """A float64 as a C constant, to the last bit."""
-    if math.isnan(value):
-        return "(-NAN)" if math.copysign(1.0, value) < 0 else "NAN"
-    if math.isinf(value):
-        return "(-INFINITY)" if value < 0 else "INFINITY"
-    text = float(value).hex()
-    return f"({text})" if text.startswith("-") else text
 
 
 def weight(op: Op, sizes: Sequence[int]) -> int:
@@ -56,7 +45,7 @@ def statements(
     if isinstance(how, Gather):
         return _gather(name, args[0], args[1:])
     if isinstance(how, Entry):
-        last = literal(float(sizes[op.index] - 1))
+        last = c_literal(float(sizes[op.index] - 1))
         return [f"const double {name} = {table}{op.index}[hw_index({args[0]}, {last})];"]
     if isinstance(how, Count):
         return _bucket(name, args[0], f"{table}{op.index}", sizes[op.index])
@@ -77,7 +66,7 @@ def _arg(name: str, better: str, args: Sequence[str]) -> list[str]:
     lines = [f"double {name} = 0.0, {name}_b = {args[0]};"]
     for k, a in enumerate(args[1:], 1):
         wins = f"({a} {better} {name}_b) | (({name}_b != {name}_b) & ({a} == {a}))"
-        lines.append(f"{{ const int w = {wins}; {name} = w ? {literal(k)} : {name}; "
+        lines.append(f"{{ const int w = {wins}; {name} = w ? {c_literal(k)} : {name}; "
                      f"{name}_b = w ? {a} : {name}_b; }}")  # fmt: skip
     return lines
 
@@ -86,7 +75,7 @@ def _gather(name: str, index: str, values: Sequence[str]) -> list[str]:
     """One of some values, as selections: they vectorise, and no index can lead outside."""
     lines = [f"(void){index};", f"double {name} = {values[0]};"]
     return lines + [
-        f"{name} = {index} >= {literal(k)} ? {v} : {name};" for k, v in enumerate(values[1:], 1)
+        f"{name} = {index} >= {c_literal(k)} ? {v} : {name};" for k, v in enumerate(values[1:], 1)
     ]
 
 

@@ -22,12 +22,12 @@ from importlib import resources
 from attrs import define, field
 from jinja2 import DictLoader, Environment, StrictUndefined
 
-from hwdsl.codegen.emit.c_printer import C_SOURCE, literal
+from hwdsl.codegen.emit.c_printer import C_SOURCE
 from hwdsl.codegen.emit.regions import FunctionOutliner, GraphEpilogue, RegionEmitter, slot
 from hwdsl.codegen.emit.tile_invariants import InvariantGroup, find_invariant_groups
 from hwdsl.codegen.emit.uniformity import ListAnalysis, analyze_graph, call_invariant
 from hwdsl.codegen.ir.graph import Graph, Op, count_operations
-from hwdsl.codegen.numerics.c_backend import out_of_line
+from hwdsl.codegen.numerics.c_backend import c_literal, out_of_line
 from hwdsl.codegen.operations import OPERATIONS
 
 TILE, LEAST = 256, 64
@@ -75,7 +75,7 @@ def emit(graphs: Mapping[str, Graph]) -> dict[str, str]:
             "params": len(g.params),
             "outputs": len(g.outputs),
             "words": g.words,
-            "work": literal(float(count_operations(g.ops, rounds=True))),
+            "work": c_literal(float(count_operations(g.ops, rounds=True))),
         }
         for g in graphs.values()
     ]
@@ -176,5 +176,5 @@ class KernelEmitter:
 
 
 def _rows(table: Sequence[float]) -> list[str]:
-    texts = [literal(v) for v in table] or ["0.0"]
+    texts = [c_literal(v) for v in table] or ["0.0"]
     return [", ".join(texts[k : k + 8]) for k in range(0, len(texts), 8)]

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 
 from attrs import define, field, frozen
 
-from hwdsl.codegen.emit.c_printer import literal, statements, weight
+from hwdsl.codegen.emit.c_printer import statements, weight
 from hwdsl.codegen.emit.code_sinking import GuardedBlock, guard_condition, schedule_with_guards
 from hwdsl.codegen.emit.uniformity import ListAnalysis, LoopAnalysis
 from hwdsl.codegen.ir.graph import Graph, Op, count_operations
+from hwdsl.codegen.numerics.c_backend import c_literal
 from hwdsl.codegen.operations import OPERATIONS
 
 WHOLE = 1500
@@ -417,7 +418,7 @@ class RegionEmitter:
     def _where(self, i: int) -> str:
         """Where a value stands between segments: a constant, a cell or a row."""
         op = self.shape.ops[i]
-        return literal(op.value) if op.code == "const" else self.place.get(i, "v")
+        return c_literal(op.value) if op.code == "const" else self.place.get(i, "v")
 
 
 def _start(sinks: LoopEpilogue, initial: Sequence[str]) -> SegmentEmitter:

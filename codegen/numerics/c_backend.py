@@ -82,12 +82,12 @@ def c_text(operand: Any) -> str:
 
 
 def c_literal(value: float) -> str:
-    """A number as a C expression, exactly."""
-    if value != value:
-        return '__builtin_nan("")'
-    if math.isinf(value):
-        return "__builtin_inf()" if value > 0 else "(-__builtin_inf())"
-    return value.hex() if math.copysign(1.0, value) > 0 else f"({value.hex()})"
+    """A float64 as a C expression, to the last bit."""
+    if math.isnan(value):
+        text = '__builtin_nan("")'
+    else:
+        text = "__builtin_inf()" if math.isinf(value) else abs(float(value)).hex()
+    return f"(-{text})" if math.copysign(1.0, value) < 0 else text
 
 
 @define(eq=False)
