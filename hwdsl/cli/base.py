@@ -1,47 +1,20 @@
-"""What the commands share: exit codes, reading files, naming evaluators and values."""
+"""What the commands share: reading files, naming evaluators and values."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
+from hwdsl.cli.errors import FINE, WRONG_CALL, WRONG_DESCRIPTION, CommandError
+from hwdsl.cli.streams import write_painted
+
 if TYPE_CHECKING:
     from hwdsl.api.evaluator import Evaluator, Module
-    from hwdsl.base.diagnostics import Diagnostic, Diagnostics
-
-FINE, WRONG_DESCRIPTION, WRONG_CALL, BUG, INTERRUPTED = 0, 1, 2, 70, 130
-
-
-class CommandError(Exception):
-    """Ends a command with a message for the user and an exit code.
-
-    `findings` are what is wrong in files, as far as that is what the message is about.
-    """
-
-    def __init__(
-        self, message: str, code: int = WRONG_CALL, findings: Sequence[Diagnostic] = ()
-    ) -> None:
-        super().__init__(message)
-        self.code, self.findings = code, findings
-
-
-@contextmanager
-def told(code: int = WRONG_CALL) -> Iterator[None]:
-    """Tell the user of a `CallError` in the block, and end the command with `code`.
-
-    It is the one exception of the library that is a mistake of the user: any other is a bug.
-    """
-    from hwdsl.codegen.runtime import CallError
-
-    try:
-        yield
-    except CallError as error:
-        raise CommandError(str(error), code) from None
+    from hwdsl.base.diagnostics import Diagnostics
 
 
 class Command(NamedTuple):
@@ -252,7 +225,6 @@ def report(diagnostics: Diagnostics, stream: TextIO) -> None:
     """Print diagnostics for people."""
     if diagnostics.items:
         from hwdsl.base.render import palette_for, render_text
-        from hwdsl.cli.streams import write_painted
 
         write_painted(render_text(diagnostics.items, palette_for(stream)), stream)
 

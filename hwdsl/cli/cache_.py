@@ -3,7 +3,7 @@
 import argparse
 
 from hwdsl.base.answers import Cache
-from hwdsl.cli.base import FINE, CommandError
+from hwdsl.cli.errors import FINE, CommandError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

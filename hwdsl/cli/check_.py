@@ -6,9 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hwdsl.cli.base import (
-    FINE,
-    WRONG_DESCRIPTION,
-    CommandError,
     code_of,
     file_argument,
     format_argument,
@@ -17,6 +14,7 @@ from hwdsl.cli.base import (
     report,
     split_target,
 )
+from hwdsl.cli.errors import FINE, WRONG_DESCRIPTION, CommandError
 
 if TYPE_CHECKING:
     from hwdsl.base.diagnostics import Diagnostic, Diagnostics

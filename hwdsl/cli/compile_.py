@@ -6,15 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hwdsl.cli.base import (
-    FINE,
-    WRONG_DESCRIPTION,
-    CommandError,
-    code_of,
-    file_argument,
-    report,
-    told,
-)
+from hwdsl.cli.base import code_of, file_argument, report
+from hwdsl.cli.errors import FINE, WRONG_DESCRIPTION, CommandError, told
 from hwdsl.cli.files import check_target, write_text, writing
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from importlib.metadata import PackageNotFoundError, version
 from shutil import which
 
 from hwdsl.base.answers import Doctor
-from hwdsl.cli.base import FINE, format_argument
+from hwdsl.cli.base import format_argument
 from hwdsl.cli.cache_ import contents, describe
+from hwdsl.cli.errors import FINE
 
 PACKAGES = ("cython", "numpy", "lark", "jinja2", "pyarrow", "matplotlib")
 

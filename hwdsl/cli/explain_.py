@@ -7,7 +7,8 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from hwdsl.cli.base import FINE, CommandError, format_argument
+from hwdsl.cli.base import format_argument
+from hwdsl.cli.errors import FINE, CommandError
 
 if TYPE_CHECKING:
     from hwdsl.help.page import Page

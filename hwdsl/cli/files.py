@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from hwdsl.cli.base import CommandError
+from hwdsl.cli.errors import CommandError
 
 HEAD = 1 << 20
 """Characters at the start of a file by which its writer is known: a table's header may be long."""

@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hwdsl.cli.base import (
-    FINE,
-    WRONG_DESCRIPTION,
-    CommandError,
     chosen_evaluator,
     data_file,
     load_module,
@@ -19,8 +16,8 @@ from hwdsl.cli.base import (
     split_target,
     table,
     target_argument,
-    told,
 )
+from hwdsl.cli.errors import FINE, WRONG_DESCRIPTION, CommandError, told
 
 if TYPE_CHECKING:
     from hwdsl.codegen.runtime import Floats

@@ -4,7 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, code_of, file_argument, listed, report
+from hwdsl.cli.base import code_of, file_argument, listed, report
+from hwdsl.cli.errors import FINE, WRONG_DESCRIPTION
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hwdsl.api.evaluator import Evaluator
     from hwdsl.base.diagnostics import Diagnostic
     from hwdsl.base.units import Dim
-    from hwdsl.cli.base import CommandError
+    from hwdsl.cli.errors import CommandError
     from hwdsl.codegen.runtime import OutputSpec, ParamSpec, Result, Samples
     from hwdsl.elaborate import ClaimResult
     from hwdsl.explain.explanation import Explanation

@@ -15,15 +15,8 @@ from importlib import import_module
 
 import hwdsl
 from hwdsl.base.notices import doing, watched
-from hwdsl.cli.base import (
-    BUG,
-    FINE,
-    INTERRUPTED,
-    WRONG_CALL,
-    WRONG_DESCRIPTION,
-    CommandError,
-    commands,
-)
+from hwdsl.cli.base import commands
+from hwdsl.cli.errors import BUG, FINE, INTERRUPTED, WRONG_CALL, WRONG_DESCRIPTION, CommandError
 from hwdsl.cli.signals import POLITE, Stopped, caught, stop
 from hwdsl.cli.streams import ReaderGone, guarded
 

@@ -4,7 +4,7 @@ import argparse
 import os
 from pathlib import Path
 
-from hwdsl.cli.base import FINE, CommandError
+from hwdsl.cli.errors import FINE, CommandError
 
 STARTER = """edition 2026
 #! What limits decode on one accelerator, and what would faster memory bring?

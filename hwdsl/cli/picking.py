@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from hwdsl.cli.base import CommandError, named
+from hwdsl.cli.base import named
+from hwdsl.cli.errors import CommandError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,7 +3,8 @@
 import argparse
 from pathlib import Path
 
-from hwdsl.cli.base import FINE, WRONG_DESCRIPTION, CommandError, file_argument, load_module, told
+from hwdsl.cli.base import file_argument, load_module
+from hwdsl.cli.errors import FINE, WRONG_DESCRIPTION, CommandError, told
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from hwdsl.cli.base import CommandError
+from hwdsl.cli.errors import CommandError
 from hwdsl.cli.files import check_target, write_text
 
 if TYPE_CHECKING:

@@ -8,15 +8,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hwdsl.cli.base import (
-    FINE,
     assignments,
     format_argument,
     load_evaluator,
     number,
     table,
     target_argument,
-    told,
 )
+from hwdsl.cli.errors import FINE, told
 
 if TYPE_CHECKING:
     from hwdsl.api.evaluator import Evaluator, Result

@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hwdsl.cli.base import (
-    FINE,
-    CommandError,
     assignments,
     format_argument,
     load_evaluator,
     number,
     table,
     target_argument,
-    told,
 )
+from hwdsl.cli.errors import FINE, CommandError, told
 from hwdsl.cli.files import replacing
 from hwdsl.cli.tables import FEASIBLE, check_table, title, writer_for
 

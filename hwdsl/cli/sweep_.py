@@ -13,16 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define
 
-from hwdsl.cli.base import (
-    FINE,
-    CommandError,
-    assignments,
-    load_evaluator,
-    number,
-    table,
-    target_argument,
-    told,
-)
+from hwdsl.cli.base import assignments, load_evaluator, number, table, target_argument
+from hwdsl.cli.errors import FINE, CommandError, told
 from hwdsl.cli.files import replacing
 from hwdsl.cli.signals import POLITE, caught, ending
 from hwdsl.cli.tables import FEASIBLE, VIOLATIONS, check_table, title, writer_for

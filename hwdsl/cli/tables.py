@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hwdsl.cli.base import CommandError
+from hwdsl.cli.errors import CommandError
 from hwdsl.cli.files import check_target, writing
 
 if TYPE_CHECKING:

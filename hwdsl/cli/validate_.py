@@ -10,10 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hwdsl.cli.base import (
-    BUG,
-    FINE,
-    WRONG_DESCRIPTION,
-    CommandError,
     chosen_evaluator,
     data_file,
     format_argument,
@@ -21,8 +17,8 @@ from hwdsl.cli.base import (
     load_module,
     split_target,
     table,
-    told,
 )
+from hwdsl.cli.errors import BUG, FINE, WRONG_DESCRIPTION, CommandError, told
 
 if TYPE_CHECKING:
     from hwdsl.api.evaluator import Module

@@ -7,16 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hwdsl.cli.base import (
-    FINE,
-    WRONG_DESCRIPTION,
-    code_of,
-    file_argument,
-    format_argument,
-    listed,
-    report,
-    table,
-)
+from hwdsl.cli.base import code_of, file_argument, format_argument, listed, report, table
+from hwdsl.cli.errors import FINE, WRONG_DESCRIPTION
 
 if TYPE_CHECKING:
     from hwdsl.base.diagnostics import Diagnostic

@@ -2,15 +2,8 @@
 
 import argparse
 
-from hwdsl.cli.base import (
-    FINE,
-    CommandError,
-    assignments,
-    format_argument,
-    load_evaluator,
-    target_argument,
-    told,
-)
+from hwdsl.cli.base import assignments, format_argument, load_evaluator, target_argument
+from hwdsl.cli.errors import FINE, CommandError, told
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

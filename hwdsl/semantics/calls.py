@@ -11,8 +11,8 @@ from hwdsl.base.source import Span
 from hwdsl.base.units import Dim
 from hwdsl.semantics.builtins import BUILTINS, call_builtin
 from hwdsl.semantics.expressions import infer, require
-from hwdsl.semantics.name_resolution import levels, member_exists, qualified
-from hwdsl.semantics.scopes import find_value
+from hwdsl.semantics.name_resolution import member_exists, qualified
+from hwdsl.semantics.scopes import find_value, levels
 from hwdsl.semantics.signatures import member_names
 from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import (

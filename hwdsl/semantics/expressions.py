@@ -9,6 +9,7 @@ from typing import Any
 from hwdsl.base.source import Span
 from hwdsl.base.units import Unit
 from hwdsl.semantics.literal_values import exact, reading
+from hwdsl.semantics.scopes import may_be_case
 from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import ComponentInfo, Global, KindInfo
 from hwdsl.semantics.type_errors import cannot, mismatch, quoted_help, short, shown_help, zero_help
@@ -281,11 +282,9 @@ def _compare(state: CheckerState, env: TypeEnv, node: ast.Compare, expected: Typ
 
 def _operand_types(state: CheckerState, env: TypeEnv, node: ast.Compare) -> list[Type]:
     """Bare names are read last, those that mean nothing else after all: they may be enum cases."""
-    from hwdsl.semantics.name_resolution import may_be_case
-
     types: dict[int, Type] = {}
     enum: Type | None = None
-    order = {i: may_be_case(state, env, e) for i, e in enumerate(node.operands)}
+    order = {i: may_be_case(env, e) for i, e in enumerate(node.operands)}
     for i in sorted(order, key=lambda i: order[i]):
         types[i] = infer(state, env, node.operands[i], enum if order[i] else None)
         enum = types[i] if isinstance(types[i], EnumType) else enum

@@ -9,7 +9,7 @@ from itertools import chain
 from hwdsl.base.diagnostics import closest, fields_help
 from hwdsl.base.source import Span
 from hwdsl.semantics.expressions import HANDLERS, infer, iterated, literal_exponent
-from hwdsl.semantics.scopes import PREDECLARED, find_value
+from hwdsl.semantics.scopes import PREDECLARED, find_value, has_member, levels
 from hwdsl.semantics.signatures import member_names, member_of
 from hwdsl.semantics.state import IMPLICIT, CheckerState, TypeEnv, Variable
 from hwdsl.semantics.symbols import (
@@ -46,35 +46,6 @@ from hwdsl.semantics.types import (
 )
 from hwdsl.syntax import ast
 from hwdsl.syntax.words import power_help
-
-
-def has_member(record: RecordType, name: str) -> bool:
-    """Whether a record has a member that a bare name can mean."""
-    if record.shape is not None and name in record.shape.parts:
-        return True
-    return name in IMPLICIT or record.kind.member(name) is not None
-
-
-def levels(env: TypeEnv, name: str) -> list[int]:
-    """The enclosing records that have a member of that name, the innermost first."""
-    found = [i for i, record in enumerate(env.records) if has_member(record, name)]
-    return found[:1] if name in IMPLICIT else found
-
-
-def may_be_case(state: CheckerState, env: TypeEnv, expr: ast.Expr) -> int:
-    """How readily a bare name gives way to an enum's case of that name, where one is expected.
-
-    0 for what does not, as variables and members; 1 for values of the module, 2 for its other
-    names, 3 for a name that means nothing else.
-    """
-    if not isinstance(expr, ast.Name):
-        return 0
-    name = expr.name
-    if name in env.locals or name in PREDECLARED or name in ("self", "outer") or levels(env, name):
-        return 0
-    if name not in env.scope.visible_values:
-        return 3
-    return 1 if isinstance(env.scope.visible_values[name], ValueInfo) else 2
 
 
 def _name(state: CheckerState, env: TypeEnv, node: ast.Name, expected: Type | None) -> Type:

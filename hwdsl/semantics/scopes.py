@@ -11,10 +11,10 @@ from hwdsl.base.source import Span
 from hwdsl.base.units import Unit
 from hwdsl.semantics.import_suggestions import elsewhere_help
 from hwdsl.semantics.modules import PRELUDE, Loaded
-from hwdsl.semantics.state import PERCENT, RESERVED, CheckerState, ScopeTables
-from hwdsl.semantics.symbols import ModuleScope, Symbol, TypeSymbol
+from hwdsl.semantics.state import IMPLICIT, PERCENT, RESERVED, CheckerState, ScopeTables, TypeEnv
+from hwdsl.semantics.symbols import ModuleScope, Symbol, TypeSymbol, ValueInfo
 from hwdsl.semantics.type_relations import REAL
-from hwdsl.semantics.types import BoolType, Int, TextType
+from hwdsl.semantics.types import BoolType, Int, RecordType, TextType
 from hwdsl.syntax import ast
 
 T = TypeVar("T")
@@ -240,3 +240,35 @@ def find_unit(state: CheckerState, scope: ModuleScope, name: str, span: Span) ->
     if name in extra.ambiguous_units:
         ambiguous(state, name, extra.ambiguous_units, span)
     return scope.visible_units.get(name)
+
+
+# --- names as they are read --------------------------------------------------------------------
+
+
+def has_member(record: RecordType, name: str) -> bool:
+    """Whether a record has a member that a bare name can mean."""
+    if record.shape is not None and name in record.shape.parts:
+        return True
+    return name in IMPLICIT or record.kind.member(name) is not None
+
+
+def levels(env: TypeEnv, name: str) -> list[int]:
+    """The enclosing records that have a member of that name, the innermost first."""
+    found = [i for i, record in enumerate(env.records) if has_member(record, name)]
+    return found[:1] if name in IMPLICIT else found
+
+
+def may_be_case(env: TypeEnv, expr: ast.Expr) -> int:
+    """How readily a bare name gives way to an enum's case of that name, where one is expected.
+
+    0 for what does not, as variables and members; 1 for values of the module, 2 for its other
+    names, 3 for a name that means nothing else.
+    """
+    if not isinstance(expr, ast.Name):
+        return 0
+    name = expr.name
+    if name in env.locals or name in PREDECLARED or name in ("self", "outer") or levels(env, name):
+        return 0
+    if name not in env.scope.visible_values:
+        return 3
+    return 1 if isinstance(env.scope.visible_values[name], ValueInfo) else 2
