@@ -1,4 +1,8 @@
-"""Operations as C statements. Text in, text out: where values live is the emitter's business."""
+"""Instruction printing: operations as C statements, given the names of their operands. Slots and
+locals are the business of `regions`.
+
+No statement branches: a lane loop with control flow in it is not vectorised.
+"""
 
 from __future__ import annotations
 
@@ -9,31 +13,32 @@ from hwdsl.codegen.numerics.c_backend import c_functions, c_literal
 from hwdsl.codegen.operations import FORMULAS, OPERATIONS
 from hwdsl.codegen.operations.record import Best, Count, Elementwise, Entry, Fold, Gather
 
-SCAN = 16
+MAX_COUNTED_ENTRIES = 16
+"""Entries of a table up to which `bucket` compares with all of them instead of searching."""
 
 C_SOURCE: str = c_functions({c: (f, OPERATIONS[c].arity) for c, f in FORMULAS.items()})
 """C definitions of inline functions `double hw_<code>(double, …)` for every elementwise code."""
 
 
-def weight(op: Op, sizes: Sequence[int]) -> int:
-    """Roughly how many plain operations the C compiler will see for this one."""
+def op_cost(op: Op, sizes: Sequence[int]) -> int:
+    """The cost model: roughly how many plain operations the C compiler will see for this one."""
     record = OPERATIONS[op.code]
     if isinstance(record.compute, Best):
         return 4 * len(op.args)
     if isinstance(record.compute, Count):
         size = sizes[op.index]
-        return size if size <= SCAN else 4 * size.bit_length()
+        return size if size <= MAX_COUNTED_ENTRIES else 4 * size.bit_length()
     return record.cost if record.heavy else max(1, len(op.args) - 1)
 
 
 def statements(
     name: str, op: Op, args: Sequence[str], table: str, sizes: Sequence[int],
-    far: Collection[str] = (),
+    outlined: Collection[str] = (),
 ) -> list[str]:  # fmt: skip
     """C lines that define `name`, a `const double`, as the value of an operation.
 
-    `table` is the prefix of the tables' names and `sizes` the tables' lengths. Codes in `far` are
-    calls of functions compiled apart.
+    `table` is the prefix of the tables' names and `sizes` the tables' lengths. Codes in `outlined`
+    are calls of functions compiled once for the module.
     """
     code, how = op.code, OPERATIONS[op.code].compute
     if isinstance(how, Elementwise | Fold) and how.c is not None:
@@ -49,7 +54,7 @@ def statements(
         return [f"const double {name} = {table}{op.index}[hw_index({args[0]}, {last})];"]
     if isinstance(how, Count):
         return _bucket(name, args[0], f"{table}{op.index}", sizes[op.index])
-    function = f"hw_far_{code}" if code in far else f"hw_{code}"
+    function = f"hw_outlined_{code}" if code in outlined else f"hw_{code}"
     return [f"const double {name} = {function}({', '.join(args)});"]
 
 
@@ -65,6 +70,7 @@ def _arg(name: str, better: str, args: Sequence[str]) -> list[str]:
         return [f"(void){args[0]};", f"const double {name} = 0.0;"]
     lines = [f"double {name} = 0.0, {name}_b = {args[0]};"]
     for k, a in enumerate(args[1:], 1):
+        # `|` and `&`, not `||` and `&&`, which are branches in C.
         wins = f"({a} {better} {name}_b) | (({name}_b != {name}_b) & ({a} == {a}))"
         lines.append(f"{{ const int w = {wins}; {name} = w ? {c_literal(k)} : {name}; "
                      f"{name}_b = w ? {a} : {name}_b; }}")  # fmt: skip
@@ -80,8 +86,9 @@ def _gather(name: str, index: str, values: Sequence[str]) -> list[str]:
 
 
 def _bucket(name: str, value: str, table: str, size: int) -> list[str]:
-    """How many entries are at most the value: counted, or by a search of fixed length."""
-    if size <= SCAN:
+    """How many entries are at most the value: counted, or by a binary search whose number of steps
+    depends on the table alone, so that all lanes take the same steps and the loop vectorises."""
+    if size <= MAX_COUNTED_ENTRIES:
         if not size:
             return [f"(void){value};", f"const double {name} = 0.0;"]
         terms = [f"({table}[{k}] <= {value})" for k in range(size)]

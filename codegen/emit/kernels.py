@@ -1,13 +1,14 @@
 """Graphs to C: one kernel per graph, and the Python module that calls them.
 
-A kernel works on tiles of `TILE` points. What is the same for all points of a call is computed
-once, before them; the rest becomes *segments*: straight-line code in a loop over the lanes of a
-tile, which the C compiler vectorises. A value that one segment makes and another needs crosses
-in a row of `T` (one entry per lane) or a cell of `S` (scalar). A `loop` operation stands between
-segments, with its rounds outside the lanes: its states are rows, and a lane that has stopped
-keeps its entry. So does a *branch*: what only one side of a selection by a scalar needs.
-Straight-line code too large for one function is cut into several, so that
-compile time grows with the size of the graph and no faster.
+A kernel works on tiles of at most `TILE` points (strip-mining). Operations whose value is the same
+for all points of a call run once, in the prologue; the rest becomes *segments*: straight-line code
+in a loop over the lanes of a tile (a fused loop), which the C compiler vectorises. A value that is
+live across segments has a vector slot, a row of `T` (one entry per lane), or a scalar slot, an
+entry of `S`. A `loop` operation stands between segments, with its rounds outside the lanes: its
+loop-carried values are rows, and a lane that has stopped keeps its entry (masked execution). A
+*guarded block* also stands between segments: operations that only one arm of a selection by a
+scalar needs. Straight-line code too large for one function is outlined into several, so that
+compile time grows linearly with the size of the graph.
 
 The text depends on the graphs alone: names of params, outputs and rules never reach it.
 """
@@ -23,18 +24,21 @@ from attrs import define, field
 from jinja2 import DictLoader, Environment, StrictUndefined
 
 from hwdsl.codegen.emit.c_printer import C_SOURCE
-from hwdsl.codegen.emit.regions import FunctionOutliner, GraphEpilogue, RegionEmitter, slot
+from hwdsl.codegen.emit.regions import GraphEpilogue, KernelContext, RegionEmitter, slot
 from hwdsl.codegen.emit.tile_invariants import InvariantGroup, find_invariant_groups
 from hwdsl.codegen.emit.uniformity import ListAnalysis, analyze_graph, call_invariant
 from hwdsl.codegen.ir.graph import Graph, Op, count_operations
 from hwdsl.codegen.numerics.c_backend import c_literal, out_of_line
 from hwdsl.codegen.operations import OPERATIONS
 
-TILE, LEAST = 256, 64
-TILES = ((16, TILE), (32, 128))
-"""Rows and the longest tile they allow: all rows should fit a first-level cache of 32 KiB."""
-INLINE = 8
-"""Uses of a function such as `pow` in a module above which it is compiled apart, once."""
+TILE, SHORTEST_TILE = 256, 64
+TILE_BY_ROWS = ((16, TILE), (32, 128))
+"""Number of rows up to which a tile length is used: at 8 bytes an entry, 16 rows of 256 points, 32
+of 128 and 64 of 64 each fill 32 KiB, a first-level data cache."""
+MAX_INLINED_USES = 8
+"""Uses of a function such as `pow` in a module above which it is outlined. gcc stops inlining in
+large functions, and a loop with a call is not vectorised; a vector clone of an outlined function
+costs 0.15 s of compile time once, inlining 0.035 s per use (decision 5)."""
 TEMPLATES = ("abi.h.j2", "kernels.c.j2", "kernel.h.j2", "module.pyx.j2")
 MODULE = "_hwdsl_kernel"
 
@@ -55,7 +59,11 @@ def _environment() -> Environment:
 
 
 def module_files() -> dict[str, str]:
-    """The half of a module that is the same for all graphs."""
+    """The files of a module that are the same for all graphs.
+
+    The Cython file is one of them: Cython's own time grows faster than linearly with the locals of
+    a function, so all arithmetic is in the C headers, one per graph (decision 1).
+    """
     env = _environment()
     return {
         "hwdsl_abi.h": env.get_template("abi.h.j2").render(),
@@ -66,10 +74,11 @@ def module_files() -> dict[str, str]:
 def emit(graphs: Mapping[str, Graph]) -> dict[str, str]:
     """The source files of one module with a kernel per graph, in the order given."""
     files = module_files()
+    # Counted over the module, not per graph: an outlined function is compiled once for all of them.
     uses = Counter(c for g in graphs.values() for c in _outlined_operations(g.ops))
-    far = frozenset(c for c, n in uses.items() if n > INLINE)
+    outlined = frozenset(c for c, n in uses.items() if n > MAX_INLINED_USES)
     for i, graph in enumerate(graphs.values()):
-        files[f"kernel_{i}.h"] = KernelEmitter(i, graph, far).text()
+        files[f"kernel_{i}.h"] = KernelEmitter(i, graph, outlined).text()
     shapes = [
         {
             "params": len(g.params),
@@ -86,14 +95,14 @@ def emit(graphs: Mapping[str, Graph]) -> dict[str, str]:
             numerics=C_SOURCE,
             kernels=len(graphs),
             shapes=shapes,
-            apart=[out_of_line(code, OPERATIONS[code].arity) for code in sorted(far)],
+            apart=[out_of_line(code, OPERATIONS[code].arity) for code in sorted(outlined)],
         )
     )
     return files
 
 
 def _outlined_operations(ops: Sequence[Op]) -> Iterator[str]:
-    """The codes that take much text, once per use."""
+    """The codes that may be outlined (long functions such as `pow`), once per use."""
     for op in ops:
         if op.body is not None:
             yield from _outlined_operations(op.body.ops)
@@ -103,51 +112,69 @@ def _outlined_operations(ops: Sequence[Op]) -> Iterator[str]:
 
 @define(eq=False)
 class KernelEmitter:
-    """Writes one kernel."""
+    """Emits one kernel: the prologue of a call, then per tile the invariant groups and the rest.
+
+    Every operation is in exactly one of three places, by how often its value can change: once per
+    call (`call_invariant`), when a param of its group changes (`InvariantGroup`), or at each tile.
+    """
 
     index: int
     graph: Graph
-    far: frozenset[str] = frozenset()
-    draft: FunctionOutliner = field(init=False)
+    outlined: frozenset[str] = frozenset()
+    kernel: KernelContext = field(init=False)
 
     def text(self) -> str:
         """The header with the kernel's function."""
         g = self.graph
-        self.draft = FunctionOutliner(self.index, tuple(len(t) for t in g.tables), self.far)
-        shape = analyze_graph(g)
-        early = call_invariant(shape)
-        params = [(i, op) for i, op in enumerate(g.ops) if op.code == "param" and shape.live[i]]
-        place = {i: self.draft.storage.place(g.params[op.index].uniform) for i, op in params}
-        scratch = slot(self.draft.storage.row()) if g.outputs else 0
-        sinks = GraphEpilogue(tuple(op for _, op in (*g.outputs, *g.rules)), g)
-        memos, late = find_invariant_groups(
-            shape, early, [p.uniform for p in g.params], sinks.values
+        self.kernel = KernelContext(self.index, tuple(len(t) for t in g.tables), self.outlined)
+        analysis = analyze_graph(g)
+        per_call = call_invariant(analysis)
+        params = [(i, op) for i, op in enumerate(g.ops) if op.code == "param" and analysis.live[i]]
+        locations = {i: self.kernel.slots.allocate(g.params[op.index].uniform) for i, op in params}
+        # Outputs that the caller does not ask for are stored to this row, so no store in the lanes
+        # has a condition.
+        scratch = slot(self.kernel.slots.vector_slot()) if g.outputs else 0
+        epilogue = GraphEpilogue(tuple(op for _, op in (*g.outputs, *g.rules)), g)
+        groups, per_tile = find_invariant_groups(
+            analysis, per_call, [p.uniform for p in g.params], epilogue.values
         )
-        tiled = {*late, *(i for memo in memos for i in memo.steps)}
-        wanted = {a for i in tiled for a in g.ops[i].args} | set(sinks.values)
-        once = [i for i in shape.steps() if early[i]]
-        prologue = RegionEmitter(self.draft, shape, once, place, 0, keep=wanted).text(
-            "        ", None
+        in_tiles = {*per_tile, *(i for group in groups for i in group.steps)}
+        live_out = {a for i in in_tiles for a in g.ops[i].args} | set(epilogue.values)
+        prologue_steps = [i for i in analysis.steps() if per_call[i]]
+        prologue = RegionEmitter(
+            self.kernel, analysis, prologue_steps, locations, 0, live_out=live_out
+        ).text("        ", None)
+        body = [self._invariant_group(analysis, group, locations) for group in groups]
+        body.append(
+            RegionEmitter(self.kernel, analysis, per_tile, locations, 0).text("        ", epilogue)
         )
-        body = [self._memo(shape, memo, place) for memo in memos]
-        body.append(RegionEmitter(self.draft, shape, late, place, 0).text("        ", sinks))
-        return self._render(params, place, scratch, prologue, "\n".join(body), bool(memos))
+        return self._render(params, locations, scratch, prologue, "\n".join(body), bool(groups))
 
-    def _memo(self, shape: ListAnalysis, memo: InvariantGroup, place: dict[int, str]) -> str:
-        """Code that runs when a param of the group has changed; adds where its values stand."""
-        # A row another group writes must not hold what this one keeps: both do not always run.
-        others, self.draft.storage.spare = self.draft.storage.spare, []
+    def _invariant_group(
+        self, analysis: ListAnalysis, group: InvariantGroup, locations: dict[int, str]
+    ) -> str:
+        """Code that runs when a param of the group has changed; adds the slots of its values."""
+        # Groups share no row: another group may run in a tile in which this one does not, and
+        # would overwrite a value that is cached from an earlier tile.
+        others, self.kernel.slots.free_vectors = self.kernel.slots.free_vectors, []
         region = RegionEmitter(
-            self.draft, shape, list(memo.steps), dict(place), 0, keep=set(memo.keep)
+            self.kernel,
+            analysis,
+            list(group.steps),
+            dict(locations),
+            0,
+            live_out=set(group.live_out),
         )
         text = region.text("            ", None)
-        self.draft.storage.spare = sorted(others + self.draft.storage.spare)
-        place.update({i: region.place[i] for i in sorted(memo.keep)})
-        params = [i for i in range(memo.mask.bit_length()) if memo.mask >> i & 1]
+        self.kernel.slots.free_vectors = sorted(others + self.kernel.slots.free_vectors)
+        locations.update({i: region.locations[i] for i in sorted(group.live_out)})
+        params = [i for i in range(group.mask.bit_length()) if group.mask >> i & 1]
         changed = " | ".join(f"fresh[{i}]" for i in params)
         steady = " & ".join(f"cursors[{i}].steady" for i in params)
-        rows = sorted({p for p in (region.place[i] for i in memo.keep) if p[0] == "T"})
+        rows = sorted({p for p in (region.locations[i] for i in group.live_out) if p[0] == "T"})
         spread = " ".join(f"hw_spread({row[:-3]}, room);" for row in rows)
+        # While all params of the group keep one value in this tile, one lane is computed and copied
+        # to all the others, also those that a longer tile will read later (`room`) (decision 4).
         return (
             f"        if ({changed}) {{\n"
             f"            const int lanes = n, one = {steady};\n            {{\n"
@@ -157,21 +184,22 @@ class KernelEmitter:
         )
 
     def _render(
-        self, params: Sequence[tuple[int, Op]], place: Mapping[int, str], scratch: int,
+        self, params: Sequence[tuple[int, Op]], locations: Mapping[int, str], scratch: int,
         prologue: str, body: str, grouped: bool,
     ) -> str:  # fmt: skip
         g = self.graph
-        slots = [{"index": op.index, "slot": slot(place[i]), "uniform": place[i][0] == "S"}
+        slots = [{"index": op.index, "slot": slot(locations[i]), "uniform": locations[i][0] == "S"}
                  for i, op in params]  # fmt: skip
         return _environment().get_template("kernel.h.j2").render(
             index=self.index, params=len(g.params), outputs=len(g.outputs), rules=len(g.rules),
-            words=g.words, rows=self.draft.storage.rows, scalars=self.draft.storage.cells,
-            uniform=[s for s in slots if s["uniform"]], pieces=self.draft.pieces,
+            words=g.words, rows=self.kernel.slots.vectors, scalars=self.kernel.slots.scalars,
+            uniform=[s for s in slots if s["uniform"]], pieces=self.kernel.functions,
             varying=[s for s in slots if not s["uniform"]],
             tables=[{"index": k, "size": max(len(t), 1), "rows": _rows(t)}
                     for k, t in enumerate(g.tables)],
             scratch=scratch, prologue=prologue, body=body, grouped=grouped,
-            tile=next((size for limit, size in TILES if self.draft.storage.rows <= limit), LEAST),
+            tile=next((size for limit, size in TILE_BY_ROWS if self.kernel.slots.vectors <= limit),
+                      SHORTEST_TILE),
         )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
-"""Operation lists as C: segments of straight-line code, loops, and branches between them.
+"""Code emission of operation lists: segments of straight-line code, loops, and guarded blocks.
 
-A *segment* is straight-line code in a loop over the lanes of a tile. A value that one segment
-makes and another needs crosses in a row of `T` (one entry per lane) or a cell of `S` (scalar).
+A *segment* is straight-line code in a loop over the lanes of a tile (a fused loop). Its values are
+C locals; a value that is live across segments has a slot: a row of `T` (one entry per lane), or an
+entry of `S` if it is scalar.
 """
 
 from __future__ import annotations
@@ -11,70 +12,79 @@ from collections.abc import Mapping, Sequence
 
 from attrs import define, field, frozen
 
-from hwdsl.codegen.emit.c_printer import statements, weight
+from hwdsl.codegen.emit.c_printer import op_cost, statements
 from hwdsl.codegen.emit.code_sinking import GuardedBlock, guard_condition, schedule_with_guards
 from hwdsl.codegen.emit.uniformity import ListAnalysis, LoopAnalysis
 from hwdsl.codegen.ir.graph import Graph, Op, count_operations
 from hwdsl.codegen.numerics.c_backend import c_literal
 from hwdsl.codegen.operations import OPERATIONS
 
-WHOLE = 1500
-PIECE = 200
-
-
-UNHALTED = 100_000
-"""Operations of all rounds of a loop that are computed without asking whether to go on."""
+MAX_INLINE_COST = 1500
+"""Cost of a region's straight-line code, in plain operations, up to which it is not outlined."""
+OUTLINED_COST = 200
+"""Cost of each outlined function: gcc's time grows faster than linearly with a function's length,
+and each cut adds slots for what is live across it."""
+MAX_UNINTERRUPTED = 100_000
+"""Operations of all rounds of a loop up to which no round tests the flag of an interrupt: the test
+at each tile is enough then (decision 14)."""
 
 
 @define(eq=False)
 class SlotAllocator:
-    """Hands out rows and cells. Rows come back when their value is no longer needed."""
+    """Allocates slots. Rows are reused after the last read of their value (linear scan), so that
+    all rows in use fit the cache; scalar slots are not reused."""
 
-    rows: int = 0
-    cells: int = 0
-    spare: list[int] = field(factory=list)
+    vectors: int = 0
+    scalars: int = 0
+    free_vectors: list[int] = field(factory=list)
 
-    def cell(self) -> str:
-        """A new scalar."""
-        self.cells += 1
-        return f"S[{self.cells - 1}]"
+    def scalar_slot(self) -> str:
+        """A new entry of `S`."""
+        self.scalars += 1
+        return f"S[{self.scalars - 1}]"
 
-    def row(self) -> str:
-        """A row, as the C text of a lane's entry."""
-        if self.spare:
-            return f"T[{heapq.heappop(self.spare)}][i]"
-        self.rows += 1
-        return f"T[{self.rows - 1}][i]"
+    def vector_slot(self) -> str:
+        """A row of `T`, as the C text of a lane's entry."""
+        if self.free_vectors:
+            return f"T[{heapq.heappop(self.free_vectors)}][i]"
+        self.vectors += 1
+        return f"T[{self.vectors - 1}][i]"
 
-    def place(self, scalar: bool) -> str:
-        """A cell or a row."""
-        return self.cell() if scalar else self.row()
+    def allocate(self, scalar: bool) -> str:
+        """A slot for a value that is scalar or not."""
+        return self.scalar_slot() if scalar else self.vector_slot()
 
-    def free(self, place: str) -> None:
-        """Take back a row."""
-        if place.startswith("T["):
-            heapq.heappush(self.spare, slot(place))
+    def free(self, location: str) -> None:
+        """Make a row free for reuse."""
+        if location.startswith("T["):
+            heapq.heappush(self.free_vectors, slot(location))
 
 
-def slot(place: str) -> int:
-    """The number of a row or cell."""
-    return int(place[2 : place.index("]")])
+def slot(location: str) -> int:
+    """The index of a slot in `T` or `S`."""
+    return int(location[2 : location.index("]")])
 
 
 @define(eq=False)
 class SegmentEmitter:
-    """One segment being written: scalar lines, lines per lane, and what follows the lanes."""
+    """One segment under construction: scalar code, the loop over lanes, scalar code after it.
+
+    `local` are the values that have a C local by now; `broadcasts` the rows to which scalars were
+    copied, one entry per lane.
+    """
 
     head: list[str] = field(factory=list)
     lanes: list[str] = field(factory=list)
     tail: list[str] = field(factory=list)
     local: set[int] = field(factory=set)
-    spread: dict[int, str] = field(factory=dict)
+    broadcasts: dict[int, str] = field(factory=dict)
 
     def text(self, indent: str) -> str:
         """The segment as C."""
         lines = list(self.head)
         if self.lanes:
+            # HW_LANES is `#pragma GCC ivdep`: two rows never overlap, which gcc cannot prove of
+            # pointers into one array, so it would not vectorise or would test for overlap.
             lines += ["HW_LANES", "for (int i = 0; i < n; i++) {"]
             lines += [f"    {line}" for line in self.lanes]
             lines.append("}")
@@ -83,17 +93,18 @@ class SegmentEmitter:
 
 @frozen(eq=False)
 class Epilogue:
-    """What the last segment of a region also reads; `write` adds lines, given their names."""
+    """Stores at the end of a region: the `values` that its last segment also reads, and `write`,
+    which adds the lines of the stores, given the values' names."""
 
     values: tuple[int, ...]
 
     def write(self, block: SegmentEmitter, names: Mapping[int, str]) -> None:
-        """Nothing more."""
+        """Stores nothing."""
 
 
 @frozen(eq=False)
 class GraphEpilogue(Epilogue):
-    """Outputs and rule bits."""
+    """Stores of the outputs and of the words of rule bits."""
 
     graph: Graph
 
@@ -102,9 +113,11 @@ class GraphEpilogue(Epilogue):
         g = self.graph
         for k, (_, op) in enumerate(g.outputs):
             block.lanes.append(f"o{k}[i] = {names[op]};")
-        bits = [f"({names[op]} != 1.0)" for _, op in g.rules]
+        bits = [f"({names[op]} != 1.0)" for _, op in g.rules]  # true for NaN: it breaks a rule
         doubtful = sorted({names[o] for _, o in g.outputs if not _is_number(g.ops[o])})
         bits.append("(" + (" | ".join(f"__builtin_isnan({v})" for v in doubtful) or "0") + ")")
+        # The words of a point lie side by side in `words`, so with several each store in the lanes
+        # would have a stride: they are collected in rows and transposed after the lanes.
         if g.words > 1:
             block.head.append(f"uint64_t W[{g.words}][HW_TILE];")
         for w in range(g.words):
@@ -121,53 +134,60 @@ class GraphEpilogue(Epilogue):
 
 @frozen(eq=False)
 class LoopEpilogue(Epilogue):
-    """The states' next values, and which lanes go on."""
+    """Stores at the end of a round: the next loop-carried values, and which lanes are still active.
+
+    If all lanes run the same rounds (`analysis.uniform_control`) the stores are plain; else they
+    are masked, so that a lane that has stopped keeps its values (predicated execution).
+    """
 
     op: Op
-    shape: LoopAnalysis
+    analysis: LoopAnalysis
     carries: tuple[str, ...]
     until: int | None
     round: str
     lo: str
     hi: str
-    alive: str
+    active: str
     rounds: str
-    held: str
-    any: str
-    counted: bool
+    until_held: str
+    any_active: str
+    counts_rounds: bool
 
     def write(self, block: SegmentEmitter, names: Mapping[int, str]) -> None:
-        """Store all states at once; loads came before."""
+        """Store all loop-carried values at once. Loads come before: a next value may be the old
+        value of another carry."""
         assert self.op.body is not None
-        if not self.shape.control:
-            return self._lanes(block, names, self.op.body.next)
-        for place, scalar, n in zip(
-            self.carries, self.shape.carries, self.op.body.next, strict=True
+        if not self.analysis.uniform_control:
+            return self._masked_update(block, names, self.op.body.next)
+        for location, scalar, n in zip(
+            self.carries, self.analysis.scalar_carries, self.op.body.next, strict=True
         ):
-            (block.head if scalar else block.lanes).append(f"{place} = {names[n]};")
+            (block.head if scalar else block.lanes).append(f"{location} = {names[n]};")
         block.head.append(f"{self.rounds} = {self.round} + 1.0;")
         if self.until is not None:
-            block.head.append(f"{self.held} = {names[self.until]};")
+            block.head.append(f"{self.until_held} = {names[self.until]};")
         return None
 
-    def _lanes(self, block: SegmentEmitter, names: Mapping[int, str], next: Sequence[int]) -> None:
-        """Keep what stopped lanes hold. All is loaded before anything is stored, so that no
-        load depends on a condition and the lanes vectorise."""
+    def _masked_update(
+        self, block: SegmentEmitter, names: Mapping[int, str], next: Sequence[int]
+    ) -> None:
+        """Masked stores: stopped lanes keep their values. All values are loaded before the first
+        store, so that no load depends on a condition and the lanes vectorise."""
         block.head.append(f"const double next_round = {self.round} + 1.0;")
         block.head.append("int64_t any = 0;")
-        new = [(place, names[n]) for place, n in zip(self.carries, next, strict=True)]
-        if self.counted:
+        new = [(location, names[n]) for location, n in zip(self.carries, next, strict=True)]
+        if self.counts_rounds:
             new.append((self.rounds, "next_round"))
         go = f"(on != 0.0) & ({self.lo} + next_round <= {self.hi})"
         if self.until is not None:
             go += f" & ({names[self.until]} == 0.0)"
-            new.append((self.held, names[self.until]))
-        block.lanes.append(f"const double on = {self.alive};")
+            new.append((self.until_held, names[self.until]))
+        block.lanes.append(f"const double on = {self.active};")
         block.lanes += [f"const double old{k} = {p};" for k, (p, _) in enumerate(new)]
         block.lanes.append(f"const int64_t go = {go};")
         block.lanes += [f"{p} = on != 0.0 ? {v} : old{k};" for k, (p, v) in enumerate(new)]
-        block.lanes += [f"{self.alive} = go ? 1.0 : 0.0;", "any |= go;"]
-        block.tail.append(f"{self.any} = any ? 1.0 : 0.0;")
+        block.lanes += [f"{self.active} = go ? 1.0 : 0.0;", "any |= go;"]
+        block.tail.append(f"{self.any_active} = any ? 1.0 : 0.0;")
 
 
 def _is_number(op: Op) -> bool:
@@ -175,66 +195,78 @@ def _is_number(op: Op) -> bool:
 
 
 @define(eq=False)
-class FunctionOutliner:
-    """What the regions of one kernel share: its number, storage, and functions set apart."""
+class KernelContext:
+    """What the regions of one kernel share: its index, its slots, and its outlined functions.
+
+    `sizes` are the lengths of the graph's tables, `outlined` the codes of operations (such as
+    `pow`) that are calls of functions compiled once for the module.
+    """
 
     index: int
     sizes: tuple[int, ...]
-    far: frozenset[str] = frozenset()
-    storage: SlotAllocator = field(factory=SlotAllocator)
-    pieces: list[str] = field(factory=list)
+    outlined: frozenset[str] = frozenset()
+    slots: SlotAllocator = field(factory=SlotAllocator)
+    functions: list[str] = field(factory=list)
 
-    def piece(self, text: str) -> str:
-        """Put a segment into a function of its own; return the call."""
-        self.pieces.append(text)
-        return f"k{self.index}_p{len(self.pieces) - 1}(T, S, n);"
+    def outline(self, text: str) -> str:
+        """Outline a segment into a function of its own; return the call (LLVM: HotColdSplitting,
+        though here for compile time)."""
+        self.functions.append(text)
+        return f"k{self.index}_p{len(self.functions) - 1}(T, S, n);"
 
 
 @define(eq=False)
 class RegionEmitter:
-    """Writes one operation list: a graph's prologue, its tile code, or a loop body."""
+    """Emits one operation list: a graph's prologue, its code per tile, or a loop body.
 
-    draft: FunctionOutliner
-    shape: ListAnalysis
+    `steps` are the operations to emit, `locations` the slots of values computed before, and
+    `live_out` the steps whose values are read after the region and so must have a slot. The list
+    is cut into segments at loops and guarded blocks, and, if it is large, where a segment reaches
+    `OUTLINED_COST`; a value read in another segment than its own is live across and gets a slot.
+    """
+
+    kernel: KernelContext
+    analysis: ListAnalysis
     steps: list[int]
-    place: dict[int, str]
+    locations: dict[int, str]
     depth: int
-    keep: set[int] = field(factory=set)
+    live_out: set[int] = field(factory=set)
     variable: str = ""
     segments: list[list[int]] = field(factory=list)
-    branches: dict[int, GuardedBlock] = field(factory=dict)
-    crossing: set[int] = field(factory=set)
-    ends: dict[int, list[int]] = field(factory=dict)
-    owned: dict[int, tuple[str, ...]] = field(factory=dict)
+    guarded: dict[int, GuardedBlock] = field(factory=dict)
+    live_across: set[int] = field(factory=set)
+    last_reads: dict[int, list[int]] = field(factory=dict)
+    result_slots: dict[int, tuple[str, ...]] = field(factory=dict)
     projections: dict[int, list[int]] = field(factory=dict)
-    cut: bool = False
+    outlines: bool = False
 
-    def text(self, indent: str, sinks: Epilogue | None) -> str:
-        """All segments, the loops between them, and the sinks in the last."""
-        self._divide(sinks)
+    def text(self, indent: str, epilogue: Epilogue | None) -> str:
+        """The C text: all segments, the loops and guarded blocks between them, and the epilogue in
+        the last segment."""
+        self._form_segments(epilogue)
         parts: list[str] = []
         for k, steps in enumerate(self.segments):
-            if k in self.branches:
-                parts.append(self._branch(self.branches[k], indent))
-            elif steps and self.shape.ops[steps[0]].code == "loop":
-                parts.append(self._loop(steps[0], indent))
+            if k in self.guarded:
+                parts.append(self._guarded_block(self.guarded[k], indent))
+            elif steps and self.analysis.ops[steps[0]].code == "loop":
+                parts.append(self._emit_loop(steps[0], indent))
             else:
-                final = sinks if k == len(self.segments) - 1 else None
-                parts.append(self._segment(steps, final, indent))
-            self._release(k)
+                final = epilogue if k == len(self.segments) - 1 else None
+                parts.append(self._emit_segment(steps, final, indent))
+            self._free_last_read(k)
         return "\n".join(parts)
 
-    def _divide(self, sinks: Epilogue | None) -> None:
-        """Form segments, and find the values that cross from one to another."""
-        ops, sizes = self.shape.ops, self.draft.sizes
-        weights = {i: weight(ops[i], sizes) for i in self.steps if ops[i].code != "loop"}
-        self.cut = sum(weights.values()) > WHOLE
+    def _form_segments(self, epilogue: Epilogue | None) -> None:
+        """Cut the steps into segments, and find the values that are live across segments."""
+        ops, sizes = self.analysis.ops, self.kernel.sizes
+        weights = {i: op_cost(ops[i], sizes) for i in self.steps if ops[i].code != "loop"}
+        self.outlines = sum(weights.values()) > MAX_INLINE_COST
         segments: list[list[int]] = []
         room = 0
-        roots = [*self.keep, *(() if sinks is None else sinks.values)]
-        for i in schedule_with_guards(self.shape, self.steps, roots, sizes):
+        roots = [*self.live_out, *(() if epilogue is None else epilogue.values)]
+        for i in schedule_with_guards(self.analysis, self.steps, roots, sizes):
             if isinstance(i, GuardedBlock):
-                self.branches[len(segments)] = i
+                self.guarded[len(segments)] = i
                 segments.append(list(i.steps))
                 room = 0
                 continue
@@ -244,155 +276,163 @@ class RegionEmitter:
                 continue
             if room <= 0:
                 segments.append([])
-                room = PIECE if self.cut else WHOLE + 1
+                room = OUTLINED_COST if self.outlines else MAX_INLINE_COST + 1
             segments[-1].append(i)
             room -= weights[i]
-        if sinks is not None and (self.cut or not segments or room <= 0):
+        # The epilogue needs a segment of its own where the last is a loop or a guarded block, or is
+        # outlined: the outputs' pointers are parameters of the kernel, not of outlined functions.
+        if epilogue is not None and (self.outlines or not segments or room <= 0):
             segments.append([])
         self.segments = segments
         for i, op in enumerate(ops):
             if op.code == "proj":
                 self.projections.setdefault(op.args[0], []).append(i)
-        self._find_crossing(sinks)
+        self._find_live_across(epilogue)
 
-    def _find_crossing(self, sinks: Epilogue | None) -> None:
-        ops = self.shape.ops
+    def _find_live_across(self, epilogue: Epilogue | None) -> None:
+        ops = self.analysis.ops
         made = {i: k for k, steps in enumerate(self.segments) for i in steps}
-        self.keep = {ops[i].args[0] if ops[i].code == "proj" else i for i in self.keep}
-        self.crossing = {i for i in self.keep if i in made}
+        self.live_out = {ops[i].args[0] if ops[i].code == "proj" else i for i in self.live_out}
+        self.live_across = {i for i in self.live_out if i in made}
         last = dict(made)
         for k, steps in enumerate(self.segments):
             reads = [a for i in steps for a in ops[i].args]
-            if k in self.branches:
-                reads.append(self.branches[k].guard[0])
-            if sinks is not None and k == len(self.segments) - 1:
-                reads += sinks.values
+            if k in self.guarded:
+                reads.append(self.guarded[k].guard[0])
+            if epilogue is not None and k == len(self.segments) - 1:
+                reads += epilogue.values
             for a in reads:
                 owner = ops[a].args[0] if ops[a].code == "proj" else a
                 if owner in made:
                     last[owner] = k
                     if made[owner] != k:
-                        self.crossing.add(owner)
+                        self.live_across.add(owner)
         for i, k in last.items():
-            self.ends.setdefault(k, []).append(i)
+            self.last_reads.setdefault(k, []).append(i)
 
-    def _release(self, k: int) -> None:
-        """Take back the rows of what segment `k` was the last to read."""
-        for step in self.ends.get(k, ()):
-            if step in self.keep:
+    def _free_last_read(self, k: int) -> None:
+        """Free the rows of values whose last read is in segment `k`."""
+        for step in self.last_reads.get(k, ()):
+            if step in self.live_out:
                 continue
-            rows = self.owned.pop(step, (self.place.get(step, ""),))
-            for place in rows:
-                self.draft.storage.free(place)
+            vectors = self.result_slots.pop(step, (self.locations.get(step, ""),))
+            for location in vectors:
+                self.kernel.slots.free(location)
 
-    def _branch(self, branch: GuardedBlock, indent: str) -> str:
-        """Code under a scalar condition; where it does not run, nothing reads what it makes."""
-        steps, keep = list(branch.steps), set(branch.keep)
+    def _guarded_block(self, branch: GuardedBlock, indent: str) -> str:
+        """Code under a scalar condition. Where it does not run, its rows hold old values: a
+        selection by the same condition reads them, and takes its other arm."""
+        steps, live_out = list(branch.steps), set(branch.live_out)
         inner = RegionEmitter(
-            self.draft,
-            self.shape,
+            self.kernel,
+            self.analysis,
             steps,
-            dict(self.place),
+            dict(self.locations),
             self.depth,
-            keep=keep,
+            live_out=live_out,
             variable=self.variable,
         )
         text = inner.text(indent + "    ", None)
-        self.place.update({i: inner.place[i] for i in sorted(keep)})
-        self.owned.update(inner.owned)
-        test = guard_condition(branch.guard, self._where(branch.guard[0]))
+        self.locations.update({i: inner.locations[i] for i in sorted(live_out)})
+        self.result_slots.update(inner.result_slots)
+        test = guard_condition(branch.guard, self._location(branch.guard[0]))
         return f"{indent}if ({test}) {{\n{text}\n{indent}}}"
 
-    def _segment(self, steps: Sequence[int], sinks: Epilogue | None, indent: str) -> str:
-        """Straight-line code."""
+    def _emit_segment(self, steps: Sequence[int], epilogue: Epilogue | None, indent: str) -> str:
+        """Straight-line code, inline or outlined."""
         block = SegmentEmitter()
         for i in steps:
-            self._step(block, i)
-        if sinks is not None:
-            sinks.write(block, {v: self._use(block, v) for v in sinks.values})
-        for row in block.spread.values():
-            self.draft.storage.free(row)
-        apart = self.cut and not isinstance(sinks, GraphEpilogue)
-        if apart:
-            return indent + self.draft.piece(block.text("    "))
+            self._emit_operation(block, i)
+        if epilogue is not None:
+            epilogue.write(block, {v: self._load(block, v) for v in epilogue.values})
+        for row in block.broadcasts.values():
+            self.kernel.slots.free(row)
+        out_of_line = self.outlines and not isinstance(epilogue, GraphEpilogue)
+        if out_of_line:
+            return indent + self.kernel.outline(block.text("    "))
         return f"{indent}{{\n{block.text(indent + '    ')}\n{indent}}}"
 
-    def _step(self, block: SegmentEmitter, i: int) -> None:
-        op, scalar = self.shape.ops[i], self.shape.scalar[i]
+    def _emit_operation(self, block: SegmentEmitter, i: int) -> None:
+        op, scalar = self.analysis.ops[i], self.analysis.scalar[i]
         if op.code == "input":
             lines = [f"const double v{i} = {self.variable};"]
         else:
-            apart = OPERATIONS[op.code].heavy and not scalar
-            args = [self._lane(block, a) if apart else self._use(block, a) for a in op.args]
-            prefix = f"k{self.draft.index}_t"
-            lines = statements(f"v{i}", op, args, prefix, self.draft.sizes, self.draft.far)
+            out_of_line = OPERATIONS[op.code].heavy and not scalar
+            args = [
+                self._load_per_lane(block, a) if out_of_line else self._load(block, a)
+                for a in op.args
+            ]
+            prefix = f"k{self.kernel.index}_t"
+            lines = statements(f"v{i}", op, args, prefix, self.kernel.sizes, self.kernel.outlined)
         block.local.add(i)
-        if i in self.crossing:
-            self.place[i] = self.draft.storage.place(scalar)
-            lines.append(f"{self.place[i]} = v{i};")
+        if i in self.live_across:
+            self.locations[i] = self.kernel.slots.allocate(scalar)
+            lines.append(f"{self.locations[i]} = v{i};")
         (block.head if scalar else block.lanes).extend(lines)
 
-    def _loop(self, i: int, indent: str) -> str:
-        """A loop: initial states, then rounds around the body's segments."""
-        op, shape = self.shape.ops[i], self.shape.loops[i]
+    def _emit_loop(self, i: int, indent: str) -> str:
+        """A loop: its preheader, then the rounds around the body's segments."""
+        op, analysis = self.analysis.ops[i], self.analysis.loops[i]
         assert op.body is not None
-        storage, n = self.draft.storage, op.body.carries
-        lo, hi, *rest = (self._where(a) for a in op.args)
-        carries = tuple(storage.place(scalar) for scalar in shape.carries)
-        sinks = LoopEpilogue(
+        slots, n = self.kernel.slots, op.body.carries
+        lo, hi, *rest = (self._location(a) for a in op.args)
+        carries = tuple(slots.allocate(scalar) for scalar in analysis.scalar_carries)
+        epilogue = LoopEpilogue(
             (*op.body.next, *(() if op.body.until is None else (op.body.until,))),
-            op, shape, carries, op.body.until, storage.cell(), lo, hi,
-            "" if shape.control else storage.row(), storage.place(shape.control),
-            "0x1p+0" if op.body.until is None else storage.place(shape.control),
-            "" if shape.control else storage.cell(),
-            any(self.shape.live[k] and self.shape.ops[k].index == n
+            op, analysis, carries, op.body.until, slots.scalar_slot(), lo, hi,
+            "" if analysis.uniform_control else slots.vector_slot(),
+            slots.allocate(analysis.uniform_control),
+            "0x1p+0" if op.body.until is None else slots.allocate(analysis.uniform_control),
+            "" if analysis.uniform_control else slots.scalar_slot(),
+            any(self.analysis.live[k] and self.analysis.ops[k].index == n
                 for k in self.projections.get(i, ())),
         )  # fmt: skip
-        inputs = [f"{lo} + {sinks.round}", *carries, *rest[n:]]
-        text = self._rounds(op, sinks, rest[:n], inputs, indent)
-        if not shape.control:
-            storage.free(sinks.alive)
-        self.owned[i] = (*carries, sinks.rounds, sinks.held)
+        inputs = [f"{lo} + {epilogue.round}", *carries, *rest[n:]]
+        text = self._emit_rounds(op, epilogue, rest[:n], inputs, indent)
+        if not analysis.uniform_control:
+            slots.free(epilogue.active)
+        # The results of a loop have no code of their own: `proj` operations are names of its slots.
+        self.result_slots[i] = (*carries, epilogue.rounds, epilogue.until_held)
         for k in self.projections.get(i, ()):
-            self.place[k] = self.owned[i][self.shape.ops[k].index]
+            self.locations[k] = self.result_slots[i][self.analysis.ops[k].index]
         return text
 
-    def _rounds(
+    def _emit_rounds(
         self,
         op: Op,
-        sinks: LoopEpilogue,
+        epilogue: LoopEpilogue,
         initial: Sequence[str],
         inputs: Sequence[str],
         indent: str,
     ) -> str:
         assert op.body is not None
-        inside = sinks.shape.body
+        inside = epilogue.analysis.body
         given = {k: inputs[o.index] for k, o in enumerate(inside.ops)
                  if o.code == "input" and o.index and inside.live[k]}  # fmt: skip
         first = [k for k, o in enumerate(inside.ops)
                  if o.code == "input" and not o.index and inside.live[k]]  # fmt: skip
-        body = RegionEmitter(self.draft, inside, first + inside.steps(), given, self.depth + 1,
+        body = RegionEmitter(self.kernel, inside, first + inside.steps(), given, self.depth + 1,
                       variable=inputs[0])  # fmt: skip
         k = f"r{self.depth}"
-        lines = [_start(sinks, initial).text(indent + "    ")]
+        lines = [_preheader(epilogue, initial).text(indent + "    ")]
         more = indent + "        "
         lines.append(f"{indent}    for (int64_t {k} = 0; {k} < {op.bound}; {k}++) {{")
-        if count_operations([op], rounds=True) > UNHALTED:
+        if count_operations([op], rounds=True) > MAX_UNINTERRUPTED:
             lines.append(f"{more}if (hw_halted) break;")
-        lines.append(f"{more}{sinks.round} = (double){k};")
-        if sinks.shape.control:
-            lines.append(f"{more}if (!({sinks.lo} + {sinks.round} <= {sinks.hi})) break;")
+        lines.append(f"{more}{epilogue.round} = (double){k};")
+        if epilogue.analysis.uniform_control:
+            lines.append(f"{more}if (!({epilogue.lo} + {epilogue.round} <= {epilogue.hi})) break;")
         else:
-            lines.append(f"{more}if ({sinks.any} == 0.0) break;")
-        lines.append(body.text(more, sinks))
-        if sinks.shape.control and sinks.until is not None:
-            lines.append(f"{more}if ({sinks.held} != 0.0) break;")
+            lines.append(f"{more}if ({epilogue.any_active} == 0.0) break;")
+        lines.append(body.text(more, epilogue))
+        if epilogue.analysis.uniform_control and epilogue.until is not None:
+            lines.append(f"{more}if ({epilogue.until_held} != 0.0) break;")
         lines.append(f"{indent}    }}")
         return f"{indent}{{\n" + "\n".join(line for line in lines if line) + f"\n{indent}}}"
 
-    def _use(self, block: SegmentEmitter, i: int) -> str:
-        """The name of a value in a segment; loads it if it comes from elsewhere."""
-        text = self._where(i)
+    def _load(self, block: SegmentEmitter, i: int) -> str:
+        """The name of a value in a segment; a value with a slot is loaded at its first use."""
+        text = self._location(i)
         if i in block.local:
             return f"v{i}"
         if text[0] not in "ST":
@@ -402,39 +442,39 @@ class RegionEmitter:
         target.append(f"const double v{i} = {text};")
         return f"v{i}"
 
-    def _lane(self, block: SegmentEmitter, i: int) -> str:
-        """The name of a value as an operand of a long function, which is read from a row even
-        if it is a scalar: gcc makes no vector code of a comparison of scalars within such a
-        function, nor then of all that is around it."""
-        name = self._use(block, i)
-        if not self.shape.scalar[i] or i not in block.local:
+    def _load_per_lane(self, block: SegmentEmitter, i: int) -> str:
+        """The name of a value as an operand of a long function. A scalar is broadcast to a row and
+        read from there: gcc has no vector code for a comparison of scalars within such a function,
+        and then leaves the whole loop over lanes without (decision 5)."""
+        name = self._load(block, i)
+        if not self.analysis.scalar[i] or i not in block.local:
             return name  # of many lanes, or a constant
-        if i not in block.spread:
-            row = block.spread[i] = self.draft.storage.row()
+        if i not in block.broadcasts:
+            row = block.broadcasts[i] = self.kernel.slots.vector_slot()
             block.head.append(f"for (int i = 0; i < n; i++) {row} = {name};")
             block.lanes.append(f"const double {name}_l = {row};")
         return f"{name}_l"
 
-    def _where(self, i: int) -> str:
-        """Where a value stands between segments: a constant, a cell or a row."""
-        op = self.shape.ops[i]
-        return c_literal(op.value) if op.code == "const" else self.place.get(i, "v")
+    def _location(self, i: int) -> str:
+        """The C text of a value between segments: a constant or a slot."""
+        op = self.analysis.ops[i]
+        return c_literal(op.value) if op.code == "const" else self.locations.get(i, "v")
 
 
-def _start(sinks: LoopEpilogue, initial: Sequence[str]) -> SegmentEmitter:
-    """The states before the first round."""
+def _preheader(epilogue: LoopEpilogue, initial: Sequence[str]) -> SegmentEmitter:
+    """The loop-carried values before the first round (the loop's preheader)."""
     block = SegmentEmitter()
-    control = sinks.shape.control
-    for place, value in zip(sinks.carries, initial, strict=True):
-        (block.head if place[0] == "S" else block.lanes).append(f"{place} = {value};")
-    (block.head if control else block.lanes).append(f"{sinks.rounds} = 0.0;")
-    if sinks.until is not None:
-        (block.head if control else block.lanes).append(f"{sinks.held} = 0.0;")
-    if not control:
+    uniform_control = epilogue.analysis.uniform_control
+    for location, value in zip(epilogue.carries, initial, strict=True):
+        (block.head if location[0] == "S" else block.lanes).append(f"{location} = {value};")
+    (block.head if uniform_control else block.lanes).append(f"{epilogue.rounds} = 0.0;")
+    if epilogue.until is not None:
+        (block.head if uniform_control else block.lanes).append(f"{epilogue.until_held} = 0.0;")
+    if not uniform_control:
         block.head.append("int64_t any = 0;")
         block.lanes.append(
-            f"{{ const int go = {sinks.lo} <= {sinks.hi}; {sinks.alive} = go ? 1.0 : 0.0; "
-            "any |= go; }"
+            f"{{ const int go = {epilogue.lo} <= {epilogue.hi}; "
+            f"{epilogue.active} = go ? 1.0 : 0.0; any |= go; }}"
         )
-        block.tail.append(f"{sinks.any} = any ? 1.0 : 0.0;")
+        block.tail.append(f"{epilogue.any_active} = any ? 1.0 : 0.0;")
     return block

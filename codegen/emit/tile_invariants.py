@@ -1,9 +1,9 @@
-"""Which values of a kernel are worth keeping from one tile to the next.
+"""Tile-invariant hoisting: which values of a kernel are cached from one tile to the next.
 
 In a sweep most params stay the same for many points: they are not swept, or belong to a slow
-axis. A value that depends only on such params need not be computed again for every tile. A
-*group* is the part of a graph that depends on one set of params; its dear values are kept in rows
-of their own, and the group runs again only when one of its params has changed.
+axis. A value that depends only on such params need not be computed again for every tile. Which
+axes are slow is known only when the kernel is called, so the emitter cannot hoist the code out of
+the loop over tiles: it guards it by a test whether one of its params has changed.
 """
 
 from __future__ import annotations
@@ -16,54 +16,69 @@ from hwdsl.codegen.emit.uniformity import ListAnalysis
 from hwdsl.codegen.ir.graph import Op
 from hwdsl.codegen.operations import OPERATIONS
 
-GROUPS = 6
-ROWS = 96
-WORTH = 6
+MAX_GROUPS = 6
+"""The most expensive candidates that are looked at: each set of params may be one."""
+MAX_ROWS = 96
+"""Rows for all cached values; more rows make shorter tiles (`TILE_BY_ROWS`)."""
+MIN_COST_PER_ROW = 6
+"""Cost of a group per cached row from which the group pays."""
 
 
 @frozen
 class InvariantGroup:
-    """Operations to run when a param in the mask changes, and those whose values are kept."""
+    """A set of params, and the operations that depend on these params and on no others.
+
+    The operations run in the first tile and again when a param in `mask` (one bit each) has a new
+    value; those in `live_out` are cached in rows of their own for the tiles in between.
+    """
 
     mask: int
     steps: tuple[int, ...]
-    keep: frozenset[int]
+    live_out: frozenset[int]
 
 
 def find_invariant_groups(
-    shape: ListAnalysis, early: Sequence[bool], params: Sequence[bool], sinks: Sequence[int]
+    analysis: ListAnalysis, per_call: Sequence[bool], params: Sequence[bool], roots: Sequence[int]
 ) -> tuple[list[InvariantGroup], list[int]]:
-    """The groups worth having, smaller sets of params first, and the steps that are left.
+    """The profitable groups, smaller sets of params first, and the steps that run at each tile.
 
-    `early` are operations computed once per call, `params` says which params are uniform.
+    `per_call` are operations computed once per call, `params` says which params are uniform.
     """
-    masks = _masks(shape, params)
-    used = _used_outside(shape, masks, sinks)
+    masks = _param_masks(analysis, params)
+    used = _live_out(analysis, masks, roots)
     cost = dict.fromkeys(masks, 0)
-    for i in shape.steps():
-        if not early[i]:
-            cost[masks[i]] += _cost(shape.ops[i])
-    everything = 0
-    for i in sinks:
-        everything |= masks[i]
-    chosen = sorted(
-        (m for m in cost if cost[m] and m and m != everything), key=lambda m: (-cost[m], m)
+    for i in analysis.steps():
+        if not per_call[i]:
+            cost[masks[i]] += _cost(analysis.ops[i])
+    all_params = 0
+    for i in roots:
+        all_params |= masks[i]
+    # A group of all params would run again whenever anything changes: it saves nothing.
+    candidates = sorted(
+        (m for m in cost if cost[m] and m and m != all_params), key=lambda m: (-cost[m], m)
     )
-    kept: set[int] = set()
-    made: list[InvariantGroup] = []
-    for mask in sorted(chosen[:GROUPS], key=lambda m: (m.bit_count(), m)):
-        dear = _expensive(shape, masks, mask, kept, early)
-        keep = frozenset(i for i in used if masks[i] == mask and i in dear)
-        if keep and cost[mask] >= WORTH * len(keep) and len(kept) + len(keep) <= ROWS:
-            made.append(InvariantGroup(mask, _closure(shape, keep, kept, early), keep))
-            kept |= keep
-    return made, list(_closure(shape, sinks, kept, early))
+    cached: set[int] = set()
+    groups: list[InvariantGroup] = []
+    # Small sets first: a group may read what a group of fewer params has cached, never the reverse.
+    for mask in sorted(candidates[:MAX_GROUPS], key=lambda m: (m.bit_count(), m)):
+        expensive = _expensive(analysis, masks, mask, cached, per_call)
+        live_out = frozenset(i for i in used if masks[i] == mask and i in expensive)
+        if (
+            live_out
+            and cost[mask] >= MIN_COST_PER_ROW * len(live_out)
+            and len(cached) + len(live_out) <= MAX_ROWS
+        ):
+            groups.append(
+                InvariantGroup(mask, _closure(analysis, live_out, cached, per_call), live_out)
+            )
+            cached |= live_out
+    return groups, list(_closure(analysis, roots, cached, per_call))
 
 
-def _masks(shape: ListAnalysis, params: Sequence[bool]) -> list[int]:
+def _param_masks(analysis: ListAnalysis, params: Sequence[bool]) -> list[int]:
     """Per operation, the varying params it depends on, as bits."""
     masks: list[int] = []
-    for op in shape.ops:
+    for op in analysis.ops:
         mask = 1 << op.index if op.code == "param" and not params[op.index] else 0
         for a in op.args:
             mask |= masks[a]
@@ -71,42 +86,49 @@ def _masks(shape: ListAnalysis, params: Sequence[bool]) -> list[int]:
     return masks
 
 
-def _used_outside(shape: ListAnalysis, masks: Sequence[int], sinks: Sequence[int]) -> set[int]:
-    used = set(sinks)
-    for i, op in enumerate(shape.ops):
-        if shape.live[i]:
+def _live_out(analysis: ListAnalysis, masks: Sequence[int], roots: Sequence[int]) -> set[int]:
+    used = set(roots)
+    for i, op in enumerate(analysis.ops):
+        if analysis.live[i]:
             used.update(a for a in op.args if masks[a] != masks[i])
     return used
 
 
 def _expensive(
-    shape: ListAnalysis, masks: Sequence[int], mask: int, kept: set[int], early: Sequence[bool]
+    analysis: ListAnalysis,
+    masks: Sequence[int],
+    mask: int,
+    cached: set[int],
+    per_call: Sequence[bool],
 ) -> set[int]:
-    """The operations within a mask that stand on something dear and not kept already."""
-    dear: set[int] = set()
-    for i, op in enumerate(shape.ops):
-        inside = masks[i] | mask == mask and shape.live[i] and not early[i] and i not in kept
-        if inside and (_cost(op) or any(a in dear for a in op.args)):
-            dear.add(i)
-    return dear
+    """The operations within a mask that are expensive or depend on an expensive one, and are not
+    cached already. A cheap value is recomputed: that costs no more than loading its row."""
+    expensive: set[int] = set()
+    for i, op in enumerate(analysis.ops):
+        inside = (
+            masks[i] | mask == mask and analysis.live[i] and not per_call[i] and i not in cached
+        )
+        if inside and (_cost(op) or any(a in expensive for a in op.args)):
+            expensive.add(i)
+    return expensive
 
 
 def _closure(
-    shape: ListAnalysis,
+    analysis: ListAnalysis,
     roots: Sequence[int] | frozenset[int],
-    kept: set[int],
-    early: Sequence[bool],
+    cached: set[int],
+    per_call: Sequence[bool],
 ) -> tuple[int, ...]:
-    """The steps that the roots need, computed once per call and kept values aside."""
+    """The steps that the roots depend on, without those computed once per call or cached."""
     wanted: set[int] = set()
-    stack = [r for r in roots if r not in kept]
+    stack = [r for r in roots if r not in cached]
     while stack:
         i = stack.pop()
-        if i in wanted or early[i] or i in kept:
+        if i in wanted or per_call[i] or i in cached:
             continue
         wanted.add(i)
-        stack.extend(shape.ops[i].args)
-    steps = set(shape.steps())
+        stack.extend(analysis.ops[i].args)
+    steps = set(analysis.steps())
     return tuple(sorted(wanted & steps))
 
 

@@ -1,9 +1,9 @@
-"""What the emitter must know of a graph before printing it: which operations are needed, and
-which have one value for all lanes of a tile.
+"""Liveness and uniformity of a graph's operations.
 
-An operation is *scalar* if its value cannot differ between the points of a tile; it is then
-computed once instead of per lane. Inside a loop that includes the loop variable when the loop
-starts at a scalar, so a table read by it is a plain load.
+Liveness: which operations an output or rule needs. Uniformity (LLVM: UniformityAnalysis, for GPUs
+divergence analysis): an operation is *scalar* if its value cannot differ between the lanes of a
+tile; it is then computed once instead of per lane. Inside a loop that includes the loop variable
+if the loop starts at a scalar, so a table read by it is one load and no gather.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hwdsl.codegen.operations import OPERATIONS
 
 @define(eq=False)
 class ListAnalysis:
-    """One operation list: what is live, what is scalar, and the same for its loops' bodies."""
+    """Liveness and uniformity of one operation list, and those of the bodies of its loops."""
 
     ops: tuple[Op, ...]
     live: list[bool]
@@ -37,16 +37,20 @@ def computes(op: Op) -> bool:
 
 @frozen(eq=False)
 class LoopAnalysis:
-    """A loop: its body, whether all lanes run the same rounds, and which states are scalar."""
+    """Uniformity of a loop.
+
+    `uniform_control`: all lanes run the same number of rounds, so the loop needs no mask and is
+    left by a scalar test. `scalar_carries`: the loop-carried values that are scalar.
+    """
 
     body: ListAnalysis
-    control: bool
-    carries: tuple[bool, ...]
+    uniform_control: bool
+    scalar_carries: tuple[bool, ...]
 
     @property
-    def whole(self) -> bool:
-        """Whether every result is scalar."""
-        return self.control and all(self.carries)
+    def all_scalar(self) -> bool:
+        """Whether every result of the loop is scalar."""
+        return self.uniform_control and all(self.scalar_carries)
 
 
 def analyze_graph(graph: Graph) -> ListAnalysis:
@@ -60,35 +64,37 @@ def analyze_operations(
     ops: tuple[Op, ...], roots: Sequence[int], uniform: Sequence[bool]
 ) -> ListAnalysis:
     """Analyse an operation list whose params or inputs are scalar as `uniform` says."""
-    shape = ListAnalysis(ops, _live(ops, roots), [False] * len(ops), {})
+    analysis = ListAnalysis(ops, _liveness(ops, roots), [False] * len(ops), {})
     for i, op in enumerate(ops):
-        if not shape.live[i]:
+        if not analysis.live[i]:
             continue
         if op.code in ("param", "input"):
-            shape.scalar[i] = uniform[op.index]
+            analysis.scalar[i] = uniform[op.index]
         elif op.code == "loop":
-            loop = _loop(op, [shape.scalar[a] for a in op.args])
-            shape.loops[i] = loop
-            shape.scalar[i] = loop.whole
+            loop = _analyze_loop(op, [analysis.scalar[a] for a in op.args])
+            analysis.loops[i] = loop
+            analysis.scalar[i] = loop.all_scalar
         elif op.code == "proj":
-            loop = shape.loops[op.args[0]]
-            inside = op.index < len(loop.carries)
-            shape.scalar[i] = loop.carries[op.index] if inside else loop.control
+            loop = analysis.loops[op.args[0]]
+            inside = op.index < len(loop.scalar_carries)
+            analysis.scalar[i] = loop.scalar_carries[op.index] if inside else loop.uniform_control
         else:
-            shape.scalar[i] = all(shape.scalar[a] for a in op.args)
-    return shape
+            analysis.scalar[i] = all(analysis.scalar[a] for a in op.args)
+    return analysis
 
 
-def call_invariant(shape: ListAnalysis) -> list[bool]:
+def call_invariant(analysis: ListAnalysis) -> list[bool]:
     """Which operations of the top level have one value for a whole kernel call."""
-    result = [False] * len(shape.ops)
-    for i, op in enumerate(shape.ops):
-        if shape.live[i]:
-            result[i] = shape.scalar[i] and all(result[a] for a in op.args)
+    result = [False] * len(analysis.ops)
+    for i, op in enumerate(analysis.ops):
+        if analysis.live[i]:
+            # A constant is scalar without operands; a varying param is not scalar, so by induction
+            # only values of constants and uniform params remain.
+            result[i] = analysis.scalar[i] and all(result[a] for a in op.args)
     return result
 
 
-def _live(ops: Sequence[Op], roots: Sequence[int]) -> list[bool]:
+def _liveness(ops: Sequence[Op], roots: Sequence[int]) -> list[bool]:
     live = [False] * len(ops)
     for r in roots:
         live[r] = True
@@ -99,18 +105,21 @@ def _live(ops: Sequence[Op], roots: Sequence[int]) -> list[bool]:
     return live
 
 
-def _loop(op: Op, args: Sequence[bool]) -> LoopAnalysis:
-    """Find the scalar states: assume those that start scalar, drop what the body contradicts."""
+def _analyze_loop(op: Op, args: Sequence[bool]) -> LoopAnalysis:
+    """The greatest fixed point: assume that every loop-carried value that starts scalar stays
+    scalar, analyse the body, drop what it contradicts, and repeat."""
     body = op.body
     assert body is not None
     n = body.carries
     carries = list(args[2 : 2 + n])
-    control = args[0] and args[1]
+    uniform_control = args[0] and args[1]
     roots = [*body.next, *(() if body.until is None else (body.until,))]
     while True:
         inside = analyze_operations(body.ops, roots, [args[0], *carries, *args[2 + n :]])
-        stop = control and (body.until is None or inside.scalar[body.until])
+        stop = uniform_control and (body.until is None or inside.scalar[body.until])
+        # Where lanes stop in different rounds, a stopped lane keeps its value and the others go on:
+        # not even a carry that is computed from scalars is the same in all lanes then.
         kept = [c and stop and inside.scalar[x] for c, x in zip(carries, body.next, strict=True)]
-        if kept == carries and stop == control:
-            return LoopAnalysis(inside, control, tuple(carries))
-        carries, control = kept, stop
+        if kept == carries and stop == uniform_control:
+            return LoopAnalysis(inside, uniform_control, tuple(carries))
+        carries, uniform_control = kept, stop

@@ -198,13 +198,11 @@ def _function(code: str, formula: Formula, arity: int, rows: dict[str, Sequence[
 
 
 def out_of_line(code: str, arity: int) -> str:
-    """The definition of `hw_far_<code>`: the same function, compiled once for all who call it.
+    """The definition of `hw_outlined_<code>`: the same function, compiled once for all its calls.
 
     Gcc makes it for vectors as well, so that loops which call it still become vector code.
     """
     names = "abc"[:arity]
     operands = ", ".join(f"double {n}" for n in names)
-    return (
-        f"HW_FAR double hw_far_{code}({operands});\n"
-        f"HW_FAR double hw_far_{code}({operands}) {{ return hw_{code}({', '.join(names)}); }}"
-    )
+    head = f"HW_OUTLINED double hw_outlined_{code}({operands})"
+    return f"{head};\n{head} {{ return hw_{code}({', '.join(names)}); }}"

@@ -10,7 +10,7 @@ from test_emit import STRICT, assert_same
 
 from hwdsl.codegen.build.toolchain import build, kernel_flags
 from hwdsl.codegen.emit.code_sinking import GuardedBlock, guard_condition, schedule_with_guards
-from hwdsl.codegen.emit.kernels import INLINE, emit
+from hwdsl.codegen.emit.kernels import MAX_INLINED_USES, emit
 from hwdsl.codegen.emit.uniformity import analyze_graph
 from hwdsl.codegen.ir.graph import BOOL, INT, GraphBuilder
 
@@ -173,13 +173,16 @@ def test_functions_used_often_are_compiled_apart(tmp_path):
     b = GraphBuilder()
     x, y = b.param("x"), b.param("y")
     total = b.op(
-        "sum", *(b.op("pow", b.op("add", x, b.const(k / 7)), y) for k in range(INLINE + 1))
+        "sum",
+        *(b.op("pow", b.op("add", x, b.const(k / 7)), y) for k in range(MAX_INLINED_USES + 1)),
     )
-    few = b.op("sum", *(b.op("exp", b.op("mul", x, b.const(k / 7))) for k in range(INLINE)))
+    few = b.op(
+        "sum", *(b.op("exp", b.op("mul", x, b.const(k / 7))) for k in range(MAX_INLINED_USES))
+    )
     graph = b.finish([("total", total), ("few", few)])
     text = emit({"g": graph})
-    assert "hw_far_pow" in text["kernel_0.h"]
-    assert "hw_far_exp" not in "".join(text.values())
+    assert "hw_outlined_pow" in text["kernel_0.h"]
+    assert "hw_outlined_exp" not in "".join(text.values())
     kernel = build({"g": graph}, cache_dir=tmp_path, flags=STRICT)["g"]
     special = [0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 5e-324, 1e308, -2.0]
     values = np.array(special + list(np.linspace(-3, 30, 600)))

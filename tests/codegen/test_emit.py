@@ -182,8 +182,8 @@ def chosen(cache_dir):
     """All of them in one module, cut into pieces as if they were ten times as large."""
     graphs = {name: make() for name, make in CHOSEN.items()}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(emitting, "WHOLE", WHOLE)
-        patch.setattr(emitting, "PIECE", PIECE)
+        patch.setattr(emitting, "MAX_INLINE_COST", WHOLE)
+        patch.setattr(emitting, "OUTLINED_COST", PIECE)
         files = emit(graphs)
         assert all(f"k{i}_p3(" in files[f"kernel_{i}.h"] for i in (2, 3, 4))
         return graphs, build(graphs, cache_dir=cache_dir, flags=STRICT)
