@@ -15,7 +15,8 @@ from hwdsl.codegen.build import toolchain as building
 from hwdsl.codegen.build.tiered import InterpreterKernel
 from hwdsl.codegen.build.toolchain import build
 from hwdsl.codegen.emit.c_printer import C_SOURCE
-from hwdsl.codegen.ir.graph import INT, GraphBuilder
+from hwdsl.codegen.ir.builder import GraphBuilder
+from hwdsl.codegen.ir.graph import INT
 from hwdsl.codegen.passes import optimise
 from hwdsl.codegen.runtime import KernelEvaluator, OutputSpec, ParamSpec, RuleSpec, Spec
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from hwdsl.codegen.ir.graph import GraphBuilder, Ref, Region, fold
+from hwdsl.codegen.ir.builder import GraphBuilder, Ref, Region
+from hwdsl.codegen.ir.graph import fold
 from hwdsl.codegen.operations import OPERATIONS
 
 __all__ = ["always"]

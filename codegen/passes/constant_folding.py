@@ -6,7 +6,8 @@ import struct
 
 from attrs import define, field
 
-from hwdsl.codegen.ir.graph import Graph, Op, Ref
+from hwdsl.codegen.ir.builder import Ref
+from hwdsl.codegen.ir.graph import Graph, Op
 from hwdsl.codegen.passes.dead_code import eliminate_dead_code
 from hwdsl.codegen.passes.rewriter import GraphRewriter, known_table
 

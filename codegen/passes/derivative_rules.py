@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hwdsl.codegen.ir.graph import REAL, Op, Ref
+from hwdsl.codegen.ir.builder import Ref
+from hwdsl.codegen.ir.graph import REAL, Op
 from hwdsl.codegen.operations import OPERATIONS
 from hwdsl.codegen.operations.derivatives import Chosen, Partials, Rule
 

@@ -17,7 +17,8 @@ from collections.abc import Iterable, Sequence
 
 from attrs import define, field
 
-from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Body, LoopRegion, Op, Ref, state_types
+from hwdsl.codegen.ir.builder import LoopRegion, Ref
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Body, Op, state_types
 from hwdsl.codegen.passes.derivative_rules import Partials, passes, tangent_of_choice, weigh
 from hwdsl.codegen.passes.rewriter import GraphRewriter, Results
 

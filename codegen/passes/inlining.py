@@ -12,7 +12,9 @@ from collections.abc import Callable, Sequence
 
 from attrs import define, evolve, field
 
-from hwdsl.codegen.ir.graph import GraphBuilder, Op, Ref, fold, fold_loop
+from hwdsl.codegen.ir.builder import GraphBuilder, Ref
+from hwdsl.codegen.ir.graph import Op, fold
+from hwdsl.codegen.ir.loop_folding import run_loop
 from hwdsl.codegen.operations import OPERATIONS
 from hwdsl.codegen.passes.rewriter import Copier
 
@@ -107,7 +109,7 @@ class Inliner(Copier):
         body = op.body
         assert body is not None
         if len(known) == len(args):
-            return fold_loop(body, op.bound, known, self.source.tables, self.consume_fuel)
+            return run_loop(body, op.bound, known, self.source.tables, self.consume_fuel)
         return tuple(_number(ref) for ref in self.loop(op, self._refs(op, args)))
 
     def _refs(self, op: Op, args: Sequence[Number]) -> list[Ref]:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from hwdsl.codegen.ir.graph import BOOL, Graph, GraphBuilder, GraphParam, Op, Ref, Region
+from hwdsl.codegen.ir.builder import GraphBuilder, Ref, Region
+from hwdsl.codegen.ir.graph import BOOL, Graph, GraphParam, Op
 from hwdsl.codegen.operations import OPERATIONS
 from hwdsl.codegen.operations.intervals import ANY, TRUTH, Range
 

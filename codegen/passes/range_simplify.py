@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from hwdsl.codegen.ir.graph import BOOL, Graph, Op, Ref, state_types
+from hwdsl.codegen.ir.builder import Ref
+from hwdsl.codegen.ir.graph import BOOL, Graph, Op, state_types
 from hwdsl.codegen.operations import OPERATIONS
 from hwdsl.codegen.operations.intervals import ANY, TRUTH, Range
 from hwdsl.codegen.passes.interval_analysis import ranges_of

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import attrs
 from attrs import define, field
 
-from hwdsl.codegen.ir.graph import REAL, Graph, Op, Ref
+from hwdsl.codegen.ir.builder import Ref
+from hwdsl.codegen.ir.graph import REAL, Graph, Op
 from hwdsl.codegen.passes.dead_code import eliminate_dead_code
 from hwdsl.codegen.passes.derivative_rules import passes, weigh
 from hwdsl.codegen.passes.forward_mode import ForwardModeAD, Moves, activity, total

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from hwdsl.codegen.ir.graph import REAL, Body, Graph, GraphBuilder, Op, Ref, state_types
+from hwdsl.codegen.ir.builder import GraphBuilder, Ref
+from hwdsl.codegen.ir.graph import REAL, Body, Graph, Op, state_types
 
 Results = dict[int, tuple[Ref, ...]]
 

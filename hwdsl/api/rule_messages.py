@@ -7,7 +7,7 @@ from attrs import define, field
 from hwdsl.api import driver
 from hwdsl.api.quantities import scale
 from hwdsl.codegen.build.ahead_of_time import Said
-from hwdsl.codegen.ir.graph import Ref
+from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.passes import optimise
 from hwdsl.codegen.runtime import Message, Placeholder, Scale
 from hwdsl.elaborate import Elaboration, messages

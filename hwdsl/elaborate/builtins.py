@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 
 from hwdsl.base.source import Span
-from hwdsl.codegen.ir.graph import BOOL, INT, Ref
+from hwdsl.codegen.ir.builder import Ref
+from hwdsl.codegen.ir.graph import BOOL, INT
 from hwdsl.elaborate import comprehensions
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator, as_ref
 from hwdsl.elaborate.select_lowering import items_of, pick_value

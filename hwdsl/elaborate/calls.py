@@ -16,7 +16,7 @@ from attrs import define, evolve, field
 
 from hwdsl.base.diagnostics import Severity
 from hwdsl.base.source import Span
-from hwdsl.codegen.ir.graph import Ref
+from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.passes.inlining import Inliner
 from hwdsl.elaborate import messages, params
 from hwdsl.elaborate.evaluator import open_evaluator, rules_of_callee

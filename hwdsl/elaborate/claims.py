@@ -7,7 +7,7 @@ from attrs import evolve, frozen
 from hwdsl.base.diagnostics import Diagnostics, Severity
 from hwdsl.base.source import Span
 from hwdsl.base.units import ONE, Unit
-from hwdsl.codegen.ir.graph import Ref
+from hwdsl.codegen.ir.builder import Ref
 from hwdsl.elaborate.calls import ASKED
 from hwdsl.elaborate.messages import known_only, literal_unit, render
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator

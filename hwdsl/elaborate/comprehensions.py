@@ -14,7 +14,8 @@ from typing import Generic, TypeVar
 from attrs import evolve, field, frozen
 
 from hwdsl.base.source import Span
-from hwdsl.codegen.ir.graph import BOOL, INT, REAL, LoopRegion, Ref
+from hwdsl.codegen.ir.builder import LoopRegion, Ref
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.elaborate.loop_lowering import (
     LoopAttempt,
     finish_loop,

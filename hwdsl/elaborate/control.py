@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from hwdsl.codegen.ir.graph import INT, Ref, Region
+from hwdsl.codegen.ir.builder import Ref, Region
+from hwdsl.codegen.ir.graph import INT
 from hwdsl.codegen.operations import OPERATIONS
 from hwdsl.elaborate.comprehensions import unroll
 from hwdsl.elaborate.loops import iterate

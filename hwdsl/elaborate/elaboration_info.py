@@ -10,7 +10,8 @@ from attrs import field, frozen
 from hwdsl.base.diagnostics import Diagnostic, Severity
 from hwdsl.base.source import Span
 from hwdsl.base.units import ONE, Dim, Unit
-from hwdsl.codegen.ir.graph import Graph, Ref, nearest
+from hwdsl.codegen.ir.builder import Ref
+from hwdsl.codegen.ir.graph import Graph, nearest
 from hwdsl.codegen.runtime.message import number_text
 from hwdsl.elaborate.quantities import quantity_text
 from hwdsl.semantics.symbols import ModuleScope

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from hwdsl.codegen.ir.graph import INT, Ref
+from hwdsl.codegen.ir.builder import Ref
+from hwdsl.codegen.ir.graph import INT
 from hwdsl.elaborate import builtins, control, records
 from hwdsl.elaborate.functions import call_evaluator, call_function
 from hwdsl.elaborate.module_values import symbol_value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hwdsl.base.source import Span
-from hwdsl.codegen.ir.graph import Ref
+from hwdsl.codegen.ir.builder import Ref
 from hwdsl.elaborate.calls import called
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.records import with_lets

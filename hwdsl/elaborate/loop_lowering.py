@@ -8,7 +8,8 @@ from typing import Generic, TypeVar
 from attrs import evolve, frozen
 
 from hwdsl.base.source import Span
-from hwdsl.codegen.ir.graph import LoopRegion, Ref, rounds, work
+from hwdsl.codegen.ir.builder import LoopRegion, Ref
+from hwdsl.codegen.ir.graph import rounds, work
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.trace import Closing
 from hwdsl.elaborate.values import (

@@ -8,7 +8,8 @@ from functools import partial
 
 from attrs import frozen
 
-from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Ref
+from hwdsl.codegen.ir.builder import Ref
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.elaborate.loop_lowering import (
     LoopAttempt,
     finish_loop,

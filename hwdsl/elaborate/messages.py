@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from hwdsl.base.units import ONE, Unit
-from hwdsl.codegen.ir.graph import Ref
+from hwdsl.codegen.ir.builder import Ref
 from hwdsl.elaborate import records
 from hwdsl.elaborate.elaboration_info import UNKNOWN, LoweredHole
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator

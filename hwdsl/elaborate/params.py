@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from hwdsl.base.source import Span
 from hwdsl.base.units import ONE, Dim, Unit
-from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Ref
+from hwdsl.codegen.ir.builder import Ref
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.elaborate.elaboration_info import ParamInfo
 from hwdsl.elaborate.instance import InputSpec
 from hwdsl.elaborate.messages import literal_unit

@@ -12,7 +12,8 @@ from attrs import define, evolve, field
 
 from hwdsl.base.diagnostics import Severity
 from hwdsl.base.source import Span
-from hwdsl.codegen.ir.graph import BOOL, INT, REAL, GraphBuilder, LoopRegion, Ref, Region
+from hwdsl.codegen.ir.builder import GraphBuilder, LoopRegion, Ref, Region
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.codegen.passes.case_analysis import always
 from hwdsl.codegen.passes.interval_analysis import Range, Ranges
 from hwdsl.elaborate.instance import Instance

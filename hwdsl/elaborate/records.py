@@ -10,7 +10,8 @@ from attrs import evolve
 
 from hwdsl.base.diagnostics import with_article
 from hwdsl.base.source import Span
-from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Ref
+from hwdsl.codegen.ir.builder import Ref
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.codegen.runtime.message import number_text
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator, as_component, as_ref
 from hwdsl.elaborate.select_lowering import merge_components, merge_select

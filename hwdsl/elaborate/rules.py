@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attrs import define, evolve, field
 
 from hwdsl.base.diagnostics import Severity
-from hwdsl.codegen.ir.graph import Ref
+from hwdsl.codegen.ir.builder import Ref
 from hwdsl.elaborate import records
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.values import (

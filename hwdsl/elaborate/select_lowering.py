@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from hwdsl.base.source import Span
-from hwdsl.codegen.ir.graph import BOOL, INT, Ref
+from hwdsl.codegen.ir.builder import Ref
+from hwdsl.codegen.ir.graph import BOOL, INT
 from hwdsl.elaborate.partial_evaluator import MAX_ITEMS, PartialEvaluator
 from hwdsl.elaborate.values import (
     Component,

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from attrs import define, field, frozen
 
-from hwdsl.codegen.ir.graph import GraphBuilder, Ref, Region
+from hwdsl.codegen.ir.builder import GraphBuilder, Ref, Region
 from hwdsl.elaborate.values import Component, Env, Record, SelectIndex, SelectRecord, Thunk, Value
 from hwdsl.syntax import ast
 

@@ -12,7 +12,7 @@ from attrs import define, field, frozen
 
 from hwdsl.base.diagnostics import Diagnostic, Label, Severity
 from hwdsl.base.source import Span
-from hwdsl.codegen.ir.graph import Ref
+from hwdsl.codegen.ir.builder import Ref
 from hwdsl.semantics.symbols import EnumInfo, KindInfo, ModuleScope
 from hwdsl.syntax import ast
 

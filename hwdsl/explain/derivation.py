@@ -20,7 +20,8 @@ from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.fingerprint import package_folder
 from hwdsl.base.source import Span
 from hwdsl.base.units import Dim
-from hwdsl.codegen.ir.graph import Ref, nearest
+from hwdsl.codegen.ir.builder import Ref
+from hwdsl.codegen.ir.graph import nearest
 from hwdsl.codegen.runtime.message import number_text
 from hwdsl.elaborate import Elaboration, ParamInfo, elaborate_traced
 from hwdsl.elaborate.large_stack import with_large_stack

@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping
 from attrs import define, field, frozen
 
 from hwdsl.base.units import ONE, Dim
-from hwdsl.codegen.ir.graph import BOOL, Ref, Region, nearest
+from hwdsl.codegen.ir.builder import Ref, Region
+from hwdsl.codegen.ir.graph import BOOL, nearest
 from hwdsl.codegen.ir.interpreter import Point
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.trace import Entered, Reading, Rounds, Trace, TraceItem, TraceNode

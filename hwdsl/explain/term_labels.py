@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hwdsl.base.source import Span
 from hwdsl.base.units import ONE, Unit
-from hwdsl.codegen.ir.graph import BOOL, Ref
+from hwdsl.codegen.ir.builder import Ref
+from hwdsl.codegen.ir.graph import BOOL
 from hwdsl.elaborate.messages import unit_of
 from hwdsl.elaborate.quantities import quantity_text
 from hwdsl.elaborate.records import member

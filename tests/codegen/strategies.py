@@ -14,7 +14,8 @@ import struct
 import numpy as np
 from hypothesis import strategies as st
 
-from hwdsl.codegen.ir.graph import BOOL, INT, REAL, GraphBuilder
+from hwdsl.codegen.ir.builder import GraphBuilder
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.codegen.operations import FORMULAS, OPERATIONS
 from hwdsl.codegen.operations.record import Best, Fold
 

@@ -12,7 +12,8 @@ from hwdsl.codegen.build.toolchain import build, kernel_flags
 from hwdsl.codegen.emit.code_sinking import GuardedBlock, guard_condition, schedule_with_guards
 from hwdsl.codegen.emit.kernels import MAX_INLINED_USES, emit
 from hwdsl.codegen.emit.uniformity import analyze_graph
-from hwdsl.codegen.ir.graph import BOOL, INT, GraphBuilder
+from hwdsl.codegen.ir.builder import GraphBuilder
+from hwdsl.codegen.ir.graph import BOOL, INT
 
 
 def dear(b, x, seed, length=12):

@@ -10,7 +10,7 @@ from hwdsl.base import store
 from hwdsl.codegen.build.ahead_of_time import write_module
 from hwdsl.codegen.build.stubs import stub
 from hwdsl.codegen.build.toolchain import BuildError, build
-from hwdsl.codegen.ir.graph import GraphBuilder
+from hwdsl.codegen.ir.builder import GraphBuilder
 from hwdsl.codegen.runtime import OutputSpec, ParamSpec, RuleSpec, Scale, Spec
 
 BANDWIDTH = {"data": 1.0, "time": -1.0}

@@ -15,7 +15,7 @@ import pytest
 from hwdsl.base import fingerprint, store
 from hwdsl.codegen.build import toolchain as building
 from hwdsl.codegen.build.toolchain import BuildError, build, file_name
-from hwdsl.codegen.ir.graph import GraphBuilder
+from hwdsl.codegen.ir.builder import GraphBuilder
 
 
 def square(constant=2.0):

@@ -14,7 +14,8 @@ from hwdsl.codegen.build.tiered import InterpreterKernel
 from hwdsl.codegen.build.toolchain import build
 from hwdsl.codegen.emit import regions as emitting
 from hwdsl.codegen.emit.kernels import TILE, emit
-from hwdsl.codegen.ir.graph import BOOL, INT, GraphBuilder
+from hwdsl.codegen.ir.builder import GraphBuilder
+from hwdsl.codegen.ir.graph import BOOL, INT
 
 STRICT = ("-Wall", "-Wextra", "-Werror")
 WHOLE, PIECE = 150, 40

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from strategies import SPECIAL, doubles, equal
 
 from hwdsl.codegen import operations
-from hwdsl.codegen.ir.graph import BOOL, INT, REAL, GraphBuilder, Op
+from hwdsl.codegen.ir.builder import GraphBuilder
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Op
 from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.codegen.operations import OPERATIONS
 from hwdsl.codegen.operations.derivatives import Carried, Chosen, Flat, Rule

@@ -13,7 +13,7 @@ from test_build import SPEC, roofline
 
 from hwdsl.codegen.build.ahead_of_time import is_ours, write_module, write_wheel
 from hwdsl.codegen.build.toolchain import features
-from hwdsl.codegen.ir.graph import GraphBuilder
+from hwdsl.codegen.ir.builder import GraphBuilder
 from hwdsl.codegen.runtime import OutputSpec, ParamSpec, Spec
 
 

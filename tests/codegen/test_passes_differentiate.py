@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from strategies import columns_for, equal, graphs
 
-from hwdsl.codegen.ir.graph import BOOL, INT, REAL, GraphBuilder
+from hwdsl.codegen.ir.builder import GraphBuilder
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.codegen.ir.verifier import verify_graph
 from hwdsl.codegen.operations import OPERATIONS

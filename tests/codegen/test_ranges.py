@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from strategies import columns_for, equal, graphs
 from test_passes_keep_values import codes, same_results
 
-from hwdsl.codegen.ir.graph import INT, GraphBuilder, Op, Ref
+from hwdsl.codegen.ir.builder import GraphBuilder, Ref
+from hwdsl.codegen.ir.graph import INT, Op
 from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.codegen.ir.verifier import verify_graph
 from hwdsl.codegen.passes import (

@@ -11,7 +11,8 @@ import pytest
 from hwdsl.codegen.build.stubs import stub
 from hwdsl.codegen.build.tiered import InterpreterKernel
 from hwdsl.codegen.build.toolchain import build
-from hwdsl.codegen.ir.graph import BOOL, INT, GraphBuilder
+from hwdsl.codegen.ir.builder import GraphBuilder
+from hwdsl.codegen.ir.graph import BOOL, INT
 from hwdsl.codegen.runtime import KernelEvaluator, OutputSpec, ParamSpec, RuleSpec, Scale, Spec
 from hwdsl.codegen.runtime import execution_plan as plan
 from hwdsl.codegen.runtime import spec as spec_module

@@ -12,7 +12,8 @@ from test_runtime import SPEC
 
 from hwdsl.codegen.build.stubs import stub
 from hwdsl.codegen.build.tiered import InterpreterKernel
-from hwdsl.codegen.ir.graph import INT, GraphBuilder
+from hwdsl.codegen.ir.builder import GraphBuilder
+from hwdsl.codegen.ir.graph import INT
 from hwdsl.codegen.runtime import KernelEvaluator, OutputSpec, ParamSpec, Scale, Spec
 
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import graphs
 
-from hwdsl.codegen.ir.graph import Graph, GraphBuilder
+from hwdsl.codegen.ir.builder import GraphBuilder
+from hwdsl.codegen.ir.graph import Graph
 from hwdsl.codegen.ir.serialization import canonical_text, dump, load
 from hwdsl.codegen.ir.verifier import GraphError
 
@@ -72,7 +73,7 @@ def test_canonical_sees_bodies_and_tables():
 
 def test_canonical_is_the_same_in_another_run(tmp_path):
     code = (
-        "from hwdsl.codegen.ir.graph import GraphBuilder;"
+        "from hwdsl.codegen.ir.builder import GraphBuilder;"
         "from hwdsl.codegen.ir.serialization import canonical;"
         "b = GraphBuilder(); x = b.param('x');"
         "g = b.finish([('y', b.op('sum', x, b.op('exp', x), b.const(0.1)))]);"

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from hwdsl.codegen.build.tiered import InterpreterKernel, Kernel, TieredKernel
-from hwdsl.codegen.ir.graph import INT, REAL, Graph, GraphBuilder, count_operations
+from hwdsl.codegen.ir.builder import GraphBuilder
+from hwdsl.codegen.ir.graph import INT, REAL, Graph, count_operations
 from hwdsl.codegen.ir.interpreter import interpret
 
 ROUNDS = 1000

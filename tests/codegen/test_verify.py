@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from strategies import graphs
 
-from hwdsl.codegen.ir.graph import BOOL, INT, REAL, GraphBuilder, GraphParam, Op
+from hwdsl.codegen.ir.builder import GraphBuilder
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, GraphParam, Op
 from hwdsl.codegen.ir.verifier import GraphError, verify_graph
 
 

@@ -15,7 +15,7 @@ from hwdsl.api import driver
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.codegen.emit.kernels import emit
-from hwdsl.codegen.ir.graph import Ref
+from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.serialization import dump
 from hwdsl.codegen.passes import fold_constants_and_cse, optimise
 from hwdsl.elaborate import elaborate_traced

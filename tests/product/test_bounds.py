@@ -17,7 +17,8 @@ from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.codegen.build import toolchain as building
 from hwdsl.codegen.ir import serialization as text
-from hwdsl.codegen.ir.graph import Graph, GraphBuilder, Op
+from hwdsl.codegen.ir.builder import GraphBuilder
+from hwdsl.codegen.ir.graph import Graph, Op
 from hwdsl.codegen.ir.verifier import GraphError
 from hwdsl.codegen.runtime import CompiledKernel
 from hwdsl.elaborate.large_stack import with_large_stack
