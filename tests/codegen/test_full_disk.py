@@ -12,21 +12,26 @@ from test_cache import square
 from hwdsl.base import store
 from hwdsl.codegen.build.toolchain import build
 
-# Builds with files limited to argv[2] bytes, or as far as the disk goes; says what came of it.
+# Builds in folders argv[1], argv[3] ... with files limited to argv[2], argv[4] ... bytes, or as far
+# as the disk goes if that is negative; says what came of each.
 BUILD = """
 import resource, sys
 from test_cache import square
 from hwdsl.codegen.build import toolchain as building
 import Cython.Compiler.Main
-path, limit = sys.argv[1], int(sys.argv[2])
-if limit >= 0:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-try:
-    kernel = building.build({"square": square(13.0)}, cache_dir=path)["square"]
-except building.BuildError as error:
-    print("refused:", error)
-else:
-    print("built:", kernel.point([3.0])[0][0])
+said = []
+for path, limit in zip(sys.argv[1::2], map(int, sys.argv[2::2])):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if limit >= 0:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        kernel = building.build({"square": square(13.0)}, cache_dir=path)["square"]
+    except building.BuildError as error:
+        said.append(f"refused: {error}")
+    else:
+        said.append(f"built: {kernel.point([3.0])[0][0]}")
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+print("\\f".join(said))
 """
 
 # Makes a small disk of its own, fills it by building, enlarges it and builds again.
@@ -42,13 +47,13 @@ def environment():
     return {**os.environ, "PYTHONPATH": here, "PYTHONDONTWRITEBYTECODE": "1", "BUILD": BUILD}
 
 
-def limited(path, limit):
+def limited(asked):
     done = subprocess.run(
-        [sys.executable, "-c", BUILD, str(path), str(limit)], env=environment(), text=True,
-        capture_output=True,
+        [sys.executable, "-c", BUILD, *(str(word) for pair in asked for word in pair)],
+        env=environment(), text=True, capture_output=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stdout.removesuffix("\n").split("\f")
 
 
 @pytest.fixture(scope="module")
@@ -66,23 +71,19 @@ LIMITS = [0, 700, 20_000, 150_000, 400_000]
 
 
 def test_every_limit_on_files_gives_a_clear_error_or_a_sound_kernel(half, tmp_path):
-    texts = []
-    for start in ("empty", "half"):
-        for limit in LIMITS:
-            path = tmp_path / f"{start}{limit}"
-            if start == "half":
-                shutil.copytree(half, path)
-            text = limited(path, limit)
-            assert text == "built: 22.0\n" or text.startswith("refused: "), text
-            if text.startswith("refused"):
-                assert "Traceback" not in text
-                assert str(path) in text or "the C compiler failed" in text
-                assert all(e.kind is store.INTERFACES for e in store.entries(path))
-            assert not list(path.glob("work/*"))
-            assert build({"square": square(13.0)}, cache_dir=path)["square"].point([3.0])[0] == [
-                22.0
-            ]
-            texts.append(text)
+    asked = [(tmp_path / f"{start}{n}", n) for start in ("empty", "half") for n in LIMITS]
+    for path, _ in asked[len(LIMITS) :]:
+        shutil.copytree(half, path)
+    texts = limited(asked)
+    for (path, _), text in zip(asked, texts, strict=True):
+        assert text == "built: 22.0" or text.startswith("refused: "), text
+        if text.startswith("refused"):
+            assert "Traceback" not in text
+            assert str(path) in text or "the C compiler failed" in text
+            assert all(e.kind is store.INTERFACES for e in store.entries(path))
+        assert not list(path.glob("work/*"))
+        kernel = build({"square": square(13.0)}, cache_dir=path)["square"]
+        assert kernel.point([3.0])[0] == [22.0]
     assert texts[0].startswith("refused: cannot write to the cache folder")
     assert sum(t.startswith("refused") for t in texts) >= 5
     assert sum(t.startswith("built") for t in texts) >= 2
