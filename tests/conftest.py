@@ -68,10 +68,12 @@ def noting(item: pytest.Item) -> Iterator[None]:
     noted = item.config.stash.setdefault(NOTED, {})
     shared, find, start = store.folder(), store.find, subprocess.Popen.__init__
 
-    def finding(name: str, cache_dir: Path | str | None = None) -> Path | None:
-        if store.folder(cache_dir) == shared and not name.startswith("part-"):
+    def finding(
+        name: str, cache_dir: Path | str | None = None, *, kind: store.Kind = store.KERNELS
+    ) -> Path | None:
+        if store.folder(cache_dir) == shared and kind is store.KERNELS:
             noted.setdefault(name, item.nodeid)
-        return find(name, cache_dir)
+        return find(name, cache_dir, kind=kind)
 
     def starting(self: Any, args: Any, *more: Any, **given: Any) -> None:
         environment = given.get("env") or os.environ
@@ -97,7 +99,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
 
 
 def is_built(key: str) -> bool:
-    return (store.folder() / "kernels" / key).is_dir()
+    return (store.folder() / store.KERNELS.name / key).is_dir()
 
 
 def given_to(args: Any, cwd: Any) -> object:
