@@ -7,7 +7,6 @@ then linked. Cython is imported only when that part has to be made.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import importlib.machinery
 import importlib.util
@@ -171,21 +170,11 @@ def _environment() -> dict[str, str]:
     return {
         "generator": fingerprint.code("hwdsl.codegen"),
         "module flags": "\0".join(MODULE_FLAGS),
-        "cython": _cython_version(),
+        "cython": fingerprint.release("Cython"),
         "compiler": _compiler_identity(),
         "python": f"{sys.implementation.cache_tag} {sys.version} {file_name()}",
         "cpu": _cpu(),
     }
-
-
-@once
-def _cython_version() -> str:
-    """A hash of the file that holds Cython's version: asking its metadata takes too long."""
-    package = importlib.util.find_spec("Cython")
-    for folder in (package and package.submodule_search_locations) or ():
-        with suppress(OSError):
-            return hashlib.sha256((Path(folder) / "Shadow.py").read_bytes()).hexdigest()
-    return "none"
 
 
 def _target() -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -16,6 +17,8 @@ from pathlib import Path
 
 _APART = frozenset(["__pycache__", "library"])
 """Folders in packages that do not count: the library has a hash of its own."""
+_VERSION = {"Cython": "Shadow.py", "lark": "__init__.py", "numpy": "version.py"}
+"""The file of each package that holds its version."""
 
 
 @cache
@@ -30,15 +33,22 @@ def code(*packages: str) -> str:
 
 
 def compiler() -> str:
-    """A hash of all of the compiler's own code, and of the versions of Python and of Lark."""
+    """A hash of all of the compiler's own code, and of the releases that its results stand on."""
     own = code("hwdsl", "hwdsl.codegen", "hwdsl.grammar")
-    return hashlib.sha256(own.encode() + lark_release()).hexdigest()
+    return hashlib.sha256(f"{own} {release('lark')} {release('numpy')}".encode()).hexdigest()
 
 
-def lark_release() -> bytes:
-    """What tells one version of Lark from another, without importing it, which takes 25 ms."""
-    spec = find_spec("lark")
-    return Path(spec.origin).read_bytes() if spec is not None and spec.origin else b""
+@cache
+def release(package: str) -> str:
+    """A hash of the file that holds a package's version; empty if it is not installed.
+
+    To import the package or to ask for its metadata takes far longer.
+    """
+    spec = find_spec(package)
+    for folder in (spec and spec.submodule_search_locations) or ():
+        with suppress(OSError):
+            return hashlib.sha256((Path(folder) / _VERSION[package]).read_bytes()).hexdigest()
+    return ""
 
 
 def library() -> str:

@@ -332,7 +332,7 @@ def get(kind: Kind, name: str, of: type[T], cache_dir: Path | str | None = None)
     """The value stored under a kind and name if it is sound, ours and of that class; else None."""
     from hwdsl.base.structuring import Unfit, unpacked
 
-    data = _read(kind.name, name, cache_dir)
+    data = _read(kind, name, cache_dir)
     try:
         return None if data is None else unpacked(data, of)
     except Unfit:
@@ -344,25 +344,14 @@ def put(kind: Kind, name: str, value: object, cache_dir: Path | str | None = Non
     from hwdsl.base.structuring import Unfit, packed
 
     try:
-        _write(kind.name, name, packed(value), cache_dir)
+        _write(kind, name, packed(value), cache_dir)
     except Unfit as error:
         raise CacheError(f"it cannot be kept: {error}") from error
 
 
-def load_text(kind: str, name: str, cache_dir: Path | str | None = None) -> str | None:
-    """A text stored under a kind and name if it is sound and ours, else nothing."""
-    data = _read(kind, name, cache_dir)
-    return None if data is None else data.decode()
-
-
-def store_text(kind: str, name: str, text: str, cache_dir: Path | str | None = None) -> None:
-    """Put a text in place at once, for `load_text`. Raises CacheError."""
-    _write(kind, name, text.encode(), cache_dir)
-
-
-def _read(kind: str, name: str, cache_dir: Path | str | None) -> bytes | None:
+def _read(kind: Kind, name: str, cache_dir: Path | str | None) -> bytes | None:
     """What stands behind its hash in an entry that can be trusted."""
-    path = folder(cache_dir) / kind / name
+    path = folder(cache_dir) / kind.name / name
     if not (_trusted(path.parent.parent) and _ours(path.parent) and _ours(path)):
         return None
     try:
@@ -373,9 +362,9 @@ def _read(kind: str, name: str, cache_dir: Path | str | None) -> bytes | None:
     return data[size:] if hashlib.sha256(data[size:]).digest() == data[:size] else None
 
 
-def _write(kind: str, name: str, data: bytes, cache_dir: Path | str | None) -> None:
+def _write(kind: Kind, name: str, data: bytes, cache_dir: Path | str | None) -> None:
     """Put bytes in place at once, behind their hash. Raises CacheError."""
-    root = _prepare(cache_dir, kind)
+    root = _prepare(cache_dir, kind.name)
     fresh = workspace(cache_dir)
     try:
         file = fresh / name

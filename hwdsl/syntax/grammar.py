@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from hwdsl.base import store
-from hwdsl.base.fingerprint import lark_release, package_folder
+from hwdsl.base.fingerprint import package_folder, release
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -31,7 +31,7 @@ def grammar_text() -> str:
 def language() -> "Lark":
     """Return the parser, with our lexer, the rules for line ends and what builds the tree."""
     name = store.GRAMMAR.key(
-        {"grammar": f"{grammar_text()}{OPTIONS}", "lark": lark_release(), "python": sys.version}
+        {"grammar": f"{grammar_text()}{OPTIONS}", "lark": release("lark"), "python": sys.version}
     )
     data = store.get(store.GRAMMAR, name, dict[str, Any])
     if data is not None:

@@ -17,7 +17,7 @@ PARSER = ("hwdsl.syntax", "hwdsl.grammar", "hwdsl.base")
 
 def parse_stored(source: Source, diagnostics: Diagnostics) -> ast.Module:
     """The tree of a text, from the store if it is there; one without findings is put there."""
-    parser = (fingerprint.code(*PARSER), fingerprint.lark_release())
+    parser = (fingerprint.code(*PARSER), fingerprint.release("lark"))
     key = store.PARSED.key({"parser": parser, "text": source.text})
     kept = store.get(store.PARSED, key, KeptTree)
     if kept is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,19 @@ def test_every_file_of_the_library_and_of_the_compiler_counts(
     fingerprint.code.cache_clear()
     assert fingerprint.code("top") != whole
     fingerprint.code.cache_clear()
+
+
+@pytest.mark.parametrize("package", ["Cython", "lark", "numpy"])
+def test_a_release_is_told_by_a_file_that_holds_its_version(package: str) -> None:
+    assert len(fingerprint.release(package)) == 64
+    text = (fingerprint.package_folder(package) / fingerprint._VERSION[package]).read_text("utf-8")
+    assert version(package) in text
+
+
+def test_what_the_compiler_stands_on_is_in_its_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, seen = fingerprint.release, {fingerprint.compiler()}
+    for package in ("lark", "numpy"):
+        with monkeypatch.context() as patch:
+            patch.setattr(fingerprint, "release", lambda p, o=package: "2" if p == o else real(p))
+            seen.add(fingerprint.compiler())
+    assert len(seen) == 3
