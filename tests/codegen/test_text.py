@@ -74,10 +74,10 @@ def test_canonical_sees_bodies_and_tables():
 def test_canonical_is_the_same_in_another_run(tmp_path):
     code = (
         "from hwdsl.codegen.ir.builder import GraphBuilder;"
-        "from hwdsl.codegen.ir.serialization import canonical;"
+        "from hwdsl.codegen.ir.serialization import canonical_text;"
         "b = GraphBuilder(); x = b.param('x');"
         "g = b.finish([('y', b.op('sum', x, b.op('exp', x), b.const(0.1)))]);"
-        "print(canonical(g).hex())"
+        "print(canonical_text(g).hex())"
     )
     runs = {
         subprocess.run(
