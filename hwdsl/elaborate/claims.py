@@ -14,8 +14,7 @@ from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.quantities import PURE, coherent_unit
 from hwdsl.elaborate.records import with_lets
 from hwdsl.elaborate.values import ElaborationError, EnumValue, Env, Value
-from hwdsl.semantics.symbols import ClaimInfo
-from hwdsl.semantics.types import Real
+from hwdsl.semantics.symbols import ClaimInfo, Real
 from hwdsl.syntax import ast
 
 

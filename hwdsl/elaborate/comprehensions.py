@@ -37,7 +37,7 @@ from hwdsl.elaborate.values import (
     Thunk,
     Value,
 )
-from hwdsl.semantics.types import Int
+from hwdsl.semantics.symbols import Int
 from hwdsl.syntax import ast
 
 T = TypeVar("T")

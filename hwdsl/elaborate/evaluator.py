@@ -37,8 +37,7 @@ from hwdsl.elaborate.values import (
     UnknownValue,
     Value,
 )
-from hwdsl.semantics.symbols import EvaluatorInfo
-from hwdsl.semantics.types import BoolType, EnumType, Int, ListType, Real, Type
+from hwdsl.semantics.symbols import BoolType, EnumType, EvaluatorInfo, Int, ListType, Real, Type
 from hwdsl.syntax import ast
 
 

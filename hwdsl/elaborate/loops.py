@@ -39,7 +39,7 @@ from hwdsl.elaborate.values import (
     Thunk,
     Value,
 )
-from hwdsl.semantics.types import BoolType, EnumType, Int, ListType, ResultType, Type
+from hwdsl.semantics.symbols import BoolType, EnumType, Int, ListType, ResultType, Type
 from hwdsl.syntax import ast
 
 SHORT = 16

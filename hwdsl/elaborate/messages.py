@@ -26,8 +26,7 @@ from hwdsl.elaborate.values import (
     UnknownValue,
     Value,
 )
-from hwdsl.semantics.symbols import EnclosingRecord, MemberOf
-from hwdsl.semantics.types import BoolType, ListType, Real, Type
+from hwdsl.semantics.symbols import BoolType, EnclosingRecord, ListType, MemberOf, Real, Type
 from hwdsl.syntax import ast
 
 Numbers = Callable[[Sequence[Ref]], Sequence[float | None]]

@@ -6,8 +6,7 @@ from hwdsl.codegen.ir.graph import INT
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.records import component
 from hwdsl.elaborate.values import EnumValue, Env, ListValue, ResultValue, TextValue, Thunk, Value
-from hwdsl.semantics.symbols import ComponentInfo, EnumInfo, Symbol, TableInfo, ValueInfo
-from hwdsl.semantics.types import Int
+from hwdsl.semantics.symbols import ComponentInfo, EnumInfo, Int, Symbol, TableInfo, ValueInfo
 from hwdsl.syntax import ast
 
 

@@ -23,7 +23,7 @@ from hwdsl.elaborate.values import (
     SelectRecord,
     Value,
 )
-from hwdsl.semantics.types import BoolType, EnumType, Int, Real, Type
+from hwdsl.semantics.symbols import BoolType, EnumType, Int, Real, Type
 from hwdsl.syntax import ast
 
 

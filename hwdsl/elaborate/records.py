@@ -34,8 +34,16 @@ from hwdsl.elaborate.values import (
     UnknownValue,
     Value,
 )
-from hwdsl.semantics.symbols import ComponentInfo, Global, KindInfo, MemberInfo, Symbol
-from hwdsl.semantics.types import BoolType, Int, Real
+from hwdsl.semantics.symbols import (
+    BoolType,
+    ComponentInfo,
+    Global,
+    Int,
+    KindInfo,
+    MemberInfo,
+    Real,
+    Symbol,
+)
 from hwdsl.syntax import ast
 
 _NUMBERS = ((Real, REAL), (Int, INT), (BoolType, BOOL))

@@ -23,8 +23,7 @@ from hwdsl.elaborate.values import (
     UnknownValue,
     Value,
 )
-from hwdsl.semantics.symbols import KindInfo
-from hwdsl.semantics.types import ListType, RecordType, Type
+from hwdsl.semantics.symbols import KindInfo, ListType, RecordType, Type
 from hwdsl.syntax import ast
 
 Waivers = tuple[ast.Allow, ...]

@@ -32,8 +32,7 @@ from hwdsl.elaborate.values import (
     Thunk,
     Value,
 )
-from hwdsl.semantics.symbols import Builtin
-from hwdsl.semantics.types import Real
+from hwdsl.semantics.symbols import Builtin, Real
 from hwdsl.syntax import ast
 
 LITERAL = (ast.Number, ast.Quantity, ast.Text, ast.Bool)

@@ -17,7 +17,7 @@ from hwdsl.elaborate.quantities import quantity_text
 from hwdsl.elaborate.records import member
 from hwdsl.elaborate.values import ElaborationError, EnumValue, Record, TextValue, Value
 from hwdsl.explain.provenance import At, Formula, Provenance
-from hwdsl.semantics.types import Real, Type
+from hwdsl.semantics.symbols import Real, Type
 
 FEW = 3
 """So many values are named at most."""

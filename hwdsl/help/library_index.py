@@ -12,9 +12,8 @@ from attrs import frozen
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.semantics.checker import check
 from hwdsl.semantics.modules import library_root, library_tree, load
-from hwdsl.semantics.symbols import ModuleScope
+from hwdsl.semantics.symbols import EnumType, ListType, ModuleScope, ResultType, Type
 from hwdsl.semantics.type_relations import dim_name, dimension, unit_for
-from hwdsl.semantics.types import EnumType, ListType, ResultType, Type
 from hwdsl.syntax import ast
 
 FOLDERS = ("std", "vendor", "workloads", "peers", "studies")

@@ -18,9 +18,9 @@ from hwdsl.semantics.signatures import (
     reserved,
 )
 from hwdsl.semantics.state import RESERVED, CheckerState, LazyBinding, TypeEnv
+from hwdsl.semantics.symbols import Int, RecordType, RefType, Type
 from hwdsl.semantics.type_relations import POISON, describe, is_poison, kind_of
 from hwdsl.semantics.typeexprs import resolve_type
-from hwdsl.semantics.types import Int, RecordType, RefType, Type
 from hwdsl.syntax import ast
 
 

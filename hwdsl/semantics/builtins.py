@@ -12,7 +12,7 @@ from attrs import frozen
 
 from hwdsl.semantics.expressions import comprehension, infer, number
 from hwdsl.semantics.state import CheckerState, TypeEnv
-from hwdsl.semantics.symbols import ExactQuotient
+from hwdsl.semantics.symbols import ExactQuotient, Int, ListType, Real, ResultType, Type
 from hwdsl.semantics.type_errors import short
 from hwdsl.semantics.type_relations import (
     BOOL,
@@ -24,7 +24,6 @@ from hwdsl.semantics.type_relations import (
     is_poison,
     join,
 )
-from hwdsl.semantics.types import Int, ListType, Real, ResultType, Type
 from hwdsl.syntax import ast
 
 

@@ -24,10 +24,15 @@ from hwdsl.semantics.symbols import (
     FunctionInfo,
     Global,
     KindInfo,
+    ListType,
     MemberOf,
     Method,
+    Real,
+    RecordType,
+    ResultType,
     Shape,
     Symbol,
+    Type,
 )
 from hwdsl.semantics.type_errors import mismatch, short
 from hwdsl.semantics.type_relations import (
@@ -39,7 +44,6 @@ from hwdsl.semantics.type_relations import (
     is_poison,
     kind_of,
 )
-from hwdsl.semantics.types import ListType, Real, RecordType, ResultType, Type
 from hwdsl.syntax import ast
 
 

@@ -21,12 +21,13 @@ from hwdsl.semantics.symbols import (
     FunctionInfo,
     KindInfo,
     ModuleScope,
+    Real,
     TableInfo,
+    Type,
     ValueInfo,
 )
 from hwdsl.semantics.type_relations import POISON, TEXT, dimension
 from hwdsl.semantics.typeexprs import find_kind, resolve_type, resolve_unit, unit_value
-from hwdsl.semantics.types import Real, Type
 from hwdsl.syntax import ast
 
 

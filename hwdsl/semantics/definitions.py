@@ -19,15 +19,16 @@ from hwdsl.semantics.symbols import (
     ComponentInfo,
     EvaluatorInfo,
     FunctionInfo,
+    Int,
     KindInfo,
     MemberInfo,
     ModuleScope,
+    RecordType,
     Symbol,
     ValueInfo,
 )
 from hwdsl.semantics.type_relations import POISON, dimension
 from hwdsl.semantics.typeexprs import resolve_type
-from hwdsl.semantics.types import Int, RecordType
 from hwdsl.syntax import ast
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from hwdsl.semantics.expressions import infer, require
 from hwdsl.semantics.state import CheckerState, TypeEnv
-from hwdsl.semantics.symbols import EvaluatorInfo, Global, ModuleScope
+from hwdsl.semantics.symbols import EvaluatorInfo, Global, ListType, ModuleScope, Type
 from hwdsl.semantics.type_errors import mismatch
 from hwdsl.semantics.type_relations import INT, is_assignable
-from hwdsl.semantics.types import ListType, Type
 from hwdsl.syntax import ast
 
 PARAMS = {"figure": ("x", "by"), "table": ("rows",)}

@@ -15,7 +15,16 @@ from hwdsl.semantics.expressions import (
 )
 from hwdsl.semantics.scopes import duplicate
 from hwdsl.semantics.state import CheckerState, TypeEnv
-from hwdsl.semantics.symbols import ClaimInfo, EvaluatorInfo
+from hwdsl.semantics.symbols import (
+    BoolType,
+    ClaimInfo,
+    EnumType,
+    EvaluatorInfo,
+    Int,
+    ListType,
+    Real,
+    Type,
+)
 from hwdsl.semantics.type_errors import mismatch
 from hwdsl.semantics.type_relations import (
     POISON,
@@ -27,7 +36,6 @@ from hwdsl.semantics.type_relations import (
     kind_of,
 )
 from hwdsl.semantics.typeexprs import resolve_type
-from hwdsl.semantics.types import BoolType, EnumType, Int, ListType, Real, Type
 from hwdsl.syntax import ast
 
 _Member = ast.Let | ast.Param | ast.Choice | ast.Output

@@ -11,7 +11,19 @@ from hwdsl.base.units import Unit
 from hwdsl.semantics.literal_values import exact, reading
 from hwdsl.semantics.scopes import may_be_case
 from hwdsl.semantics.state import CheckerState, TypeEnv
-from hwdsl.semantics.symbols import ComponentInfo, Global, KindInfo
+from hwdsl.semantics.symbols import (
+    BoolType,
+    ComponentInfo,
+    EnumType,
+    Global,
+    Int,
+    KindInfo,
+    ListType,
+    Real,
+    RefType,
+    TextType,
+    Type,
+)
 from hwdsl.semantics.type_errors import cannot, mismatch, quoted_help, short, shown_help, zero_help
 from hwdsl.semantics.type_relations import (
     BOOL,
@@ -29,16 +41,6 @@ from hwdsl.semantics.type_relations import (
     times,
 )
 from hwdsl.semantics.typeexprs import literal_fits, resolve_unit
-from hwdsl.semantics.types import (
-    BoolType,
-    EnumType,
-    Int,
-    ListType,
-    Real,
-    RefType,
-    TextType,
-    Type,
-)
 from hwdsl.syntax import ast
 
 MOST_INT = 2**53

@@ -7,9 +7,9 @@ from hwdsl.semantics.blocks import bind_lets, force_late
 from hwdsl.semantics.expressions import condition, infer, iterated, require
 from hwdsl.semantics.scopes import duplicate
 from hwdsl.semantics.state import CheckerState, TypeEnv
+from hwdsl.semantics.symbols import Int, ListType, ResultType, Type
 from hwdsl.semantics.type_relations import BOOL, INT, is_assignable
 from hwdsl.semantics.typeexprs import resolve_type
-from hwdsl.semantics.types import Int, ListType, ResultType, Type
 from hwdsl.syntax import ast
 
 

@@ -6,9 +6,8 @@ from hwdsl.base.source import Span
 from hwdsl.semantics.expressions import branches, infer
 from hwdsl.semantics.literal_values import exact
 from hwdsl.semantics.state import CheckerState, TypeEnv
-from hwdsl.semantics.symbols import CaseArms
+from hwdsl.semantics.symbols import CaseArms, EnumType, Int, Type
 from hwdsl.semantics.type_relations import POISON, describe, is_poison
-from hwdsl.semantics.types import EnumType, Int, Type
 from hwdsl.syntax import ast
 
 

@@ -18,13 +18,20 @@ from hwdsl.semantics.symbols import (
     ComponentInfo,
     EnclosingRecord,
     EnumInfo,
+    EnumType,
     Global,
+    Int,
     KindInfo,
+    ListType,
     Local,
     MemberOf,
     ModuleScope,
+    Poison,
+    RecordType,
+    ResultType,
     Symbol,
     TableInfo,
+    Type,
     ValueInfo,
 )
 from hwdsl.semantics.type_relations import (
@@ -34,15 +41,6 @@ from hwdsl.semantics.type_relations import (
     is_poison,
     join,
     kind_of,
-)
-from hwdsl.semantics.types import (
-    EnumType,
-    Int,
-    ListType,
-    Poison,
-    RecordType,
-    ResultType,
-    Type,
 )
 from hwdsl.syntax import ast
 from hwdsl.syntax.words import power_help

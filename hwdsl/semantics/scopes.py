@@ -12,9 +12,17 @@ from hwdsl.base.units import Unit
 from hwdsl.semantics.import_suggestions import elsewhere_help
 from hwdsl.semantics.modules import PRELUDE, Loaded
 from hwdsl.semantics.state import IMPLICIT, PERCENT, RESERVED, CheckerState, ScopeTables, TypeEnv
-from hwdsl.semantics.symbols import ModuleScope, Symbol, TypeSymbol, ValueInfo
+from hwdsl.semantics.symbols import (
+    BoolType,
+    Int,
+    ModuleScope,
+    RecordType,
+    Symbol,
+    TextType,
+    TypeSymbol,
+    ValueInfo,
+)
 from hwdsl.semantics.type_relations import REAL
-from hwdsl.semantics.types import BoolType, Int, RecordType, TextType
 from hwdsl.syntax import ast
 
 T = TypeVar("T")

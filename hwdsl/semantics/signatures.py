@@ -16,15 +16,19 @@ from hwdsl.semantics.symbols import (
     ComponentInfo,
     FunctionInfo,
     Global,
+    Int,
     KindInfo,
+    ListType,
     MemberInfo,
     ModuleScope,
+    Real,
+    RecordType,
     Shape,
     Symbol,
+    Type,
 )
 from hwdsl.semantics.type_relations import BOOL, POISON, TEXT, describe, is_assignable, kind_of
 from hwdsl.semantics.typeexprs import find_kind, resolve_type
-from hwdsl.semantics.types import Int, ListType, Real, RecordType, Type
 from hwdsl.syntax import ast
 
 

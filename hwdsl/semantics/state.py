@@ -19,13 +19,14 @@ from hwdsl.semantics.symbols import (
     KindInfo,
     MemberInfo,
     ModuleScope,
+    RecordType,
     Resolution,
     Symbol,
     TableInfo,
+    Type,
     ValueInfo,
 )
 from hwdsl.semantics.type_relations import POISON
-from hwdsl.semantics.types import RecordType, Type
 from hwdsl.syntax import ast
 from hwdsl.syntax.habits import elsewhere
 

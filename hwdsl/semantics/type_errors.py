@@ -7,7 +7,7 @@ from fractions import Fraction
 from hwdsl.base.source import Span
 from hwdsl.base.units import Dim
 from hwdsl.semantics.state import CheckerState, TypeEnv
-from hwdsl.semantics.symbols import ModuleScope
+from hwdsl.semantics.symbols import Int, ModuleScope, Real, Type
 from hwdsl.semantics.type_relations import (
     describe,
     dim_name,
@@ -15,7 +15,6 @@ from hwdsl.semantics.type_relations import (
     over,
     units_to_write,
 )
-from hwdsl.semantics.types import Int, Real, Type
 from hwdsl.syntax import ast
 from hwdsl.syntax.grammar import is_number
 

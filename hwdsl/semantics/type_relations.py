@@ -7,12 +7,13 @@ from functools import lru_cache
 
 from hwdsl.base.units import ONE, PREFIXES, Dim, Unit, dim_text, product_text
 from hwdsl.semantics.composed import coherent, quotients
-from hwdsl.semantics.symbols import KindInfo, ModuleScope
-from hwdsl.semantics.types import (
+from hwdsl.semantics.symbols import (
     BoolType,
     EnumType,
     Int,
+    KindInfo,
     ListType,
+    ModuleScope,
     Poison,
     Real,
     RecordType,

@@ -11,9 +11,19 @@ from hwdsl.semantics.import_suggestions import import_help
 from hwdsl.semantics.literal_values import exact
 from hwdsl.semantics.scopes import find_type, find_unit
 from hwdsl.semantics.state import CheckerState, TypeEnv
-from hwdsl.semantics.symbols import EnumInfo, KindInfo, ModuleScope, TypeSymbol
+from hwdsl.semantics.symbols import (
+    EnumInfo,
+    EnumType,
+    KindInfo,
+    ListType,
+    ModuleScope,
+    Real,
+    RecordType,
+    RefType,
+    Type,
+    TypeSymbol,
+)
 from hwdsl.semantics.type_relations import POISON, REAL, dimension, is_poison
-from hwdsl.semantics.types import EnumType, ListType, Real, RecordType, RefType, Type
 from hwdsl.syntax import ast
 from hwdsl.syntax.print_expr import unit_text
 

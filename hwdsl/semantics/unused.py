@@ -17,12 +17,13 @@ from hwdsl.semantics.symbols import (
     Builtin,
     Case,
     EnclosingRecord,
+    ListType,
     Local,
     MemberOf,
     ModuleScope,
+    Type,
 )
 from hwdsl.semantics.type_relations import kind_of
-from hwdsl.semantics.types import ListType, Type
 from hwdsl.syntax import ast
 from hwdsl.syntax.tree import children
 

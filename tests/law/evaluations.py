@@ -58,8 +58,7 @@ from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.codegen.passes import optimise
 from hwdsl.elaborate import Elaboration, elaborate, verify
 from hwdsl.elaborate.quantities import coherent_unit
-from hwdsl.semantics.symbols import ClaimInfo, EvaluatorInfo
-from hwdsl.semantics.types import EnumType, ListType
+from hwdsl.semantics.symbols import ClaimInfo, EnumType, EvaluatorInfo, ListType
 from hwdsl.syntax import ast
 
 from . import points
