@@ -19,7 +19,7 @@ FOLDERS = [
 STAGE = re.compile(r"```text (\w+)\n(.*?)```\n", re.DOTALL)
 QUOTED = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 FILE = re.compile(r"[\w./*-]+(/|\.(py|pyx|hw|lark|md|toml|tsv|j2))")
-NAME = re.compile(r"(?:\w+\.)*(_?[A-Za-z]+_\w+|_?[A-Z]\w*[a-z]\w*|HWDSL_\w+)(?:\(.*\))?")
+NAME = re.compile(r"(?:\w+\.)*(_?[A-Za-z]+_\w+|_?[A-Z]\w*[a-z]\w*|[A-Z_]{4,})(?:\(.*\))?")
 
 
 def example() -> str:
