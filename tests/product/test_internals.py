@@ -5,6 +5,10 @@ import re
 from functools import cache
 from pathlib import Path
 
+import attrs
+import lark
+import msgspec
+import numpy
 import pytest
 from stages import stages
 
@@ -41,7 +45,7 @@ def test_the_page_shows_what_each_stage_makes() -> None:
 
 @cache
 def sources() -> tuple[dict[str, str], frozenset[str]]:
-    """The project's files by path, and all words in its code."""
+    """The project's files by path, and all words in its code and of the libraries it stands on."""
     texts: dict[str, str] = {}
     for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*"):
@@ -51,7 +55,8 @@ def sources() -> tuple[dict[str, str], frozenset[str]]:
     for path in (p for p in ROOT.iterdir() if p.is_file()):
         texts[path.name] = path.read_text("utf-8") if path.name == "pyproject.toml" else ""
     words = re.compile(r"\w+")
-    return texts, frozenset(w for text in texts.values() for w in words.findall(text))
+    found = {w for text in texts.values() for w in words.findall(text)}
+    return texts, frozenset(found.union(*map(dir, (attrs, lark, msgspec, numpy))))
 
 
 def is_there(name: str) -> bool:
