@@ -9,9 +9,27 @@ from __future__ import annotations
 from attrs import frozen
 
 from hwdsl.base.source import Source
+from hwdsl.syntax.ast_base import (
+    Ident,
+    Node,
+    Rest,
+    TypeBinary,
+    TypeExpr,
+    TypeList,
+    TypeName,
+    TypeOne,
+    TypePower,
+    TypeRef,
+    UnitExpr,
+    UnitFactor,
+)  # fmt: skip
 from hwdsl.syntax.ast_expr import (
+    CONFIDENCES,
+    Allow,
+    Amend,
     Argument,
     Arm,
+    Assign,
     Attr,
     Binary,
     Bool,
@@ -20,185 +38,92 @@ from hwdsl.syntax.ast_expr import (
     Comprehension,
     Cond,
     Expr,
+    Field,
+    FieldValue,
+    Fn,
     Generator,
     Hole,
-    Ident,
     Index,
     Iterate,
+    Let,
     ListLit,
     Match,
+    Member,
     Name,
-    Node,
+    Next,
     Number,
+    Parameter,
+    Part,
     Pattern,
     Quantity,
-    Rest,
+    Rule,
+    SourceNote,
+    State,
     Template,
     Text,
-    TypeBinary,
-    TypeExpr,
-    TypeList,
-    TypeName,
-    TypeOne,
-    TypePower,
-    TypeRef,
     Unary,
-    UnitExpr,
-    UnitFactor,
+    Unknown,
+    Until,
     With,
 )  # fmt: skip
 
-__all__ = [  # what stands in `ast_expr`; all else here is public too
-    "Argument", "Arm", "Attr", "Binary", "Bool", "Call", "Compare", "Comprehension", "Cond",
-    "Expr", "Generator", "Hole", "Ident", "Index", "Iterate", "ListLit", "Match", "Name",
-    "Node", "Number", "Pattern", "Quantity", "Rest", "Template", "Text", "TypeBinary",
-    "TypeExpr", "TypeList", "TypeName", "TypeOne", "TypePower", "TypeRef", "Unary", "UnitExpr",
-    "UnitFactor", "With",
+__all__ = [  # what stands in `ast_base` and `ast_expr`; all else here is public too
+    "CONFIDENCES",
+    "Allow",
+    "Amend",
+    "Argument",
+    "Arm",
+    "Assign",
+    "Attr",
+    "Binary",
+    "Bool",
+    "Call",
+    "Compare",
+    "Comprehension",
+    "Cond",
+    "Expr",
+    "Field",
+    "FieldValue",
+    "Fn",
+    "Generator",
+    "Hole",
+    "Ident",
+    "Index",
+    "Iterate",
+    "Let",
+    "ListLit",
+    "Match",
+    "Member",
+    "Name",
+    "Next",
+    "Node",
+    "Number",
+    "Parameter",
+    "Part",
+    "Pattern",
+    "Quantity",
+    "Rest",
+    "Rule",
+    "SourceNote",
+    "State",
+    "Template",
+    "Text",
+    "TypeBinary",
+    "TypeExpr",
+    "TypeList",
+    "TypeName",
+    "TypeOne",
+    "TypePower",
+    "TypeRef",
+    "Unary",
+    "UnitExpr",
+    "UnitFactor",
+    "Unknown",
+    "Until",
+    "With",
 ]  # fmt: skip
 
-# --- members ---------------------------------------------------------------------------------
-
-
-@frozen(eq=False, repr=False)
-class Unknown(Node):
-    """`unknown "why"`: the value of a field that nobody knows, with the reason."""
-
-    reason: str
-
-
-FieldValue = Expr | Unknown
-
-
-@frozen(eq=False, repr=False)
-class Field(Node):
-    """`name : type = default` in a kind."""
-
-    name: Ident
-    type: TypeExpr
-    default: FieldValue | None
-    doc: str = ""
-
-
-@frozen(eq=False, repr=False)
-class Assign(Node):
-    """`path = value` in a component or `with` block."""
-
-    path: tuple[Ident, ...]
-    value: FieldValue
-
-
-@frozen(eq=False, repr=False)
-class Amend(Node):
-    """`path { members }`: amends an inherited part."""
-
-    path: tuple[Ident, ...]
-    members: tuple[Member, ...]
-
-
-@frozen(eq=False, repr=False)
-class Let(Node):
-    """`let name : type = value`, anywhere."""
-
-    name: Ident
-    type: TypeExpr | None
-    value: Expr
-    doc: str = ""
-
-
-@frozen(eq=False, repr=False)
-class Rule(Node):
-    """`require` (or, if `warns`, `warn`) `name: condition else message help text`."""
-
-    name: Ident
-    warns: bool
-    condition: Expr
-    message: Template | None
-    help: Template | None
-    doc: str = ""
-
-
-CONFIDENCES = ("low", "medium", "high")
-"""How sure a source is, the least first."""
-
-
-@frozen(eq=False, repr=False)
-class SourceNote(Node):
-    """`source "where this comes from" confidence medium`; only of a claim it is said how sure."""
-
-    text: str
-    confidence: Ident | None = None
-
-
-@frozen(eq=False, repr=False)
-class Allow(Node):
-    """`allow path "reason"`: a waiver for the rule of that path."""
-
-    path: tuple[Ident, ...]
-    reason: str
-
-
-@frozen(eq=False, repr=False)
-class Part(Node):
-    """`kind name[count] : base { members }`, at top level a component, inside one a part."""
-
-    kind: Ident
-    name: Ident
-    count: Expr | None
-    base: tuple[Ident, ...] | None
-    members: tuple[Member, ...]
-    doc: str = ""
-
-
-@frozen(eq=False, repr=False)
-class Parameter(Node):
-    """A function's parameter; `known` ones must not depend on a param of the evaluator."""
-
-    name: Ident
-    type: TypeExpr
-    default: Expr | None
-    known: bool
-
-
-@frozen(eq=False, repr=False)
-class Fn(Node):
-    """`fn name[D](parameters) -> result { lets value }`."""
-
-    name: Ident
-    dim_vars: tuple[Ident, ...]
-    parameters: tuple[Parameter, ...]
-    result: TypeExpr
-    lets: tuple[Let, ...]
-    body: Expr
-    doc: str = ""
-
-
-Member = Field | Assign | Amend | Let | Rule | SourceNote | Part | Fn | Allow
-
-
-@frozen(eq=False, repr=False)
-class State(Node):
-    """`state name : type = initial` of an `iterate`."""
-
-    name: Ident
-    type: TypeExpr
-    initial: Expr
-
-
-@frozen(eq=False, repr=False)
-class Next(Node):
-    """`next name[index] = value`."""
-
-    name: Ident
-    index: Expr | None
-    value: Expr
-
-
-@frozen(eq=False, repr=False)
-class Until(Node):
-    """`until condition`."""
-
-    condition: Expr
-
+# --- members of evaluators and claims ----------------------------------------------------------
 
 CHANCE = "~"  # an even number between 0 and 1; no text can spell this name
 

@@ -1,123 +1,11 @@
-"""The smaller half of the syntax tree: names, units, types and expressions; see `ast`."""
+"""The expressions of the syntax tree and the members of blocks, which hold each other."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
-
-from attrs import fields, frozen
+from attrs import frozen
 
 from hwdsl.base.source import Span
-
-if TYPE_CHECKING:
-    from hwdsl.syntax.ast import Let, Member, Next, State, Until
-
-
-class Rest(Protocol):
-    """What knows the fields that a node still lacks."""
-
-    def fill(self, node: Any) -> None:
-        """Give the node its fields."""
-
-
-class _Waiting:
-    """A node may be made without some fields, to get them when one is asked for (`stored`)."""
-
-    __slots__ = ("rest",)
-    rest: Rest
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """A field without a value: Python calls this for nothing else."""
-            if name == "rest" or not hasattr(self, "rest"):
-                raise AttributeError(f"{type(self).__name__} has no {name}")
-            self.rest.fill(self)
-            return object.__getattribute__(self, name)
-
-
-@frozen(eq=False, repr=False)
-class Node(_Waiting):
-    """What every node has."""
-
-    span: Span
-
-    def __repr__(self) -> str:
-        """The class and its fields; one for all, since making one per class takes start-up time."""
-        values = (f"{f.name}={getattr(self, f.name)!r}" for f in fields(type(self)))
-        return f"{type(self).__name__}({', '.join(values)})"
-
-
-@frozen(eq=False, repr=False)
-class Ident(Node):
-    """A name where it is written."""
-
-    name: str
-
-
-# --- units and types -------------------------------------------------------------------------
-
-
-@frozen(eq=False, repr=False)
-class UnitFactor(Node):
-    """`name^power`, power an integer written as text ("1" if left out), sign folded with `/`."""
-
-    name: str
-    power: int
-
-
-@frozen(eq=False, repr=False)
-class UnitExpr(Node):
-    """A product of unit factors; `%` is a unit named `%`. Empty means a pure number (`1`)."""
-
-    factors: tuple[UnitFactor, ...]
-
-
-@frozen(eq=False, repr=False)
-class TypeName(Node):
-    """A path to a dimension, type alias, enum, kind or one of `real int bool text`."""
-
-    path: tuple[Ident, ...]
-
-
-@frozen(eq=False, repr=False)
-class TypeOne(Node):
-    """The literal `1` in a type such as `1 / time`."""
-
-
-@frozen(eq=False, repr=False)
-class TypeBinary(Node):
-    """A product or quotient of dimensions; op is `*` or `/`."""
-
-    op: str
-    left: TypeExpr
-    right: TypeExpr
-
-
-@frozen(eq=False, repr=False)
-class TypePower(Node):
-    """A dimension to a literal rational power, numerator and denominator."""
-
-    base: TypeExpr
-    numerator: int
-    denominator: int
-
-
-@frozen(eq=False, repr=False)
-class TypeList(Node):
-    """`[T]`."""
-
-    element: TypeExpr
-
-
-@frozen(eq=False, repr=False)
-class TypeRef(Node):
-    """`ref K`."""
-
-    path: tuple[Ident, ...]
-
-
-TypeExpr = TypeName | TypeOne | TypeBinary | TypePower | TypeList | TypeRef
-
+from hwdsl.syntax.ast_base import Ident, Node, TypeExpr, UnitExpr
 
 # --- expressions -----------------------------------------------------------------------------
 
@@ -330,3 +218,147 @@ class Template(Node):
     """A message: literal text and holes, in order."""
 
     parts: tuple[str | Hole, ...]
+
+
+# --- members ---------------------------------------------------------------------------------
+
+
+@frozen(eq=False, repr=False)
+class Unknown(Node):
+    """`unknown "why"`: the value of a field that nobody knows, with the reason."""
+
+    reason: str
+
+
+FieldValue = Expr | Unknown
+
+
+@frozen(eq=False, repr=False)
+class Field(Node):
+    """`name : type = default` in a kind."""
+
+    name: Ident
+    type: TypeExpr
+    default: FieldValue | None
+    doc: str = ""
+
+
+@frozen(eq=False, repr=False)
+class Assign(Node):
+    """`path = value` in a component or `with` block."""
+
+    path: tuple[Ident, ...]
+    value: FieldValue
+
+
+@frozen(eq=False, repr=False)
+class Amend(Node):
+    """`path { members }`: amends an inherited part."""
+
+    path: tuple[Ident, ...]
+    members: tuple[Member, ...]
+
+
+@frozen(eq=False, repr=False)
+class Let(Node):
+    """`let name : type = value`, anywhere."""
+
+    name: Ident
+    type: TypeExpr | None
+    value: Expr
+    doc: str = ""
+
+
+@frozen(eq=False, repr=False)
+class Rule(Node):
+    """`require` (or, if `warns`, `warn`) `name: condition else message help text`."""
+
+    name: Ident
+    warns: bool
+    condition: Expr
+    message: Template | None
+    help: Template | None
+    doc: str = ""
+
+
+CONFIDENCES = ("low", "medium", "high")
+"""How sure a source is, the least first."""
+
+
+@frozen(eq=False, repr=False)
+class SourceNote(Node):
+    """`source "where this comes from" confidence medium`; only of a claim it is said how sure."""
+
+    text: str
+    confidence: Ident | None = None
+
+
+@frozen(eq=False, repr=False)
+class Allow(Node):
+    """`allow path "reason"`: a waiver for the rule of that path."""
+
+    path: tuple[Ident, ...]
+    reason: str
+
+
+@frozen(eq=False, repr=False)
+class Part(Node):
+    """`kind name[count] : base { members }`, at top level a component, inside one a part."""
+
+    kind: Ident
+    name: Ident
+    count: Expr | None
+    base: tuple[Ident, ...] | None
+    members: tuple[Member, ...]
+    doc: str = ""
+
+
+@frozen(eq=False, repr=False)
+class Parameter(Node):
+    """A function's parameter; `known` ones must not depend on a param of the evaluator."""
+
+    name: Ident
+    type: TypeExpr
+    default: Expr | None
+    known: bool
+
+
+@frozen(eq=False, repr=False)
+class Fn(Node):
+    """`fn name[D](parameters) -> result { lets value }`."""
+
+    name: Ident
+    dim_vars: tuple[Ident, ...]
+    parameters: tuple[Parameter, ...]
+    result: TypeExpr
+    lets: tuple[Let, ...]
+    body: Expr
+    doc: str = ""
+
+
+Member = Field | Assign | Amend | Let | Rule | SourceNote | Part | Fn | Allow
+
+
+@frozen(eq=False, repr=False)
+class State(Node):
+    """`state name : type = initial` of an `iterate`."""
+
+    name: Ident
+    type: TypeExpr
+    initial: Expr
+
+
+@frozen(eq=False, repr=False)
+class Next(Node):
+    """`next name[index] = value`."""
+
+    name: Ident
+    index: Expr | None
+    value: Expr
+
+
+@frozen(eq=False, repr=False)
+class Until(Node):
+    """`until condition`."""
+
+    condition: Expr
