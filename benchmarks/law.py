@@ -119,7 +119,7 @@ def campaign(options):
 def summary(rows, folder, options):
     from law.coverage import ERRORS, wanted
 
-    from hwdsl.semantics.builtins import BUILTINS
+    from hwdsl.semantics.builtins import declarations
 
     total = {
         k: sum(r[k] for r in rows) for k in ("count", "evaluators", "points", "skipped", "compared")
@@ -139,7 +139,7 @@ def summary(rows, folder, options):
         *never,
         sep="\n  never: " if never else "",
     )
-    print(f"builtins drawn: {len(BUILTINS.keys() & called.keys())} of {len(BUILTINS)}")
+    print(f"builtins drawn: {len(declarations().keys() & called.keys())} of {len(declarations())}")
     kinds = {}
     for row in rows:
         for finding in row["findings"]:

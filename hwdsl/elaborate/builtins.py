@@ -17,17 +17,10 @@ from hwdsl.semantics.symbols import ExactQuotient
 from hwdsl.syntax import ast
 
 MAX_UNKNOWN_KEYS = 64
-"""Rules of the language that an unknown number may break; a known one fails by them."""
-
-_UNARY = frozenset(
-    ["abs", "sqrt", "exp", "log", "log2", "log10", "expm1", "log1p", "sin", "cos", "tanh", "ceil",
-     "floor", "round"]
-)  # fmt: skip
-_REDUCERS = frozenset(["sum", "prod", "count", "any", "all", "lowest", "highest"])
 
 
 def call(m: PartialEvaluator, name: str, expr: ast.Call, env: Env) -> Value:
-    """The value of a builtin's call."""
+    """The value of a builtin's call: by its handler, else by the operation of its name."""
     arguments = [a.value for a in expr.arguments]
     quotient = arguments[0]
     noted = m.checked.resolutions.get(quotient)
@@ -35,22 +28,17 @@ def call(m: PartialEvaluator, name: str, expr: ast.Call, env: Env) -> Value:
         assert isinstance(quotient, ast.Binary)
         ends = m.number(quotient.left, env), m.number(quotient.right, env)
         return m.op(quotient, noted.code, *ends)
-    if name == "known":
-        return _known(m, arguments[0], env)
-    if name in _UNARY:
-        return m.op(expr, name, m.number(arguments[0], env))
-    if name in ("mean", "geomean"):
-        return comprehensions.mean(m, name, arguments[0], env)
-    if name in _REDUCERS or name in ("min", "max"):
-        return _reduce(m, name, expr, arguments, env)
-    return _FUNCTIONS[name](m, expr, [m.evaluate(a, env) for a in arguments], env)
+    handler = HANDLERS.get(name)
+    if handler is not None:
+        return handler(m, name, expr, env)
+    return m.op(expr, name, *(m.number(a, env) for a in arguments))
 
 
-def _known(m: PartialEvaluator, argument: ast.Expr, env: Env) -> Ref:
+def _known(m: PartialEvaluator, name: str, expr: ast.Call, env: Env) -> Ref:
     """Where an expression reads nothing unknown, whatever rules of the language it breaks."""
     depth = m.depth
     try:
-        return m.is_known(lambda: m.evaluate(argument, env))
+        return m.is_known(lambda: m.evaluate(expr.arguments[0].value, env))
     except ElaborationError as failure:
         if failure.diagnostic.name not in IMPLIED:
             raise
@@ -58,9 +46,12 @@ def _known(m: PartialEvaluator, argument: ast.Expr, env: Env) -> Ref:
         return m.truth(True)
 
 
-def _reduce(
-    m: PartialEvaluator, name: str, expr: ast.Call, arguments: list[ast.Expr], env: Env
-) -> Value:
+def _mean(m: PartialEvaluator, name: str, expr: ast.Call, env: Env) -> Value:
+    return comprehensions.mean(m, name, expr.arguments[0].value, env)
+
+
+def _reduce(m: PartialEvaluator, name: str, expr: ast.Call, env: Env) -> Value:
+    arguments = [a.value for a in expr.arguments]
     first = arguments[0]
     if len(arguments) == 1:
         if isinstance(first, ast.Comprehension):
@@ -270,15 +261,41 @@ def _quantile(m: PartialEvaluator, expr: ast.Call, args: list[Value], env: Env) 
     return m.op(expr, "select", m.op(expr, "eq", last, last), result, m.const(math.nan))
 
 
-_FUNCTIONS: Mapping[str, Callable[[PartialEvaluator, ast.Call, list[Value], Env], Value]] = {
-    "whole": _whole,
-    "len": _len,
-    "interp": _interp,
-    "interp_log": _interp_log,
-    "step": _step,
-    "sort_by": _sort_by,
-    "rank": _rank,
-    "quantile": _quantile,
-}
+Handler = Callable[[PartialEvaluator, str, ast.Call, Env], Value]
 
-__all__ = ["Span", "call"]
+
+def _of_values(
+    rule: Callable[[PartialEvaluator, ast.Call, list[Value], Env], Value],
+) -> Handler:
+    """A handler that needs no more of the arguments than their values."""
+    return lambda m, name, expr, env: rule(
+        m, expr, [m.evaluate(a.value, env) for a in expr.arguments], env
+    )
+
+
+HANDLERS: Mapping[str, Handler] = {
+    "known": _known,
+    "mean": _mean,
+    "geomean": _mean,
+    "min": _reduce,
+    "max": _reduce,
+    "sum": _reduce,
+    "prod": _reduce,
+    "count": _reduce,
+    "any": _reduce,
+    "all": _reduce,
+    "lowest": _reduce,
+    "highest": _reduce,
+    "whole": _of_values(_whole),
+    "len": _of_values(_len),
+    "interp": _of_values(_interp),
+    "interp_log": _of_values(_interp_log),
+    "step": _of_values(_step),
+    "sort_by": _of_values(_sort_by),
+    "rank": _of_values(_rank),
+    "quantile": _of_values(_quantile),
+}
+"""The functions that are no single operation on numbers; the others are the operations of their
+names."""
+
+__all__ = ["HANDLERS", "Span", "call"]

@@ -18,7 +18,7 @@ from hwdsl.help.library_index import (
     type_text,
 )
 from hwdsl.help.page import Page, PageRow, PageSection
-from hwdsl.semantics.modules import PRELUDE
+from hwdsl.semantics.modules import PRELUDES
 from hwdsl.semantics.symbols import ComponentInfo, EvaluatorInfo, KindInfo, ValueInfo
 from hwdsl.semantics.type_relations import units_to_write
 from hwdsl.syntax import ast
@@ -35,7 +35,7 @@ def definition(found: Sequence[Declared]) -> Page:
     if len(more) > MOST_OTHERS:
         others.append(f"and {len(more) - MOST_OTHERS} more")
     lead = one.item.doc
-    if one.module != PRELUDE:  # which every file sees
+    if one.module not in PRELUDES:  # which every file sees
         lead += f"\n\n`use {one.module}: {one.name}`"
     more_names = tuple(begin_so(one.name))
     if one.module.startswith(("peers.", "studies.")):  # products are looked for before them
@@ -238,6 +238,8 @@ def _plain(one: Declared) -> Page:
     info = scope(one.module).values.get(one.name)
     if isinstance(info, ValueInfo):
         notes.append(f"It is {type_text(info.type, scope(one.module))}.")
+    if isinstance(one.item, ast.ExternFn):
+        notes.append("A function of the language itself: it needs no `use`.")
     if isinstance(one.item, ast.Dimension | ast.TypeAlias):
         notes += _units_of(one)
     return Page(one.name, one.word, notes=tuple(notes), text=text_of(one.item))

@@ -37,6 +37,7 @@ CATALOG: Mapping[str, str] = {
     "missing-argument": "something that must be given is left out",
     "missing-edition": "the file does not say which edition of the language it is written in",
     "missing-field": "a component lacks the value of a field",
+    "misplaced-extern": "a file declares a function of the language",
     "misplaced-member": "a member stands where only a kind can declare one",
     "no-output": "an evaluator has no output",
     "not-a-number": "a number is wanted and something else is given",

@@ -65,7 +65,7 @@ def _of_library(name: str) -> Page | None:
     if name in modules():
         return _module(name)
     found = lookup(name)
-    if found:
+    if found and not (isinstance(found[0].item, ast.ExternFn) and language.word(name)):
         one = definition(found)
         return evolve(one, others=(*one.others, *language.also(name)))
     return member(name)

@@ -8,11 +8,12 @@ from fractions import Fraction
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.base.units import Dim, Unit
-from hwdsl.help.library_index import modules, scope, short
+from hwdsl.help.definitions import definition
+from hwdsl.help.library_index import Declared, modules, scope
 from hwdsl.help.page import Page, PageRow, PageSection
 from hwdsl.help.words import words
-from hwdsl.semantics.builtins import BUILTINS
-from hwdsl.semantics.modules import PRELUDE
+from hwdsl.semantics.builtins import declarations
+from hwdsl.semantics.modules import BUILTINS, PRELUDE
 from hwdsl.semantics.state import PERCENT
 from hwdsl.semantics.type_relations import dim_name, unit_for
 from hwdsl.syntax import ast, parse_unit
@@ -32,12 +33,8 @@ def word(name: str) -> Page | None:
 
 def builtin(name: str) -> Page | None:
     """The page of a function of the language, with or without its parentheses."""
-    name = name.removesuffix("()")
-    info = BUILTINS.get(name)
-    if info is None:
-        return None
-    notes = ("A function of the language itself: it needs no `use`.",)
-    return Page(name, "fn", info.doc, text=info.signature, notes=notes)
+    item = declarations().get(name.removesuffix("()"))
+    return None if item is None else definition([Declared(BUILTINS, item)])
 
 
 def unit(name: str) -> Page | None:
@@ -105,8 +102,6 @@ def _number(value: Fraction) -> str:
 def also(name: str) -> list[str]:
     """What the language has of a name besides the library, with the call that explains it."""
     found = []
-    if name in BUILTINS:
-        found.append(f"`{short(BUILTINS[name].signature, 40)}`, a function of the language")
-    elif name in words():
+    if name in words():
         found.append(f"`{name}`, a word of the language: {words()[name].doc}")
     return found

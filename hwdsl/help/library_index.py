@@ -21,12 +21,12 @@ FOLDERS = ("std", "vendor", "workloads", "peers", "studies")
 
 WORDS: dict[type, str] = {
     ast.Dimension: "dimension", ast.UnitDecl: "unit", ast.TypeAlias: "type", ast.Enum: "enum",
-    ast.Kind: "kind", ast.Fn: "fn", ast.Calibrated: "calibrated", ast.Let: "let",
-    ast.Evaluator: "evaluator", ast.Claim: "claim",
+    ast.Kind: "kind", ast.Fn: "fn", ast.ExternFn: "fn", ast.Calibrated: "calibrated",
+    ast.Let: "let", ast.Evaluator: "evaluator", ast.Claim: "claim",
 }  # fmt: skip
 Named = (
-    ast.Dimension | ast.UnitDecl | ast.TypeAlias | ast.Enum | ast.Kind | ast.Fn | ast.Calibrated
-    | ast.Let | ast.Evaluator | ast.Claim | ast.Part
+    ast.Dimension | ast.UnitDecl | ast.TypeAlias | ast.Enum | ast.Kind | ast.Fn | ast.ExternFn
+    | ast.Calibrated | ast.Let | ast.Evaluator | ast.Claim | ast.Part
 )  # fmt: skip
 
 

@@ -12,7 +12,6 @@ from hwdsl.help.glossary import glossary
 from hwdsl.help.library_index import FOLDERS, definitions, members, modules, sentence
 from hwdsl.help.page import Page, PageRow, PageSection
 from hwdsl.help.words import words
-from hwdsl.semantics.builtins import BUILTINS
 
 MOST = 16
 
@@ -46,8 +45,6 @@ def _entries() -> Iterator[SearchEntry]:
         yield SearchEntry(name, name, "word", word.doc, 0)
     for term in glossary().entries:
         yield SearchEntry(term.concept, term.concept, "term", term.definition, 0)
-    for name, info in BUILTINS.items():
-        yield SearchEntry(f"{name}()", name, "fn", info.doc, 0)
 
 
 def _rank(module: str) -> int:

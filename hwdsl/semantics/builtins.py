@@ -1,19 +1,33 @@
-"""The functions of the language itself: for each its name, its rule of types and what it is.
+"""Calls of functions of the language, which `library/std/builtins.hw` declares.
 
-A rule gets the call and gives the type of its value; `BuiltinCall`'s methods check and report.
+The type of a call follows from the declaration (`_declared`). Where a signature cannot say it, a
+rule in `SPECIAL` does: it gets the call and gives the type of its value. `BuiltinCall`'s methods
+check and report.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from fractions import Fraction
+from functools import cache
 
 from attrs import frozen
 
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.units import ONE, Dim
 from hwdsl.semantics.expressions import comprehension, infer, number
+from hwdsl.semantics.modules import BUILTINS, library_root, library_tree
+from hwdsl.semantics.signatures import read_signature
 from hwdsl.semantics.state import CheckerState, TypeEnv
-from hwdsl.semantics.symbols import ExactQuotient, Int, ListType, Real, ResultType, Type
-from hwdsl.semantics.type_errors import short
+from hwdsl.semantics.symbols import (
+    BuiltinInfo,
+    ExactQuotient,
+    Int,
+    ListType,
+    Real,
+    ResultType,
+    Type,
+)
+from hwdsl.semantics.type_errors import mismatch, short
 from hwdsl.semantics.type_relations import (
     BOOL,
     INT,
@@ -21,6 +35,7 @@ from hwdsl.semantics.type_relations import (
     REAL,
     describe,
     dimension,
+    is_assignable,
     is_poison,
     join,
 )
@@ -34,7 +49,12 @@ class BuiltinCall:
     state: CheckerState
     env: TypeEnv
     node: ast.Call
-    name: str
+    info: BuiltinInfo
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.info.name
 
     @property
     def arguments(self) -> list[ast.Expr]:
@@ -84,6 +104,15 @@ class BuiltinCall:
         """The element type of an argument that must be a list of numbers."""
         return number(self.state, self.env, expr, self.elements(expr), f"`{self.name}`")
 
+    def truths(self, expr: ast.Expr) -> None:
+        """Check that an argument is a list of bools."""
+        type_ = self.elements(expr, BOOL)
+        if not is_poison(type_) and type_ != BOOL:
+            have = describe(type_, self.env.scope)
+            self.state.error(
+                "type-mismatch", f"`{self.name}` goes through bools", expr.span, f"these are {have}"
+            )
+
     def same(self, first: ast.Expr, a: Type, second: ast.Expr, b: Type) -> Type:
         """The common type of two arguments, which must have one dimension."""
         both = join(a, b)
@@ -105,44 +134,68 @@ class BuiltinCall:
 Rule = Callable[[BuiltinCall], Type]
 
 
-@frozen
-class BuiltinInfo:
-    """A builtin: how it is called, its rule, how many arguments it takes, what it is."""
+def _declared(call: BuiltinCall) -> Type:
+    """The type by the signature. Of `f(x: D) -> D` it is that of the argument: an int stays one."""
+    parameters, result = signature(call.state, call.info)
+    bound: dict[str, tuple[ast.Expr, Type]] = {}
+    plain: set[str] = set()
+    for (name, declared), expr in zip(parameters, call.arguments, strict=True):
+        element = declared.element if isinstance(declared, ListType) else declared
+        if element == BOOL:
+            call.truths(expr)
+            continue
+        type_ = call.number(expr) if element is declared else call.numbers(expr)
+        variable = _variable(element)
+        if variable is None:
+            _fixed(call, name, expr, element, type_)
+        elif variable in bound:
+            bound[variable] = bound[variable][0], call.same(*bound[variable], expr, type_)
+        else:
+            bound[variable] = expr, type_
+            if element is declared:
+                plain.add(variable)
+    variable = _variable(result)
+    if variable in plain:
+        return bound[variable][1]
+    return _result(result, {v: dimension(type_) for v, (_, type_) in bound.items()})
 
-    signature: str
-    doc: str
-    rule: Rule
-    least: int = 1
-    most: int = 1
+
+def _variable(type_: Type) -> str | None:
+    """The dimension variable that a type is, if it is one."""
+    powers = type_.dim.powers if isinstance(type_, Real) else ()
+    alone = len(powers) == 1 and powers[0][1] == 1 and powers[0][0].startswith("'")
+    return powers[0][0] if alone else None
 
 
-def _pure(call: BuiltinCall) -> Type:
-    call.pure(call.arguments[0])
-    return REAL
+def _fixed(call: BuiltinCall, name: str, expr: ast.Expr, wanted: Type, type_: Type) -> None:
+    dim = dimension(wanted)
+    if dim is not None and dim.is_dimensionless:
+        call.pure_type(expr, type_)
+    elif not is_assignable(type_, wanted):
+        what = f"`{name}` of `{call.name}`"
+        mismatch(call.state, call.env, expr, type_, wanted, what, call.info.decl.span)
 
 
-def _to_int(call: BuiltinCall) -> Type:
-    call.pure(call.arguments[0])
-    return INT
+def _result(type_: Type, bindings: Mapping[str, Dim | None]) -> Type:
+    if isinstance(type_, ListType):
+        return ListType(_result(type_.element, bindings))
+    if not isinstance(type_, Real):
+        return type_
+    if any(bindings.get(base, ONE) is None for base, _ in type_.dim.powers):
+        return POISON
+    return Real(type_.dim.substitute({v: d for v, d in bindings.items() if d is not None}))
+
+
+# --- what no signature says ---------------------------------------------------------------------
 
 
 def _rounded(call: BuiltinCall) -> Type:
-    of = call.arguments[0]
-    call.pure(of)
+    type_, of = _declared(call), call.arguments[0]
     if isinstance(of, ast.Binary) and of.op == "/":
         types = call.state.checked.types  # lacks both where the chain of definitions is too long
         if isinstance(types.get(of.left), Int) and isinstance(types.get(of.right), Int):
             call.state.resolve(of, ExactQuotient(f"{call.name}div"))
-    return INT
-
-
-def _abs(call: BuiltinCall) -> Type:
-    return call.number(call.arguments[0])
-
-
-def _sqrt(call: BuiltinCall) -> Type:
-    dim = dimension(call.number(call.arguments[0]))
-    return POISON if dim is None else Real(dim ** Fraction(1, 2))
+    return type_
 
 
 def _extreme(call: BuiltinCall) -> Type:
@@ -165,11 +218,6 @@ def _prod(call: BuiltinCall) -> Type:
     return INT if isinstance(type_, Int) else REAL
 
 
-def _mean(call: BuiltinCall) -> Type:
-    dim = dimension(call.numbers(call.arguments[0]))
-    return POISON if dim is None else Real(dim)
-
-
 def _count(call: BuiltinCall) -> Type:
     expr = call.arguments[0]
     type_ = call.elements(expr, BOOL)
@@ -182,17 +230,6 @@ def _count(call: BuiltinCall) -> Type:
             help="for the length of a list, use `len(xs)`",
         )
     return INT
-
-
-def _quantified(call: BuiltinCall) -> Type:
-    expr = call.arguments[0]
-    type_ = call.elements(expr, BOOL)
-    if not is_poison(type_) and type_ != BOOL:
-        have = describe(type_, call.env.scope)
-        call.state.error(
-            "type-mismatch", f"`{call.name}` goes through bools", expr.span, f"these are {have}"
-        )
-    return BOOL
 
 
 def _best(call: BuiltinCall) -> Type:
@@ -212,14 +249,6 @@ def _best(call: BuiltinCall) -> Type:
     return ResultType(fields, f"result of `{call.name}`")
 
 
-def _interp(call: BuiltinCall) -> Type:
-    x, xs, ys = call.arguments
-    call.same(x, call.number(x), xs, call.numbers(xs))
-    type_ = call.elements(ys) if call.name == "step" else call.numbers(ys)
-    dim = dimension(type_)
-    return type_ if call.name == "step" or dim is None else Real(dim)
-
-
 def _sort_by(call: BuiltinCall) -> Type:
     values, keys = call.arguments
     type_ = call.elements(values)
@@ -227,16 +256,10 @@ def _sort_by(call: BuiltinCall) -> Type:
     return ListType(type_)
 
 
-def _rank(call: BuiltinCall) -> Type:
-    call.numbers(call.arguments[0])
-    return ListType(INT)
-
-
-def _quantile(call: BuiltinCall) -> Type:
-    values, at = call.arguments
-    dim = dimension(call.numbers(values))
-    call.pure(at)
-    return POISON if dim is None else Real(dim)
+def _step(call: BuiltinCall) -> Type:
+    x, xs, ys = call.arguments
+    call.same(x, call.number(x), xs, call.numbers(xs))
+    return call.elements(ys)
 
 
 def _known(call: BuiltinCall) -> Type:
@@ -249,93 +272,52 @@ def _len(call: BuiltinCall) -> Type:
     return INT
 
 
-def _f(name: str, doc: str) -> tuple[str, BuiltinInfo]:
-    return name, BuiltinInfo(f"{name}(x: real) -> real", doc, _pure)
+SPECIAL: Mapping[str, Rule] = {
+    "floor": _rounded,
+    "ceil": _rounded,
+    "min": _extreme,
+    "max": _extreme,
+    "sum": _sum,
+    "prod": _prod,
+    "count": _count,
+    "lowest": _best,
+    "highest": _best,
+    "step": _step,
+    "sort_by": _sort_by,
+    "len": _len,
+    "known": _known,
+}
+"""The rules of those functions whose types no signature says."""
+VARIADIC = ("min", "max")
+"""Functions that take as many arguments as are given, beside a list."""
 
 
-def _i(name: str, doc: str, rule: Rule = _to_int) -> tuple[str, BuiltinInfo]:
-    return name, BuiltinInfo(f"{name}(x: real) -> int", doc, rule)
+def signature(state: CheckerState, info: BuiltinInfo) -> tuple[tuple[tuple[str, Type], ...], Type]:
+    """The types of parameters and result, resolved once."""
+    if info.signature is None:
+        info.signature = read_signature(state, info.scope, info.decl)
+    return info.signature
 
 
-_MANY = 1000
-BUILTINS: Mapping[str, BuiltinInfo] = dict(
-    [
-        (
-            "min",
-            BuiltinInfo("min(a: D, b: D, …) or min([D]) -> D", "The least.", _extreme, 1, _MANY),
-        ),
-        (
-            "max",
-            BuiltinInfo("max(a: D, b: D, …) or max([D]) -> D", "The greatest.", _extreme, 1, _MANY),
-        ),
-        ("sum", BuiltinInfo("sum([D]) -> D", "The sum.", _sum)),
-        ("prod", BuiltinInfo("prod([real]) -> real", "The product.", _prod)),
-        ("mean", BuiltinInfo("mean([D]) -> D", "The arithmetic mean.", _mean)),
-        ("geomean", BuiltinInfo("geomean([D]) -> D", "The geometric mean.", _mean)),
-        ("count", BuiltinInfo("count([bool]) -> int", "How many are true.", _count)),
-        ("any", BuiltinInfo("any([bool]) -> bool", "Whether one is true.", _quantified)),
-        ("all", BuiltinInfo("all([bool]) -> bool", "Whether all are true.", _quantified)),
-        ("lowest", BuiltinInfo("lowest(D for x in xs)", "Where the value is least.", _best)),
-        ("highest", BuiltinInfo("highest(D for x in xs)", "Where it is greatest.", _best)),
-        ("abs", BuiltinInfo("abs(x: D) -> D", "The magnitude.", _abs)),
-        ("sqrt", BuiltinInfo("sqrt(x: D) -> D^(1/2)", "The square root.", _sqrt)),
-        _f("exp", "The exponential."),
-        _f("log", "The natural logarithm."),
-        _f("log2", "The logarithm to base 2."),
-        _f("log10", "The logarithm to base 10."),
-        _f("expm1", "exp(x) - 1, exact for small x."),
-        _f("log1p", "log(1 + x), exact for small x."),
-        _f("sin", "The sine of an angle in radians."),
-        _f("cos", "The cosine of an angle in radians."),
-        _f("tanh", "The hyperbolic tangent."),
-        _i("floor", "The greatest int not above x.", _rounded),
-        _i("ceil", "The least int not below x.", _rounded),
-        _i("round", "The nearest int, halves to even."),
-        _i("whole", "x as an int, with the rule that it is one."),
-        (
-            "interp",
-            BuiltinInfo(
-                "interp(x: X, xs: [X], ys: [Y]) -> Y", "Linear between points.", _interp, 3, 3
-            ),
-        ),
-        (
-            "interp_log",
-            BuiltinInfo(
-                "interp_log(x: X, xs: [X], ys: [Y]) -> Y",
-                "Linear between points in log-log scale.",
-                _interp,
-                3,
-                3,
-            ),
-        ),
-        (
-            "step",
-            BuiltinInfo(
-                "step(x: X, xs: [X], ys: [Y]) -> Y", "The last point not above x.", _interp, 3, 3
-            ),
-        ),
-        (
-            "sort_by",
-            BuiltinInfo("sort_by(xs: [T], keys: [D]) -> [T]", "xs by rising key.", _sort_by, 2, 2),
-        ),
-        ("rank", BuiltinInfo("rank(keys: [D]) -> [int]", "Each key's place, from 0.", _rank)),
-        (
-            "quantile",
-            BuiltinInfo("quantile(xs: [D], q: real) -> D", "The q-quantile.", _quantile, 2, 2),
-        ),
-        ("len", BuiltinInfo("len(xs: [T]) -> int", "How many elements.", _len)),
-        (
-            "known",
-            BuiltinInfo("known(x: T) -> bool", "Whether x reads no `unknown` field.", _known),
-        ),
-    ]
-)
-"""All builtin functions by name."""
+def check_declarations(state: CheckerState) -> None:
+    """Resolve the signatures that say the types of calls."""
+    for name, info in state.builtins.items():
+        if name not in SPECIAL:
+            signature(state, info)
 
 
-def call_builtin(state: CheckerState, env: TypeEnv, node: ast.Call, name: str) -> Type:
+@cache
+def declarations() -> Mapping[str, ast.ExternFn]:
+    """The functions of the language by name, as their file declares them."""
+    path = library_root().joinpath(*BUILTINS.split(".")).with_suffix(".hw")
+    tree = library_tree(path, Diagnostics())
+    items = tree.items if tree is not None else ()
+    return {i.name.name: i for i in items if isinstance(i, ast.ExternFn)}
+
+
+def call_builtin(state: CheckerState, env: TypeEnv, node: ast.Call, info: BuiltinInfo) -> Type:
     """Check a call of a builtin function and give its type."""
-    info = BUILTINS[name]
+    name, least = info.name, len(info.decl.parameters)
     for argument in node.arguments:
         if argument.name is not None:
             return _give_up(
@@ -346,26 +328,25 @@ def call_builtin(state: CheckerState, env: TypeEnv, node: ast.Call, name: str) -
                     "unknown-argument",
                     f"`{name}` takes its arguments by position",
                     argument.name.span,
-                    help=f"it is `{info.signature}`",
+                    help=f"it is `{info.decl.signature}`",
                 ),
             )
     given = len(node.arguments)
-    if not info.least <= given <= info.most:
-        missing = given < info.least
-        span = node.span if missing else node.arguments[info.most].value.span
+    if given < least or (given > least and name not in VARIADIC):
+        missing = given < least
+        span = node.span if missing else node.arguments[least].value.span
         return _give_up(
             state,
             env,
             node,
             state.error(
                 "missing-argument" if missing else "unknown-argument",
-                f"`{name}` takes {info.least} argument{'s' if info.least > 1 else ''}, "
-                f"{given} given",
+                f"`{name}` takes {least} argument{'s' if least > 1 else ''}, {given} given",
                 span,
-                help=f"it is `{info.signature}`",
+                help=f"it is `{info.decl.signature}`",
             ),
         )
-    return info.rule(BuiltinCall(state, env, node, name))
+    return SPECIAL.get(name, _declared)(BuiltinCall(state, env, node, info))
 
 
 def _give_up(state: CheckerState, env: TypeEnv, node: ast.Call, type_: Type) -> Type:

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from hwdsl.base.source import Span
 from hwdsl.base.units import Dim
-from hwdsl.semantics.builtins import BUILTINS, call_builtin
+from hwdsl.semantics.builtins import call_builtin
 from hwdsl.semantics.expressions import infer, require
 from hwdsl.semantics.name_resolution import member_exists, qualified
 from hwdsl.semantics.scopes import find_value, levels
@@ -90,18 +90,18 @@ def _by_name(state: CheckerState, env: TypeEnv, node: ast.Call, function: ast.Na
             return _call_function(state, env, node, state.methods[info.decl])
     symbol = find_value(state, env.scope, name, function.span)
     if isinstance(symbol, FunctionInfo | KindInfo | EvaluatorInfo) or (
-        symbol is not None and name not in BUILTINS
+        symbol is not None and name not in state.builtins
     ):
         state.resolve(function, Global(symbol))
         return _call_symbol(state, env, node, symbol)
-    if name in BUILTINS and name not in state.lost.get(function.span.source.name, ()):
+    if name in state.builtins and name not in state.lost.get(function.span.source.name, ()):
         state.resolve(function, Builtin(name))
-        return call_builtin(state, env, node, name)
+        return call_builtin(state, env, node, state.builtins[name])
     callable_ = FunctionInfo | KindInfo | EvaluatorInfo
     visible = (n for n, s in env.scope.visible_values.items() if isinstance(s, callable_))
     kinds = (k for record in env.records for k in record.kind.lineage())
     own = (n for k in kinds for n, m in k.members.items() if m.role == "fn")
-    known = chain(BUILTINS, visible, own)
+    known = chain(state.builtins, visible, own)
     state.unknown("unknown-function", "function", name, function.span, known)
     return _arguments_alone(state, env, node)
 

@@ -9,11 +9,12 @@ from typing import Any
 from hwdsl.base.csv_table import Column, CsvTable
 from hwdsl.base.units import ONE, PREFIXES, Dim, Unit
 from hwdsl.semantics.literal_values import exact
-from hwdsl.semantics.modules import Loaded
-from hwdsl.semantics.scopes import declare, own_type, own_unit, own_value
+from hwdsl.semantics.modules import BUILTINS, Loaded
+from hwdsl.semantics.scopes import declare, duplicate, own_type, own_unit, own_value
 from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import (
     EMPTY_SHAPE,
+    BuiltinInfo,
     ClaimInfo,
     ComponentInfo,
     EnumInfo,
@@ -102,6 +103,22 @@ def _fn(state: CheckerState, scope: ModuleScope, item: ast.Fn) -> None:
     if declare(state, scope, ("value",), item.name):
         info = FunctionInfo(item.name.name, (), (), POISON, scope, item)
         own_value(state, scope, info.name, info)
+
+
+def _extern(state: CheckerState, scope: ModuleScope, item: ast.ExternFn) -> None:
+    name = item.name.name
+    if scope.name != BUILTINS:
+        state.error(
+            "misplaced-extern",
+            f"`{name}` is declared `extern`, as only functions of the language are",
+            item.name.span,
+            "this function has no body",
+            help=f"give it one: `fn {item.signature} = …`",
+        )
+    elif name in state.builtins:
+        duplicate(state, name, item.name, state.builtins[name].decl.name.span)
+    else:
+        state.builtins[name] = BuiltinInfo(name, scope, item)
 
 
 def _part(state: CheckerState, scope: ModuleScope, item: ast.Part) -> None:
@@ -262,6 +279,7 @@ _HANDLERS: dict[type, Callable[[CheckerState, ModuleScope, Any], None]] = {
     ast.Enum: _enum,
     ast.Kind: _kind,
     ast.Fn: _fn,
+    ast.ExternFn: _extern,
     ast.Part: _part,
     ast.Evaluator: _evaluator,
     ast.Claim: _claim,

@@ -7,9 +7,11 @@ from functools import partial
 from attrs import evolve
 
 from hwdsl.semantics.blocks import bind_lets, check_block, check_rule, force_late, let_type
+from hwdsl.semantics.builtins import check_declarations
 from hwdsl.semantics.displays import check_display
 from hwdsl.semantics.evaluators import check_bounds, check_claim, check_evaluator
 from hwdsl.semantics.expressions import require
+from hwdsl.semantics.modules import BUILTINS
 from hwdsl.semantics.required_fields import check_missing
 from hwdsl.semantics.scopes import duplicate
 from hwdsl.semantics.signatures import function_env, override_conflicts, part_type
@@ -86,6 +88,8 @@ def check_bodies(state: CheckerState, scope: ModuleScope) -> None:
     """Check every definition of a module."""
     for symbol in scope.values.values():
         _check_body(state, symbol)
+    if scope.name == BUILTINS:
+        check_declarations(state)
     for item in scope.tree.items:
         if isinstance(item, ast.Display):
             check_display(state, scope, item)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from hwdsl.base.diagnostics import Diagnostics
-from hwdsl.semantics.modules import PRELUDE, library_root, library_tree
+from hwdsl.semantics.modules import PRELUDES, library_root, library_tree
 from hwdsl.syntax import ast
 
 _FOLDERS = ("std", "vendor")
@@ -44,7 +44,7 @@ def _declared() -> dict[str, list[tuple[str, ast.Item]]]:
     for folder in _FOLDERS:
         for path in sorted((root / folder).rglob("*.hw")):
             module = ".".join(path.relative_to(root).with_suffix("").parts)
-            tree = library_tree(path, Diagnostics()) if module != PRELUDE else None
+            tree = library_tree(path, Diagnostics()) if module not in PRELUDES else None
             for item in tree.items if tree is not None else ():
                 for name in _names(item):
                     if not name.startswith("_"):

@@ -23,7 +23,9 @@ from hwdsl.base.source import (
 from hwdsl.syntax import ast, parse
 from hwdsl.syntax.stored import parse_stored
 
-PRELUDE = "std.units"
+BUILTINS, PRELUDE = "std.builtins", "std.units"
+PRELUDES = (BUILTINS, PRELUDE)
+"""What every file sees without a `use`: the functions of the language, then units."""
 DEEPEST = 100
 """Modules, each used by the one before, beyond which a chain is refused."""
 
@@ -91,18 +93,19 @@ class _Loader:
         library = self.library.resolve() in (folder / "x").resolve().parents
         unit = Loaded(name, tree, library)
         self.chain.append(name)
-        if name != PRELUDE:
-            self._follow_prelude()
+        if name not in PRELUDES:
+            self._follow_preludes()
         for item in tree.items:
             if isinstance(item, ast.Use):
                 self._follow(unit, item, folder)
         self.chain.pop()
         self.loaded[name] = unit
 
-    def _follow_prelude(self) -> None:
-        path = self.library.joinpath(*PRELUDE.split(".")).with_suffix(".hw")
-        if PRELUDE not in self.loaded and PRELUDE not in self.chain and path.is_file():
-            self._read(PRELUDE, path)
+    def _follow_preludes(self) -> None:
+        for name in PRELUDES:
+            path = self.library.joinpath(*name.split(".")).with_suffix(".hw")
+            if name not in self.loaded and name not in self.chain and path.is_file():
+                self._read(name, path)
 
     def _follow(self, unit: Loaded, use: ast.Use, folder: Path) -> None:
         if use.file is not None:

@@ -146,28 +146,35 @@ def sign_method(
 
 def sign_function(state: CheckerState, info: FunctionInfo) -> None:
     """Resolve a function's parameters and result."""
-    env = function_env(TypeEnv(info.scope), info.decl)
+    info.dim_vars = tuple(d.name for d in info.decl.dim_vars)
+    info.parameters, info.result = read_signature(state, info.scope, info.decl)
+
+
+def read_signature(
+    state: CheckerState, scope: ModuleScope, decl: ast.Fn | ast.ExternFn
+) -> tuple[tuple[tuple[str, Type], ...], Type]:
+    """The types of a function's parameters by their names, and of its result."""
+    env = function_env(TypeEnv(scope), decl)
     seen: dict[str, ast.Ident] = {}
     parameters: list[tuple[str, Type]] = []
-    for parameter in info.decl.parameters:
+    for parameter in decl.parameters:
         name = parameter.name.name
         if name in seen:
             duplicate(state, name, parameter.name, seen[name].span)
             continue
         seen[name] = parameter.name
         parameters.append((name, resolve_type(state, env, parameter.type)))
-    info.dim_vars = tuple(d.name for d in info.decl.dim_vars)
-    info.parameters = tuple(parameters)
-    info.result = resolve_type(state, env, info.decl.result)
-    for ident in info.decl.dim_vars:
+    result = resolve_type(state, env, decl.result)
+    for ident in decl.dim_vars:
         alone = Dim.base(f"'{ident.name}")
         if not any(_stands_alone(t, alone) for _, t in parameters):
             state.error(
                 "dimension-variable",
-                f"no parameter of `{info.name}` is plainly of dimension `{ident.name}`",
+                f"no parameter of `{decl.name.name}` is plainly of dimension `{ident.name}`",
                 ident.span,
                 help=f"`{ident.name}` or `[{ident.name}]` must be the type of some parameter",
             )
+    return tuple(parameters), result
 
 
 def _stands_alone(type_: Type, dim: Dim) -> bool:
@@ -176,7 +183,7 @@ def _stands_alone(type_: Type, dim: Dim) -> bool:
     return isinstance(type_, Real) and type_.dim == dim
 
 
-def function_env(env: TypeEnv, decl: ast.Fn) -> TypeEnv:
+def function_env(env: TypeEnv, decl: ast.Fn | ast.ExternFn) -> TypeEnv:
     """The environment of a function's signature: its dimension variables."""
     return evolve(env, dim_vars={d.name: Dim.base(f"'{d.name}") for d in decl.dim_vars})
 

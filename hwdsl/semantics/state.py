@@ -12,6 +12,7 @@ from hwdsl.base.source import Span
 from hwdsl.base.units import Dim, Unit
 from hwdsl.semantics.import_suggestions import import_help
 from hwdsl.semantics.symbols import (
+    BuiltinInfo,
     Checked,
     ComponentInfo,
     EvaluatorInfo,
@@ -178,6 +179,7 @@ class CheckerState:
     depth: int = 0
     compared: int = 0  # names, with those that are unknown
     methods: dict[ast.Fn, FunctionInfo] = field(factory=dict)
+    builtins: dict[str, BuiltinInfo] = field(factory=dict)
     calls: dict[Symbol, dict[Symbol, Span]] = field(factory=dict)
 
     @property

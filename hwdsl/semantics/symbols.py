@@ -259,6 +259,16 @@ class FunctionInfo(_Named):
 
 
 @define(eq=False, repr=False)
+class BuiltinInfo(_Named):
+    """A function of the language; its signature is resolved when it is first called."""
+
+    name: str
+    scope: ModuleScope
+    decl: ast.ExternFn
+    signature: tuple[tuple[tuple[str, Type], ...], Type] | None = None
+
+
+@define(eq=False, repr=False)
 class ValueInfo(_Named):
     """A module-level `let` or `calibrated`."""
 

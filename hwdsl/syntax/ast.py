@@ -268,6 +268,23 @@ class Claim(Node):
 
 
 @frozen(eq=False, repr=False)
+class ExternFn(Node):
+    """`extern fn name[D](parameters) -> result`: a function of the language, without a body."""
+
+    name: Ident
+    dim_vars: tuple[Ident, ...]
+    parameters: tuple[Parameter, ...]
+    result: TypeExpr
+    doc: str = ""
+
+    @property
+    def signature(self) -> str:
+        """Name, parameters and result as written, on one line."""
+        text = self.span.source.text[self.name.span.start : self.result.span.end]
+        return " ".join(text.split())
+
+
+@frozen(eq=False, repr=False)
 class Calibrated(Node):
     """`calibrated name : type = value in low .. high from "data"`."""
 
@@ -300,6 +317,7 @@ Item = (
     | Enum
     | Kind
     | Fn
+    | ExternFn
     | Part
     | Evaluator
     | Claim

@@ -254,6 +254,17 @@ class Builder(Literals):
             span, name, dims or (), parameters or (), result, tuple(lets), value, self.doc(span)
         )
 
+    def extern_fn(
+        self,
+        span: Span,
+        name: ast.Ident,
+        dims: tuple[ast.Ident, ...] | None,
+        parameters: tuple[ast.Parameter, ...] | None,
+        result: ast.TypeExpr,
+    ) -> ast.ExternFn:
+        """Build a function of the language."""
+        return ast.ExternFn(span, name, dims or (), parameters or (), result, self.doc(span))
+
     def param(
         self,
         span: Span,
@@ -440,6 +451,7 @@ RULES: Mapping[str, Reduction] = {
     "enum": Reduction(_reduced, Builder.enum),
     "kind": node(ast.Kind, 1, 3, 4),
     "fn": built(Builder.fn, 1, 2, 4, 7, -1),
+    "extern_fn": built(Builder.extern_fn, 2, 3, 5, 8),
     "dimvars": Reduction(_reduced, Builder.several),
     "fparams": Reduction(_reduced, Builder.several),
     "fparam": built(Builder.fparam, 0, 1, 3, 5),

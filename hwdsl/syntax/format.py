@@ -234,6 +234,8 @@ class _Formatter(ExpressionPrinter):
                 return self.rule(node, indent)
             case ast.Fn():
                 return self.fn(node, indent)
+            case ast.ExternFn():
+                return f"extern {self.fn_head(node, indent + len('extern '), indent)}"
             case _:
                 return self.question(node, indent)
 
@@ -392,21 +394,26 @@ class _Formatter(ExpressionPrinter):
 
     def fn(self, node: ast.Fn, indent: int) -> str:
         """Write a function: after `=` if it is one expression that fits on the line."""
-        dims = f"[{', '.join(d.name for d in node.dim_vars)}]" if node.dim_vars else ""
-        head = f"fn {node.name.name}{dims}("
-        parameters = [self.parameter(p, indent + STEP) for p in node.parameters]
-        result = f") -> {type_text(node.result)}"
-        line = f"{head}{', '.join(parameters)}{result}"
-        if "\n" in line or indent + len(line) + 2 > WIDTH:
-            pad = " " * (indent + STEP)
-            rows = "".join(f"{pad}{p},\n" for p in parameters)
-            line = f"{head}\n{rows}{' ' * indent}{result}"
+        line = self.fn_head(node, indent, indent)
         if not node.lets and not self.has_comment(node.span.start, node.span.end):
             last = len(line.rsplit("\n", 1)[-1]) + indent + 3
             body = self.flat(node.body)
             if body is not None and last + len(body) <= WIDTH:
                 return f"{line} = {body}"
         return f"{line} {self.block(node, [*node.lets, _Body(node.body.span, node.body)], indent)}"
+
+    def fn_head(self, node: ast.Fn | ast.ExternFn, column: int, indent: int) -> str:
+        """Write a function up to its result, `column` being where `fn` stands."""
+        dims = f"[{', '.join(d.name for d in node.dim_vars)}]" if node.dim_vars else ""
+        head = f"fn {node.name.name}{dims}("
+        parameters = [self.parameter(p, indent + STEP) for p in node.parameters]
+        result = f") -> {type_text(node.result)}"
+        line = f"{head}{', '.join(parameters)}{result}"
+        if "\n" in line or column + len(line) + 2 > WIDTH:
+            pad = " " * (indent + STEP)
+            rows = "".join(f"{pad}{p},\n" for p in parameters)
+            line = f"{head}\n{rows}{' ' * indent}{result}"
+        return line
 
     def parameter(self, node: ast.Parameter, indent: int) -> str:
         """Write a function's parameter."""

@@ -25,7 +25,9 @@ _CLOSING = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
 _MEMBERS = frozenset(
     ("PARAM", "CHOICE", "OUTPUT", "REQUIRE", "WARN", "TYPE", "UNIT", "STATE", "NEXT", "EXPECT")
 )
-_ITEMS = frozenset(["EVALUATOR", "CLAIM", "KIND", "ENUM", "DIMENSION", "USE", "CALIBRATED"])
+_ITEMS = frozenset(
+    ["EVALUATOR", "CLAIM", "KIND", "ENUM", "DIMENSION", "USE", "CALIBRATED", "EXTERN"]
+)
 _NOTES = frozenset(["SOURCE", "ASSUME"])
 
 

@@ -27,6 +27,7 @@ TUPLE, PLACE = -1, -2
 LATER: Mapping[type[ast.Node], tuple[str, ...]] = {
     ast.Part: ("members",),
     ast.Fn: ("lets", "body"),
+    ast.ExternFn: ("parameters", "result"),
     ast.Let: ("value",),
     ast.Field: ("default",),
     ast.Assign: ("value",),

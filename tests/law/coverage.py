@@ -10,7 +10,7 @@ from lark.grammar import Rule
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
-from hwdsl.semantics.builtins import BUILTINS
+from hwdsl.semantics.builtins import declarations
 from hwdsl.syntax import ast, parse, parse_expression, parse_unit
 from hwdsl.syntax.grammar import language
 
@@ -23,6 +23,17 @@ ERRORS = {
     "use -> USE STRING COLON names": "a table needs a name: the error `missing-argument`",
     "fn -> FN name dimvars LPAR RPAR ARROW type EQUAL expr": "the error `dimension-variable`",
     "fn -> FN name dimvars LPAR RPAR ARROW type fblock": "the error `dimension-variable`",
+    **{
+        f"extern_fn -> EXTERN FN name {rest}ARROW type": "of the library's own file: the error "
+        "`misplaced-extern`"
+        for rest in (
+            "LPAR RPAR ",
+            "dimvars LPAR RPAR ",
+            "LPAR fparams RPAR ",
+            "dimvars LPAR fparams RPAR ",
+        )
+    },
+    "item -> extern_fn": "of the library's own file: the error `misplaced-extern`",
     "start -> _NL _NL": "line ends one after the other are one token",
     "start -> edition _NL _NL": "line ends one after the other are one token",
     "start -> _NL edition _NL _NL": "line ends one after the other are one token",
@@ -82,4 +93,4 @@ def productions(
 
 def _builtins(tree: ast.Module) -> list[str]:
     calls = (n.function for n in nodes(tree) if isinstance(n, ast.Call))
-    return [f.name for f in calls if isinstance(f, ast.Name) and f.name in BUILTINS]
+    return [f.name for f in calls if isinstance(f, ast.Name) and f.name in declarations()]

@@ -18,7 +18,7 @@ SOFT = ("source", "help", "type", "unit", "dimension", "kind", "enum", "claim", 
         "param", "choice", "output", "require", "warn", "expect", "relative", "absolute", "allow",
         "use", "as", "edition", "state", "next", "until", "prefix", "offset", "calibrated",
         "from", "factor", "known", "unknown", "calibration", "identity", "assume", "table",
-        "figure", "confidence", "missed")  # fmt: skip
+        "figure", "confidence", "missed", "extern")  # fmt: skip
 
 COMMON = """edition 2026
 fn twice(x: real) -> real = x * 2

@@ -17,7 +17,7 @@ import pytest
 
 from hwdsl.codegen.build import toolchain as building
 from hwdsl.codegen.runtime import ParamSpec
-from hwdsl.semantics.builtins import BUILTINS
+from hwdsl.semantics.builtins import declarations
 
 from .coverage import ERRORS, productions, wanted
 from .evaluations import judge
@@ -49,7 +49,7 @@ def test_all_ways_give_one_answer(batch: int, tmp_path: Path) -> None:
 def test_the_programs_use_the_whole_language() -> None:
     param = ParamSpec("p", low=0.0, high=1.0)
     values = ["\n1", "1\n", "\n1\n", *texts(param, Random(1), 20)]
-    missing = wanted() | BUILTINS.keys()
+    missing = wanted() | declarations().keys()
     for first in range(0, DRAWN, 50):
         if missing:
             used, called = productions(map(draw, range(first, first + 50)), values, ["GB"])

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hwdsl.help.words import words
-from hwdsl.semantics.builtins import BUILTINS
+from hwdsl.semantics.builtins import declarations
 from hwdsl.semantics.modules import PRELUDE
 
 LIBRARY = Path(__file__).parents[2] / "library"
@@ -44,7 +44,7 @@ def known(module: str) -> Set[str]:
     folder = module.partition(".")[0]
     used = re.findall(r"^use ([\w.]+)", read(module), re.MULTILINE)
     used = [m if m in FILES else f"{folder}.{m}" for m in used]
-    names = {*words(), *BUILTINS, *EXAMPLES.get(module, ())}
+    names = {*words(), *declarations(), *EXAMPLES.get(module, ())}
     return names.union(*(code(m) for m in (module, PRELUDE, *used)))
 
 
