@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from attrs import define, evolve, field, frozen
@@ -34,15 +35,31 @@ Anchor = tuple[int, int]
 
 @frozen
 class Told:
-    """Findings and undecided rules, as they are kept."""
+    """`Diagnostics` as they are kept."""
 
     items: tuple[Diagnostic, ...]
     undecided: tuple[Diagnostic, ...]
 
+    @staticmethod
+    def of(found: Diagnostics) -> Told:
+        """What was found."""
+        return Told(tuple(found.items), tuple(found.undecided))
+
+    def diagnostics(self) -> Diagnostics:
+        """The same, to be added to."""
+        return Diagnostics(list(self.items), list(self.undecided))
+
+    def changed(self, change: Callable[[Iterable[Diagnostic]], tuple[Diagnostic, ...]]) -> Told:
+        """With texts, or without."""
+        return Told(change(self.items), change(self.undecided))
+
 
 @frozen
-class KeptPart:
-    """`DeclarationFindings`, as they are kept."""
+class DeclarationFindings:
+    """What elaborating an evaluator or display found, without errors.
+
+    By the key it is seen whether it would be found again.
+    """
 
     key: str
     anchors: tuple[Anchor, ...]
@@ -58,7 +75,7 @@ class KeptFindings:
     definitions: int
     evaluators: int
     told: Told
-    parts: dict[str, KeptPart]
+    parts: dict[str, DeclarationFindings]
 
 
 @frozen
@@ -68,18 +85,6 @@ class Findings:
     found: Diagnostics
     definitions: int = 0
     evaluators: int = 0
-
-
-@frozen
-class DeclarationFindings:
-    """What elaborating an evaluator or display found, without errors.
-
-    By the key it is seen whether it would be found again.
-    """
-
-    key: str
-    anchors: tuple[Anchor, ...]
-    found: Diagnostics
 
 
 @define
@@ -101,7 +106,7 @@ class FileFindings:
             return work(diagnostics)
         result = work(own := Diagnostics())
         if not own.failed:
-            self.parts[name] = DeclarationFindings(*self._dependencies(name), own)
+            self.parts[name] = DeclarationFindings(*self._dependencies(name), Told.of(own))
         diagnostics.include(own)
         return result
 
@@ -115,7 +120,7 @@ class FileFindings:
         if found is None:
             return False
         self.parts[name] = DeclarationFindings(key, anchors, found)
-        diagnostics.include(found)
+        diagnostics.include(found.diagnostics())
         return True
 
     def _dependencies(self, name: str) -> tuple[str, tuple[Anchor, ...]]:
@@ -140,7 +145,7 @@ def start(checked: Checked, diagnostics: Diagnostics) -> FileFindings:
         reader = artifact.TextReader(main)
         last = artifact.load(store.FINDINGS, main.name, KeptFindings)
         record.kept = {
-            name: DeclarationFindings(part.key, part.anchors, _found(part.told, reader))
+            name: evolve(part, told=part.told.changed(reader.read))
             for name, part in ({} if last is None else last.parts).items()
         }
     return record
@@ -153,14 +158,15 @@ def keep(record: FileFindings, findings: Findings) -> None:
         return
     # After an error not all was elaborated: what was known of the rest may be so again.
     parts = {**record.kept, **record.parts} if findings.found.failed else record.parts
+    plain = partial(artifact.without_texts, main=main)
     with suppress(store.CacheError, ValueError, OSError):
         entry = KeptFindings(
             store.FINDINGS.key({**around, "text": main.text}),
             artifact.inputs(main, checked.inputs),
             findings.definitions,
             findings.evaluators,
-            _told(findings.found, main),
-            {n: KeptPart(p.key, p.anchors, _told(p.found, main)) for n, p in parts.items()},
+            Told.of(findings.found).changed(plain),
+            {name: evolve(p, told=p.told.changed(plain)) for name, p in parts.items()},
         )
         store.put(store.FINDINGS, artifact.entry_name(main.name), entry)
 
@@ -173,18 +179,9 @@ def find(main: Source) -> Findings | None:
     with suppress(OSError):
         around = artifact.surroundings(main, artifact.inputs_now(main, entry.inputs))
         if entry.key == store.FINDINGS.key({**around, "text": main.text}):
-            found = _found(entry.told, artifact.TextReader(main))
-            return Findings(found, entry.definitions, entry.evaluators)
+            found = entry.told.changed(artifact.TextReader(main).read)
+            return Findings(found.diagnostics(), entry.definitions, entry.evaluators)
     return None
-
-
-def _told(found: Diagnostics, main: Source) -> Told:
-    kept = artifact.without_texts
-    return Told(kept(found.items, main), kept(found.undecided, main))
-
-
-def _found(told: Told, reader: artifact.TextReader) -> Diagnostics:
-    return Diagnostics(list(reader.read(told.items)), list(reader.read(told.undecided)))
 
 
 # --- what a part depends on ---------------------------------------------------------------------
@@ -211,12 +208,10 @@ def _read_by(tree: ast.Module, name: str) -> Iterator[ast.Item]:
     return (item for item in tree.items if id(item) not in others or id(item) in needed)
 
 
-def _moved(
-    part: DeclarationFindings, anchors: Sequence[Anchor], main: Source
-) -> Diagnostics | None:
+def _moved(part: DeclarationFindings, anchors: Sequence[Anchor], main: Source) -> Told | None:
     """A part's findings at the places where the same items stand now; None if one has none."""
     if part.anchors == tuple(anchors):
-        return part.found
+        return part.told
     starts = [start for start, _ in part.anchors]
 
     def moved(label: Label) -> Label | None:
@@ -229,7 +224,7 @@ def _moved(
         by = anchors[k][0] - starts[k]
         return Label(Span(main, span.start + by, span.end + by), label.text)
 
-    def all_moved(found: Sequence[Diagnostic]) -> list[Diagnostic] | None:
+    def all_moved(found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...] | None:
         result = []
         for each in found:
             labels = [moved(label) for label in each.labels]
@@ -237,7 +232,7 @@ def _moved(
             if len(here) < len(labels):
                 return None
             result.append(evolve(each, labels=here))
-        return result
+        return tuple(result)
 
-    items, undecided = all_moved(part.found.items), all_moved(part.found.undecided)
-    return None if items is None or undecided is None else Diagnostics(items, undecided)
+    items, undecided = all_moved(part.told.items), all_moved(part.told.undecided)
+    return None if items is None or undecided is None else Told(items, undecided)

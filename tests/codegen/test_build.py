@@ -72,7 +72,7 @@ def test_the_compilers_own_error_is_shown(tmp_path):
 
 USE = """
 import sys
-for name in ("hwdsl", "Cython", "attrs", "jinja2", "platformdirs"):
+for name in ("hwdsl", "Cython", "attrs", "jinja2", "lark", "msgspec", "platformdirs"):
     sys.modules[name] = None
 sys.path.insert(0, sys.argv[1])
 import machine

@@ -143,7 +143,7 @@ def test_a_file_of_the_users_is_not_overwritten(tmp_path, monkeypatch, capsys, f
 
 USE = """
 import sys
-for name in ("hwdsl", "Cython", "attrs", "jinja2", "platformdirs"):
+for name in ("hwdsl", "Cython", "attrs", "jinja2", "lark", "msgspec", "platformdirs"):
     sys.modules[name] = None
 import machine
 print(machine.roofline(bandwidth="6 TB/s", chips=10).time)
