@@ -19,9 +19,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
+from typing import TYPE_CHECKING
 
 from attrs import define, field
-from jinja2 import DictLoader, Environment, StrictUndefined
 
 from hwdsl.codegen.emit.c_printer import C_SOURCE
 from hwdsl.codegen.emit.regions import GraphEpilogue, KernelContext, RegionEmitter, slot
@@ -30,6 +30,9 @@ from hwdsl.codegen.emit.uniformity import ListAnalysis, analyze_graph, call_inva
 from hwdsl.codegen.ir.graph import Graph, Op, count_operations
 from hwdsl.codegen.numerics.c_backend import c_literal, out_of_line
 from hwdsl.codegen.operations import OPERATIONS
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 TILE, SHORTEST_TILE = 256, 64
 TILE_BY_ROWS = ((16, TILE), (32, 128))
@@ -52,6 +55,8 @@ def templates() -> dict[str, str]:
 
 @cache
 def _environment() -> Environment:
+    from jinja2 import DictLoader, Environment, StrictUndefined  # a kernel in the cache needs none
+
     return Environment(
         loader=DictLoader(templates()), undefined=StrictUndefined, autoescape=False,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,

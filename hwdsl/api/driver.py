@@ -30,6 +30,7 @@ from attrs import frozen
 
 from hwdsl.base.diagnostics import Diagnostic, Diagnostics, Severity, closest
 from hwdsl.base.notices import doing
+from hwdsl.base.reading import read_source
 from hwdsl.base.source import Source, reason
 
 if TYPE_CHECKING:
@@ -53,8 +54,6 @@ class Program:
 
 def read(path: Path, diagnostics: Diagnostics) -> Source | None:
     """Read a file as UTF-8 text."""
-    from hwdsl.syntax import read_source
-
     try:
         if path.suffix not in ("", ".hw") and path.exists():
             why = "it is no `.hw` file"

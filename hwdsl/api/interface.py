@@ -11,7 +11,7 @@ from hwdsl.api import driver
 from hwdsl.api.quantities import scale, scales
 from hwdsl.base.diagnostics import Severity
 from hwdsl.codegen import runtime
-from hwdsl.codegen.passes.dependence import param_dependences
+from hwdsl.codegen.ir.dependence import param_dependences
 
 if TYPE_CHECKING:
     from hwdsl.elaborate import Elaboration, ParamInfo

@@ -1,6 +1,7 @@
 """What is installed, as hashes: whatever is kept in the store is named after what it depends on.
 
-A package counts with all of its files but Python's own caches: no list of files can be incomplete.
+A package counts with all of its files but pages of documentation and Python's own caches: no list
+of files can be incomplete.
 """
 
 from __future__ import annotations
@@ -28,8 +29,17 @@ def code(*packages: str) -> str:
     folders = [str(package_folder(package)) for package in packages]
     for k, folder in enumerate(folders):  # installed, some lie within others
         if not any(folder.startswith(other + os.sep) for other in folders[:k]):
-            _add(digest, folder)
+            for path in sorted(_below(folder)):
+                if not path.endswith(".md"):
+                    digest.update(f"{path[len(folder) :]}\n".encode() + _content(path))
     return digest.hexdigest()
+
+
+@cache
+def _content(path: str) -> bytes:
+    """A hash of a file of the code: several fingerprints have files in common."""
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).digest()
 
 
 def compiler() -> str:
@@ -54,22 +64,18 @@ def release(package: str) -> str:
 def library() -> str:
     """A hash of all files of the library, read anew each time: people work on them."""
     digest = hashlib.sha256()
-    _add(digest, str(package_folder("hwdsl.library")))
+    top = str(package_folder("hwdsl.library"))
+    for path in sorted(_below(top)):
+        with open(path, "rb") as file:
+            data = file.read()
+        digest.update(f"{path[len(top) :]}:{len(data)}\n".encode())
+        digest.update(data)
     return digest.hexdigest()
 
 
 def package_folder(package: str) -> Path:
     """Where a package lies; `importlib.resources` would say the same, and takes longer."""
     return Path(next(iter(import_module(package).__path__)))
-
-
-def _add(digest: hashlib._Hash, top: str) -> None:
-    """Add the names and the contents of all files of a folder."""
-    for path in sorted(_below(top)):
-        with open(path, "rb") as file:
-            data = file.read()
-        digest.update(f"{path[len(top) :]}:{len(data)}\n".encode())
-        digest.update(data)
 
 
 def _below(folder: str) -> Iterator[str]:

@@ -8,8 +8,8 @@ from functools import partial
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.units import Unit
 from hwdsl.codegen.ir.builder import Ref
+from hwdsl.codegen.ir.dependence import param_dependences
 from hwdsl.codegen.ir.graph import REAL, Graph, rounds
-from hwdsl.codegen.passes.dependence import param_dependences
 from hwdsl.elaborate import messages, params
 from hwdsl.elaborate.elaboration_info import (
     Elaboration,

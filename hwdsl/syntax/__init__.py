@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from hwdsl.syntax.read import parse, parse_expression, parse_unit, read_source
+from hwdsl.syntax.read import parse, parse_expression, parse_unit
 
 if TYPE_CHECKING:
     from hwdsl.syntax.format import format_module
 
-__all__ = ["format_module", "parse", "parse_expression", "parse_unit", "read_source"]
+__all__ = ["format_module", "parse", "parse_expression", "parse_unit"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,10 +1,9 @@
 """From a file or text to a tree: what the rest of the compiler calls."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hwdsl.base.diagnostics import Diagnostics
-from hwdsl.base.source import LARGEST_FILE, Source, Span, read_bytes
+from hwdsl.base.source import Source, Span
 from hwdsl.syntax import ast
 
 if TYPE_CHECKING:
@@ -48,29 +47,6 @@ def parse_unit(source: Source, diagnostics: Diagnostics) -> ast.UnitExpr | None:
     """Return the tree of a unit as it stands after `in`, such as `USD/Mtoken` or `%`."""
     value: ast.UnitExpr | None = _parse_whole(source, diagnostics, "lone_unit")
     return value
-
-
-def read_source(
-    path: Path | str, diagnostics: Diagnostics, name: str | None = None
-) -> Source | None:
-    """Return a file's text, or None after reporting that it is no UTF-8 text.
-
-    What is no regular file or too large raises OSError: the caller knows why it was wanted.
-    """
-    shown = str(path) if name is None else name
-    data = read_bytes(Path(path), LARGEST_FILE)
-    try:
-        return Source(shown, data.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        good = data[: error.start].decode("utf-8")
-        source = Source(shown, good)
-        diagnostics.error(
-            "not-utf8",
-            f"byte {error.start + 1} of this file (hex {data[error.start]:02X}) is not UTF-8",
-            Span(source, len(good), len(good)),
-            help="save the file in the encoding UTF-8",
-        )
-        return None
 
 
 def _parse_whole(source: Source, diagnostics: Diagnostics, start: str) -> Any:

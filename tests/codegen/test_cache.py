@@ -208,8 +208,10 @@ def test_every_file_of_a_generator_is_in_its_fingerprint(tmp_path, monkeypatch):
     for file in files:
         file.write_text("# changed")
         fingerprint.code.cache_clear()
+        fingerprint._content.cache_clear()
         seen.add(fingerprint.code("generator"))
     fingerprint.code.cache_clear()
+    fingerprint._content.cache_clear()
     assert len(seen) == len(files) + 1
 
 

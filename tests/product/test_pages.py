@@ -10,7 +10,7 @@ from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.help.diagnostic_catalog import CATALOG, page
 
 PACKAGE = Path(driver.__file__).parents[1]
-COMPILER = ("syntax", "semantics", "elaborate", "api/driver.py")
+COMPILER = ("base/reading.py", "syntax", "semantics", "elaborate", "api/driver.py")
 OTHERS = {"utf-8", "utf-8-sig", "hwdsl-elaborate"}
 
 

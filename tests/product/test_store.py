@@ -115,11 +115,14 @@ def test_every_file_of_the_library_and_of_the_compiler_counts(
     (tmp_path / "top" / "__pycache__").mkdir(exist_ok=True)
     (tmp_path / "top" / "__pycache__" / "a.pyc").write_text("")
     fingerprint.code.cache_clear()
+    fingerprint._content.cache_clear()
     assert fingerprint.code("top") == whole
     (tmp_path / "top" / "inner" / "rules.toml").write_text("")
     fingerprint.code.cache_clear()
+    fingerprint._content.cache_clear()
     assert fingerprint.code("top") != whole
     fingerprint.code.cache_clear()
+    fingerprint._content.cache_clear()
 
 
 @pytest.mark.parametrize("package", ["Cython", "lark", "numpy"])

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.reading import read_source
 from hwdsl.base.source import Source
-from hwdsl.syntax import ast, parse, parse_expression, parse_unit, read_source
+from hwdsl.syntax import ast, parse, parse_expression, parse_unit
 
 EXAMPLES = sorted((Path(__file__).parent / "examples").glob("*.hw"))
 
