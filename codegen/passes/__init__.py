@@ -1,4 +1,6 @@
-"""Passes over graphs: each takes a graph and returns one. All keep the values to the bit."""
+"""Passes over graphs: each takes a graph and returns one. All keep the values to the bit, so no
+pass reorders a sum, contracts to a fused multiply-add, or replaces a division by a product with a
+reciprocal (decision 7)."""
 
 from __future__ import annotations
 
@@ -18,5 +20,9 @@ __all__ = [
 
 
 def optimise(graph: Graph) -> Graph:
-    """All passes in a good order: what ranges decide on a folded graph, then folded again."""
+    """Folding, then simplification by ranges, then folding again.
+
+    Ranges are found once per operation, so they are found on the smaller, folded graph; operations
+    that become constants by their ranges make others foldable.
+    """
     return fold_constants_and_cse(simplify_by_ranges(fold_constants_and_cse(graph)))

@@ -1,4 +1,9 @@
-"""Whether a condition under construction holds whatever the choices are that it depends on."""
+"""Case analysis: whether a condition of a graph under construction holds for all choices.
+
+The alternatives of the choices are enumerated and the condition is evaluated for each combination,
+with three-valued logic: None is a value that depends on more than the choices. Choices are few, and
+a limit ends what would take long: then the condition counts as not proved (decision 13).
+"""
 
 from __future__ import annotations
 
@@ -10,14 +15,16 @@ from hwdsl.codegen.ir.builder import GraphBuilder, Ref, Region
 from hwdsl.codegen.ir.graph import fold
 from hwdsl.codegen.operations import OPERATIONS
 
-__all__ = ["always"]
+__all__ = ["is_always_true"]
 
-MOST = 2_000
-"""Operations that are looked at for one combination of choices; beyond, nothing is decided."""
-COMBINATIONS = 1_024
+MAX_OPERATIONS = 2_000
+"""Operations that are evaluated for one combination of choices; beyond, nothing is proved."""
+MAX_COMBINATIONS = 1_024
 
 
-def always(builder: GraphBuilder, condition: Ref, choices: Sequence[tuple[Ref, int]]) -> bool:
+def is_always_true(
+    builder: GraphBuilder, condition: Ref, choices: Sequence[tuple[Ref, int]]
+) -> bool:
     """Whether a condition is 1 at every point; False if that cannot be told.
 
     It is if it is so for each combination of `choices` (bools, or ints below the number beside
@@ -26,22 +33,24 @@ def always(builder: GraphBuilder, condition: Ref, choices: Sequence[tuple[Ref, i
     if condition.known is not None:
         return condition.known == 1.0
     given = [(ref, [float(k) for k in range(count)]) for ref, count in choices]
-    return any(_in_all_cases(builder, condition, each) for each in (given, _params(builder)))
+    return any(
+        _holds_in_all_cases(builder, condition, each) for each in (given, _choice_params(builder))
+    )
 
 
-def _in_all_cases(
+def _holds_in_all_cases(
     builder: GraphBuilder, condition: Ref, choices: Sequence[tuple[Ref, Sequence[float]]]
 ) -> bool:
     cases: list[Values] = [{}]
     for ref, values in choices:
         cases = [{**case, _key(ref): value} for case in cases for value in values]
-        if len(cases) > COMBINATIONS:
+        if len(cases) > MAX_COMBINATIONS:
             return False
-    return all(_Case(builder, case).value(condition) == 1.0 for case in cases)
+    return all(_CaseEvaluator(builder, case).value(condition) == 1.0 for case in cases)
 
 
-def _params(builder: GraphBuilder) -> list[tuple[Ref, Sequence[float]]]:
-    """The choices that are params, with what they may be."""
+def _choice_params(builder: GraphBuilder) -> list[tuple[Ref, Sequence[float]]]:
+    """The choices that are params, with their alternatives."""
     found: list[tuple[Ref, Sequence[float]]] = []
     for i, op in enumerate(builder.root.ops):
         if op.code == "param" and builder.params[op.index].uniform:
@@ -59,27 +68,30 @@ def _key(ref: Ref) -> tuple[int, int]:
 
 
 @define(eq=False)
-class _Case:
-    """Values where some are given; None for those that depend on more."""
+class _CaseEvaluator:
+    """Values of operations where some are given; None for those that depend on more.
+
+    The values of `and`, `or` and selections may be known though an operand is not (Kleene logic).
+    """
 
     builder: GraphBuilder
     values: Values
-    left: int = field(default=MOST)
+    fuel: int = field(default=MAX_OPERATIONS)
 
     def value(self, ref: Ref) -> float | None:
-        """The value, calculated once."""
+        """The value, computed once."""
         key = _key(ref)
         if key not in self.values:
-            self.left -= 1
-            self.values[key] = None if self.left < 0 else self._found(ref)
+            self.fuel -= 1
+            self.values[key] = None if self.fuel < 0 else self._compute(ref)
         return self.values[key]
 
-    def _found(self, ref: Ref) -> float | None:
+    def _compute(self, ref: Ref) -> float | None:
         op, region = ref.op, ref.region
         if op.code == "const":
             return op.value
         if op.code == "input":
-            return self._entering(region, op.index)
+            return self._captured(region, op.index)
         record = OPERATIONS[op.code]
         if record.structural:
             return None
@@ -99,7 +111,7 @@ class _Case:
             known.append(found)
         return fold(op.code, known, self.builder.tables, op.index)
 
-    def _entering(self, region: Region, index: int) -> float | None:
-        """What a loop's body takes from outside; its variable and states differ by round."""
+    def _captured(self, region: Region, index: int) -> float | None:
+        """The value of a capture of a loop's body; its variable and carries differ by round."""
         at = index - 1 - region.carries
         return None if at < 0 else self.value(region.captured[at])

@@ -1,4 +1,5 @@
-"""Folding and sharing: rebuild a graph so that known and equal operations become one."""
+"""Constant folding, value numbering (common subexpressions), and loop-invariant code motion. All
+three are the builder's doing as it adds operations; this pass copies the graph through it."""
 
 from __future__ import annotations
 
@@ -18,43 +19,44 @@ ROUNDS = 8
 def fold_constants_and_cse(graph: Graph) -> Graph:
     """The same values from fewer operations, in loop bodies too.
 
-    Constants fold, equal operations are shared, what does not depend on a loop leaves it, a state
+    Constants fold, equal operations are shared, loop-invariant operations leave their loop, a carry
     that never changes becomes its start value, and a gather among constants becomes a table.
     """
     graph = eliminate_dead_code(graph)
     for _ in range(ROUNDS):
-        made = eliminate_dead_code(ConstantFolder(graph).copy())
-        if made == graph or all(op.body is None for op in made.ops):
-            return made
-        graph = made  # a loop that lost a state or capture may fold, and so on
+        folded = eliminate_dead_code(ConstantFolder(graph).rewrite())
+        if folded == graph or all(op.body is None for op in folded.ops):
+            return folded
+        graph = folded  # a loop that lost a carry or capture may fold, and so on
     return graph
 
 
 @define(eq=False)
 class ConstantFolder(GraphRewriter):
-    """Copies a graph; the builder folds and shares."""
+    """Copies a graph through the builder, which folds; makes tables of gathers among constants."""
 
     interned: dict[bytes, int] = field(factory=dict)
 
     def visit(self, op: Op, args: list[Ref]) -> Ref:
         """Copy an operation; a gather among constants becomes a table."""
-        row = known_table(op, args)
-        if row is None or len(row) < TABLE_FROM or args[0].known is not None:
+        entries = known_table(op, args)
+        if entries is None or len(entries) < TABLE_FROM or args[0].known is not None:
             return self.builder.op(op.code, *args, index=op.index, type=op.type)
-        return self.builder.op("table", args[0], index=self.intern(row), type=op.type)
+        return self.builder.op("table", args[0], index=self.intern(entries), type=op.type)
 
-    def intern(self, row: tuple[float, ...]) -> int:
-        """The number of a table with these entries."""
+    def intern(self, entries: tuple[float, ...]) -> int:
+        """The index of a table with these entries."""
         if not self.interned:
             for i, old in enumerate(self.builder.tables):
                 self.interned.setdefault(table_bits(old), i)
-        key = table_bits(row)
+        key = table_bits(entries)
         if key not in self.interned:
             self.interned[key] = len(self.builder.tables)
-            self.builder.tables.append(row)
+            self.builder.tables.append(entries)
         return self.interned[key]
 
 
-def table_bits(row: tuple[float, ...]) -> bytes:
-    """The bits of a table: what tells two of them apart."""
-    return struct.pack(f"<{len(row)}d", *row)
+def table_bits(entries: tuple[float, ...]) -> bytes:
+    """The bits of a table, its key: floats would not do, since NaN differs from itself, and 0.0
+    equals -0.0."""
+    return struct.pack(f"<{len(entries)}d", *entries)

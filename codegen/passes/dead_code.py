@@ -1,4 +1,6 @@
-"""Removing what nothing reads: operations, tables, and states and captures of loops."""
+"""Dead-code elimination: operations, tables, and loop-carried values and captures that no output or
+rule needs. In a loop a carry is live if a result that is read, or `until`, depends on it, so one
+that only computes itself is removed (aggressive DCE, as in LLVM's ADCE)."""
 
 from __future__ import annotations
 
@@ -17,35 +19,40 @@ def eliminate_dead_code(graph: Graph) -> Graph:
         smaller = eliminate_dead_code_once(graph)
         if smaller == graph or all(o.body is None for o in smaller.ops):
             return smaller
-        graph = smaller  # a state dropped from an inner loop may free one of the outer loop
+        graph = smaller  # a carry removed from an inner loop may make one of the outer loop dead
 
 
 def eliminate_dead_code_once(graph: Graph) -> Graph:
-    """One round of `dead`."""
-    cut = LiveSlice(graph.ops, [i for _, i in (*graph.outputs, *graph.rules)])
-    ops = cut.kept()
+    """One round of dead-code elimination."""
+    live_slice = LiveSlice(graph.ops, [i for _, i in (*graph.outputs, *graph.rules)])
+    ops = live_slice.live_ops()
     tables = sorted(tables_of(ops))
     if len(tables) < len(graph.tables):
-        ops = tuple(renumber(op, {old: new for new, old in enumerate(tables)}) for op in ops)
+        ops = tuple(with_tables(op, {old: new for new, old in enumerate(tables)}) for op in ops)
     return Graph(
         graph.params,
         ops,
-        tuple((name, cut.place[i]) for name, i in graph.outputs),
-        tuple((name, cut.place[i]) for name, i in graph.rules),
+        tuple((name, live_slice.new_index[i]) for name, i in graph.outputs),
+        tuple((name, live_slice.new_index[i]) for name, i in graph.rules),
         tuple(graph.tables[i] for i in tables),
     )
 
 
 @define(eq=False)
 class LiveSlice:
-    """The live part of one operation list. `place` gives the new index of each kept operation."""
+    """The live operations of one list, found by one walk backwards from the roots.
+
+    `new_index` maps an operation to its index in the new list, `used_results` a loop to those of
+    its results that are read, `trimmed_loops` a loop to its smaller copy and the new numbers of its
+    results.
+    """
 
     ops: Sequence[Op]
     roots: Iterable[int]
-    place: dict[int, int] = field(factory=dict)
+    new_index: dict[int, int] = field(factory=dict)
     live: list[bool] = field(init=False)
-    wanted: dict[int, set[int]] = field(factory=dict)
-    bodies: dict[int, tuple[Op, dict[int, int]]] = field(factory=dict)
+    used_results: dict[int, set[int]] = field(factory=dict)
+    trimmed_loops: dict[int, tuple[Op, dict[int, int]]] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.live = [False] * len(self.ops)
@@ -58,36 +65,37 @@ class LiveSlice:
     def _mark(self, i: int) -> None:
         op = self.ops[i]
         if op.code == "proj":
-            self.wanted.setdefault(op.args[0], set()).add(op.index)
+            self.used_results.setdefault(op.args[0], set()).add(op.index)
         if op.code == "loop":
-            op = self._trim(i, op)
+            op = self._trim_loop(i, op)
         for a in op.args:
             self.live[a] = True
 
-    def _trim(self, i: int, op: Op) -> Op:
-        """Cut a loop down to the states that its wanted results need. Projections come later in
-        the list, so all wants are known by now."""
+    def _trim_loop(self, i: int, op: Op) -> Op:
+        """A loop with its live carries alone. Projections come later in the list than their loop,
+        so the walk backwards has seen all of them by now."""
         body = op.body
         assert body is not None
-        states = live_carries(body, self.wanted.get(i, set()))
-        roots = [body.next[c] for c in states]
+        carries = live_carries(body, self.used_results.get(i, set()))
+        roots = [body.next[c] for c in carries]
         if body.until is not None:
             roots.append(body.until)
-        cut = LiveSlice(body.ops, roots)
-        inner = cut.kept()
-        captures = [s for s in cut.inputs() if s > body.carries]
-        slots = {s: n for n, s in enumerate([0, *(1 + c for c in states), *captures])}
+        live_slice = LiveSlice(body.ops, roots)
+        inner = live_slice.live_ops()
+        captures = [s for s in live_slice.inputs() if s > body.carries]
+        slots = {s: n for n, s in enumerate([0, *(1 + c for c in carries), *captures])}
         small = Body(
             tuple(attrs.evolve(o, index=slots[o.index]) if o.code == "input" else o
                   for o in inner),
-            len(states),
-            tuple(cut.place[body.next[c]] for c in states),
-            None if body.until is None else cut.place[body.until],
+            len(carries),
+            tuple(live_slice.new_index[body.next[c]] for c in carries),
+            None if body.until is None else live_slice.new_index[body.until],
         )  # fmt: skip
         args = (*op.args[:2], *(op.args[1 + s] for s in slots if s))
         trimmed = attrs.evolve(op, args=args, body=small)
-        results = [*states, body.carries, body.carries + 1]
-        self.bodies[i] = (trimmed, {old: new for new, old in enumerate(results)})
+        # The last two results, rounds run and whether `until` held, cost nothing and always stay.
+        results = [*carries, body.carries, body.carries + 1]
+        self.trimmed_loops[i] = (trimmed, {old: new for new, old in enumerate(results)})
         return trimmed
 
     def inputs(self) -> list[int]:
@@ -95,33 +103,34 @@ class LiveSlice:
         return sorted({o.index for o, alive in zip(self.ops, self.live, strict=True)
                        if alive and o.code == "input"})  # fmt: skip
 
-    def kept(self) -> tuple[Op, ...]:
+    def live_ops(self) -> tuple[Op, ...]:
         """The live operations with their new arguments."""
-        kept: list[Op] = []
-        place = self.place
+        live_ops: list[Op] = []
+        new_index = self.new_index
         for i, op in enumerate(self.ops):
             if not self.live[i]:
                 continue
             if op.code == "proj":
-                results = self.bodies[op.args[0]][1]
+                results = self.trimmed_loops[op.args[0]][1]
                 op = attrs.evolve(op, index=results[op.index])
             elif op.code == "loop":
-                op = self.bodies[i][0]
-            place[i] = len(kept)
-            args = tuple([place[a] for a in op.args])
-            kept.append(op if args == op.args else with_operands(op, args))
-        return tuple(kept)
+                op = self.trimmed_loops[i][0]
+            new_index[i] = len(live_ops)
+            args = tuple([new_index[a] for a in op.args])
+            live_ops.append(op if args == op.args else with_operands(op, args))
+        return tuple(live_ops)
 
 
 def with_operands(op: Op, args: tuple[int, ...]) -> Op:
-    """The operation with other arguments (`evolve` takes four times as long)."""
+    """The same with other arguments, built by hand: `attrs.evolve` takes four times as long."""
     return Op(op.code, args, op.type, op.value, op.index, op.bound, op.body)
 
 
-def live_carries(body: Body, wanted: set[int]) -> list[int]:
-    """The states that the wanted results of a loop depend on, `until` included."""
+def live_carries(body: Body, used_results: set[int]) -> list[int]:
+    """The carries that the used results of a loop depend on, `until` included: the transitive
+    closure of which carry's next value reads which carry."""
     readers = [carries_read(body, n) for n in body.next]
-    todo = {w for w in wanted if w < body.carries}
+    todo = {w for w in used_results if w < body.carries}
     if body.until is not None:
         todo |= carries_read(body, body.until)
     needed: set[int] = set()
@@ -133,19 +142,19 @@ def live_carries(body: Body, wanted: set[int]) -> list[int]:
 
 
 def carries_read(body: Body, root: int) -> set[int]:
-    """The states that one operation of a body depends on."""
+    """The carries that one operation of a body depends on."""
     seen = {root}
     todo = [root]
-    states: set[int] = set()
+    carries: set[int] = set()
     while todo:
         op = body.ops[todo.pop()]
         if op.code == "input" and 1 <= op.index <= body.carries:
-            states.add(op.index - 1)
+            carries.add(op.index - 1)
         for a in op.args:
             if a not in seen:
                 seen.add(a)
                 todo.append(a)
-    return states
+    return carries
 
 
 def tables_of(ops: Iterable[Op]) -> set[int]:
@@ -159,11 +168,11 @@ def tables_of(ops: Iterable[Op]) -> set[int]:
     return found
 
 
-def renumber(op: Op, tables: dict[int, int]) -> Op:
-    """The operation with its tables numbered anew."""
+def with_tables(op: Op, tables: dict[int, int]) -> Op:
+    """The operation with the new indices of its tables."""
     if OPERATIONS[op.code].reads_table:
         return attrs.evolve(op, index=tables[op.index])
     if op.body is not None:
-        inner = tuple(renumber(o, tables) for o in op.body.ops)
+        inner = tuple(with_tables(o, tables) for o in op.body.ops)
         return attrs.evolve(op, body=attrs.evolve(op.body, ops=inner))
     return op

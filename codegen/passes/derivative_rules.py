@@ -9,15 +9,15 @@ from hwdsl.codegen.ir.graph import REAL, Op
 from hwdsl.codegen.operations import OPERATIONS
 from hwdsl.codegen.operations.derivatives import Chosen, Partials, Rule
 
-__all__ = ["Partials", "passes", "tangent_of_choice", "weigh"]
+__all__ = ["Partials", "is_differentiable_in", "tangent_of_choice", "vjp"]
 
 
-def passes(op: Op, position: int) -> bool:
+def is_differentiable_in(op: Op, position: int) -> bool:
     """Whether the operation's value can have a derivative in that argument; an int has none."""
     return op.type == REAL and OPERATIONS[op.code].derivative.passes(position)
 
 
-def weigh(
+def vjp(
     partials: Partials, op: Op, args: Sequence[Ref], value: Ref, position: int, weight: Ref
 ) -> Ref:
     """`weight` times the partial derivative of `value = op(*args)` in one argument."""
@@ -30,11 +30,11 @@ def weigh(
 
 
 def tangent_of_choice(
-    partials: Partials, op: Op, args: Sequence[Ref], moves: Sequence[Ref]
+    partials: Partials, op: Op, args: Sequence[Ref], tangents: Sequence[Ref]
 ) -> Ref | None:
     """The tangent of what is one of its arguments, if the operation is such."""
     derivative = OPERATIONS[op.code].derivative
     if not isinstance(derivative, Chosen):
         return None
-    found: Ref = derivative.tangent(partials.builder, args, moves)
+    found: Ref = derivative.tangent(partials.builder, args, tangents)
     return found

@@ -1,4 +1,5 @@
-"""Interval analysis: the ranges of the values of graphs, from the ranges of params.
+"""Interval analysis (abstract interpretation): the ranges of the values of graphs, from the ranges
+of params.
 
 What an operation makes of ranges is in its record (`hwdsl.codegen.operations.intervals`).
 """
@@ -15,10 +16,10 @@ from hwdsl.codegen.ir.graph import BOOL, Graph, GraphParam, Op
 from hwdsl.codegen.operations import OPERATIONS
 from hwdsl.codegen.operations.intervals import ANY, TRUTH, Range
 
-__all__ = ["ANY", "TRUTH", "Range", "Ranges", "range_of", "ranges_of", "starting"]
+__all__ = ["ANY", "TRUTH", "Range", "Ranges", "analyze_ranges", "param_range", "range_transfer"]
 
 
-def starting(param: GraphParam) -> Range:
+def param_range(param: GraphParam) -> Range:
     """The range of a param; NaN lies in no range that has an end."""
     if param.type == BOOL:
         return TRUTH
@@ -26,16 +27,16 @@ def starting(param: GraphParam) -> Range:
     return Range(param.low, param.high, nan=not bounded)
 
 
-def ranges_of(graph: Graph, ops: Sequence[Op], inputs: Sequence[Range] = ()) -> list[Range]:
+def analyze_ranges(graph: Graph, ops: Sequence[Op], inputs: Sequence[Range] = ()) -> list[Range]:
     """The range of each operation of a graph's list, or of a loop's body given its inputs'."""
     found: list[Range] = []
     for op in ops:
         if op.code == "param":
-            found.append(starting(graph.params[op.index]))
+            found.append(param_range(graph.params[op.index]))
         elif op.code == "input":
             found.append(inputs[op.index])
         else:
-            found.append(range_of(op, [found[a] for a in op.args], graph.tables))
+            found.append(range_transfer(op, [found[a] for a in op.args], graph.tables))
     return found
 
 
@@ -69,12 +70,13 @@ class Ranges:
 
     def _one(self, op: Op, args: Sequence[Range], builder: GraphBuilder) -> Range:
         if op.code == "param":
-            return starting(builder.params[op.index])
-        return range_of(op, args, builder.tables)
+            return param_range(builder.params[op.index])
+        return range_transfer(op, args, builder.tables)
 
 
-def range_of(op: Op, args: Sequence[Range], tables: Sequence[Sequence[float]] = ()) -> Range:
-    """The range of an operation from those of its arguments; of params, inputs and loops `ANY`."""
+def range_transfer(op: Op, args: Sequence[Range], tables: Sequence[Sequence[float]] = ()) -> Range:
+    """The transfer function: the range of an operation from those of its arguments; of params,
+    inputs and loops it is `ANY`, or `TRUTH` for a bool."""
     if op.code == "const":
         return Range(op.value, op.value) if op.value == op.value else ANY
     record = OPERATIONS[op.code]

@@ -1,6 +1,9 @@
-"""Leaving out what the ranges of params decide: comparisons, selections, least and greatest.
+"""Value-range propagation (GCC VRP, LLVM CorrelatedValuePropagation): comparisons, selections,
+`min` and `max` that the declared ranges of params decide.
 
-Values stay the same to the bit at every point within the ranges, and no other reaches a kernel.
+Values stay the same to the bit at every point within the ranges, and no other point reaches a
+kernel: calls, sweeps and draws check their values. The pass runs after elaboration, not in it: a
+rule that the ranges decide is still a rule of each point, and `check` reports it (decision 10).
 """
 
 from __future__ import annotations
@@ -13,28 +16,28 @@ from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import BOOL, Graph, Op, state_types
 from hwdsl.codegen.operations import OPERATIONS
 from hwdsl.codegen.operations.intervals import ANY, TRUTH, Range
-from hwdsl.codegen.passes.interval_analysis import ranges_of
+from hwdsl.codegen.passes.interval_analysis import analyze_ranges
 from hwdsl.codegen.passes.rewriter import GraphRewriter, Results
 
 ZERO = Range(0.0, 0.0)
 
 
 def simplify_by_ranges(graph: Graph) -> Graph:
-    """The graph without what can have one value only; what nothing reads any more is kept."""
-    return RangeSimplifier(graph).copy()
+    """The graph with what its ranges decide replaced; dead operations are left to a later pass."""
+    return RangeSimplifier(graph).rewrite()
 
 
 @define(eq=False)
 class RangeSimplifier(GraphRewriter):
-    """Copies a graph; `known` has the ranges of each operation list by the list's identity."""
+    """Copies a graph; `ranges` has the ranges of each operation list, by the list's identity."""
 
-    known: dict[int, list[Range]] = field(factory=dict)
+    ranges: dict[int, list[Range]] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         GraphRewriter.__attrs_post_init__(self)
-        self.known[id(self.graph.ops)] = ranges_of(self.graph, self.graph.ops)
+        self.ranges[id(self.graph.ops)] = analyze_ranges(self.graph, self.graph.ops)
 
-    def place(
+    def copy_operation(
         self,
         ops: Sequence[Op],
         i: int,
@@ -42,43 +45,46 @@ class RangeSimplifier(GraphRewriter):
         results: Results,
         inputs: Sequence[Ref],
     ) -> Ref:
-        """Copy one operation, or what its range says that it is."""
-        op, ranges = ops[i], self.known[id(ops)]
+        """Copy one operation, or the simpler one that ranges allow. A replacement must have the
+        operation's type too: users of the value, and the interface, go by it."""
+        op, ranges = ops[i], self.ranges[id(ops)]
         value = singleton_value(op, ranges[i])
         if value is not None:
             return self.builder.const(value, op.type)
-        among = [ranges[a] for a in op.args]
-        term = identity_operand(op, among)
+        operands = [ranges[a] for a in op.args]
+        term = identity_operand(op, operands)
         if term is not None and values[term].type == op.type:
             return values[term]
-        if op.code == "sum" and starts_in_vain(among):
+        if op.code == "sum" and has_redundant_zero_start(operands):
             terms = [values[a] for a in op.args[1:]]
             if len(terms) > 1 or terms[0].type == op.type:
                 return self.builder.op("sum", *terms, type=op.type)
         if op.body is not None:
             body = op.body.ops
-            self.known[id(body)] = ranges_of(self.graph, body, loop_inputs(ops, i, among))
+            self.ranges[id(body)] = analyze_ranges(self.graph, body, loop_inputs(ops, i, operands))
         elif OPERATIONS[op.code].takes_least or OPERATIONS[op.code].takes_greatest:
-            kept = [values[op.args[k]] for k in possible_extrema(op.code, among)]
+            kept = [values[op.args[k]] for k in possible_extrema(op.code, operands)]
             if len(kept) == 1 and kept[0].type == op.type:
                 return kept[0]
-            if 1 < len(kept) < len(among):
+            if 1 < len(kept) < len(operands):
                 return self.builder.op(op.code, *kept, type=op.type)
-        return super().place(ops, i, values, results, inputs)
+        return super().copy_operation(ops, i, values, results, inputs)
 
 
-def singleton_value(op: Op, known: Range) -> float | None:
-    """The one value that an operation can have, if its sign is known too where it is zero."""
-    if known.nan or known.low != known.high or op.code == "const":
+def singleton_value(op: Op, ranges: Range) -> float | None:
+    """The one value that an operation can have. Not a real zero: a range does not tell 0.0 from
+    -0.0, and the two differ as divisors."""
+    if ranges.nan or ranges.low != ranges.high or op.code == "const":
         return None
-    return known.low if known.low or op.type == BOOL else None
+    return ranges.low if ranges.low or op.type == BOOL else None
 
 
-def identity_operand(op: Op, among: Sequence[Range]) -> int | None:
-    """The argument that a sum or difference with 0 is: one that is not 0, for 0 has two signs."""
+def identity_operand(op: Op, operands: Sequence[Range]) -> int | None:
+    """The operand that equals a sum or difference with 0 (additive identity). It must not be 0
+    itself: -0.0 + 0.0 is 0.0, so the bits would change."""
     if op.code not in ("add", "sub"):
         return None
-    first, second = among
+    first, second = operands
     if second == ZERO and not first.has(0.0):
         return op.args[0]
     if op.code == "add" and first == ZERO and not second.has(0.0):
@@ -86,24 +92,24 @@ def identity_operand(op: Op, among: Sequence[Range]) -> int | None:
     return None
 
 
-def starts_in_vain(among: Sequence[Range]) -> bool:
-    """Whether a sum starts from a 0 that no bit depends on: up to the first term that is not 0, the
-    sums are 0, of whatever sign; that term brings them to the same number, or to NaN."""
-    return among[0] == ZERO and any(not a.has(0.0) for a in among[1:])
+def has_redundant_zero_start(operands: Sequence[Range]) -> bool:
+    """Whether no bit of a sum depends on its first term, 0. Up to the first term that is not 0 the
+    partial sums are zeros, of whatever sign; that term takes them to the same number, or to NaN."""
+    return operands[0] == ZERO and any(not a.has(0.0) for a in operands[1:])
 
 
-def possible_extrema(code: str, among: Sequence[Range]) -> list[int]:
+def possible_extrema(code: str, operands: Sequence[Range]) -> list[int]:
     """Which operands may be the least (greatest), in order.
 
-    One that is beyond another has no say unless it is NaN. Of two equal numbers the later is
-    taken, which matters for zeros.
+    An operand that lies beyond another cannot be the extremum unless it is NaN, which every minimum
+    passes on. Of two equal numbers the later is taken, which matters for zeros.
     """
     if OPERATIONS[code].takes_greatest:
-        among = [Range(-a.high, -a.low, a.nan) for a in among]
-    bar = min(a.high for a in among)
-    kept = [k for k, a in enumerate(among) if a.nan or a.low <= bar]
+        operands = [Range(-a.high, -a.low, a.nan) for a in operands]
+    bound = min(a.high for a in operands)
+    kept = [k for k, a in enumerate(operands) if a.nan or a.low <= bound]
     while len(kept) > 1:
-        first, second = among[kept[0]], among[kept[1]]
+        first, second = operands[kept[0]], operands[kept[1]]
         if first.nan or first.low < second.high:
             break
         del kept[0]
@@ -111,7 +117,10 @@ def possible_extrema(code: str, among: Sequence[Range]) -> list[int]:
 
 
 def loop_inputs(ops: Sequence[Op], loop: int, args: Sequence[Range]) -> list[Range]:
-    """The ranges of the inputs of a loop's body: its variable, its states, its captures."""
+    """The ranges of the inputs of a loop's body: its variable, its carries, its captures.
+
+    A carry may be anything: there is no iteration to a fixed point with widening here.
+    """
     body, starts = ops[loop].body, ops[loop].args[2:]
     assert body is not None
     low, high = args[0].low, args[1].high

@@ -1,8 +1,12 @@
-"""Exact derivatives of an output, as a graph.
+"""Reverse-mode automatic differentiation: exact derivatives of an output, as a graph.
 
-Flat code is differentiated in reverse, so the cost does not grow with the number of params. Loops
-carry tangents forward, in the directions of their own moving arguments or, where those are more, of
-the params asked for. See `partials` for the rules and `tangents` for loops that stop early.
+Flat code is differentiated in reverse mode, so the cost does not grow with the number of params.
+Reverse mode through a loop would need the values of all rounds, last round first (a tape), and a
+graph has nothing to store them in. So a loop is differentiated in forward mode, in the directions
+of its own active arguments, and the adjoints of its results are multiplied by its Jacobian. Where a
+loop has more active arguments than there are params asked for, the directions are those params, and
+all that the loop depends on carries tangents too. See `derivative_rules` for the rules of
+operations and `forward_mode` for loops that stop early.
 """
 
 from __future__ import annotations
@@ -15,8 +19,8 @@ from attrs import define, field
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import REAL, Graph, Op
 from hwdsl.codegen.passes.dead_code import eliminate_dead_code
-from hwdsl.codegen.passes.derivative_rules import passes, weigh
-from hwdsl.codegen.passes.forward_mode import ForwardModeAD, Moves, activity, total
+from hwdsl.codegen.passes.derivative_rules import is_differentiable_in, vjp
+from hwdsl.codegen.passes.forward_mode import ForwardModeAD, Tangents, activity, sum_of_nonzero
 from hwdsl.codegen.passes.rewriter import Results
 
 
@@ -35,7 +39,7 @@ def differentiate(graph: Graph, output: str, wrt: Sequence[str]) -> Graph:
 
 
 def real_param(graph: Graph, name: str) -> int:
-    """The number of a param that can be differentiated in."""
+    """The index of a param; it must be real, to be differentiated in."""
     for i, param in enumerate(graph.params):
         if param.name == name:
             if param.type != REAL:
@@ -46,14 +50,19 @@ def real_param(graph: Graph, name: str) -> int:
 
 @define(eq=False)
 class ReverseModeAD(ForwardModeAD):
-    """Copies a graph and adds the adjoints of its one output."""
+    """Copies a graph and adds the adjoints of its one output.
+
+    `loop_tangents` are the tangents of the results of each loop. For a loop differentiated in its
+    own arguments, `sources` lists these as (operation, direction); a loop that is not in `sources`
+    has the directions of `wrt`. `forward_tangents` are the tangents of what such a loop depends on.
+    """
 
     output: str = ""
     wrt: list[int] = field(factory=list)
     values: list[Ref] = field(factory=list)
-    rows: list[Moves | None] = field(factory=list)
+    forward_tangents: list[Tangents | None] = field(factory=list)
     sources: dict[int, list[tuple[int, int]]] = field(factory=dict)
-    tangents: dict[int, list[Moves]] = field(factory=dict)
+    loop_tangents: dict[int, list[Tangents]] = field(factory=dict)
 
     def derive(self) -> Graph:
         """The graph with its derivatives."""
@@ -61,12 +70,14 @@ class ReverseModeAD(ForwardModeAD):
         bits = [0] * len(graph.params)
         for d, p in enumerate(self.wrt):
             bits[p] |= 1 << d
-        moving = activity(graph.ops, bits, ())
+        active = activity(graph.ops, bits, ())
         root = graph.outputs[0][1]
         ancestors = transitive_operands(graph.ops, [root])
-        ahead = self._forward_loops(moving, ancestors)
-        self._copy(moving, ancestors, transitive_operands(graph.ops, sorted(ahead)), ahead)
-        gradient = self._backward(root, moving)
+        forward_loops = self._forward_loops(active, ancestors)
+        self._copy(
+            active, ancestors, transitive_operands(graph.ops, sorted(forward_loops)), forward_loops
+        )
+        gradient = self._backward(root, active)
         names = [graph.params[p].name for p in self.wrt]
         derived = [(f"d.{self.output}.{n}", g) for n, g in zip(names, gradient, strict=True)]
         return self.builder.finish(
@@ -74,116 +85,123 @@ class ReverseModeAD(ForwardModeAD):
             [(name, self.values[i]) for name, i in graph.rules],
         )
 
-    def _forward_loops(self, moving: Sequence[int], ancestors: set[int]) -> set[int]:
-        """The loops that have more moving arguments than there are params to differentiate in,
-        and those that such loops depend on."""
+    def _forward_loops(self, active: Sequence[int], ancestors: set[int]) -> set[int]:
+        """The loops that have more active arguments than there are params to differentiate in, and
+        the loops that these depend on."""
         ops = self.graph.ops
         many = [
             i for i in ancestors
-            if ops[i].code == "loop" and len(active_inputs(ops, i, moving)) > len(self.wrt)
+            if ops[i].code == "loop" and len(active_inputs(ops, i, active)) > len(self.wrt)
         ]  # fmt: skip
         return {i for i in transitive_operands(ops, many) if ops[i].code == "loop"}
 
     def _copy(
-        self, moving: Sequence[int], ancestors: set[int], forward: set[int], ahead: set[int]
+        self,
+        active: Sequence[int],
+        ancestors: set[int],
+        needs_tangents: set[int],
+        forward_loops: set[int],
     ) -> None:
-        """Copy the list; loops with tangents, and what lies above a forward loop with them too."""
+        """Copy the list: active loops with tangents, and what a forward loop depends on too."""
         ops = self.graph.ops
         results: Results = {}
-        still: Moves = (None,) * len(self.wrt)
+        zero: Tangents = (None,) * len(self.wrt)
         for i, op in enumerate(ops):
-            if op.code == "loop" and i in ancestors and active_inputs(ops, i, moving):
-                results[i] = self._loop(i, op, moving, i in ahead)
+            if op.code == "loop" and i in ancestors and active_inputs(ops, i, active):
+                results[i] = self._loop(i, op, active, i in forward_loops)
                 self.values.append(results[i][-1])
-                self.rows.append(still)
+                self.forward_tangents.append(zero)
                 continue
-            self.values.append(self.place(ops, i, self.values, results, ()))
-            self.rows.append(self._row(i, op, still) if i in forward else None)
+            self.values.append(self.copy_operation(ops, i, self.values, results, ()))
+            self.forward_tangents.append(
+                self._forward_tangents(i, op, zero) if i in needs_tangents else None
+            )
 
-    def _row(self, i: int, op: Op, still: Moves) -> Moves:
-        """The tangents of an operation above a forward loop, in the directions of `wrt`."""
+    def _forward_tangents(self, i: int, op: Op, zero: Tangents) -> Tangents:
+        """The tangents, in the directions of `wrt`, of an operation that a forward loop needs."""
         if op.code == "param":
             one = self.builder.const(1.0)
             return tuple(one if p == op.index else None for p in self.wrt)
         if op.code == "proj":
-            made = self.tangents.get(op.args[0])
-            return made[op.index] if made is not None else still
+            made = self.loop_tangents.get(op.args[0])
+            return made[op.index] if made is not None else zero
         if not op.args or op.code == "loop":
-            return still
-        moves = [self.rows[a] or still for a in op.args]
-        return self.move(op, [self.values[a] for a in op.args], moves, self.values[i])
+            return zero
+        tangents = [self.forward_tangents[a] or zero for a in op.args]
+        return self.jvp(op, [self.values[a] for a in op.args], tangents, self.values[i])
 
-    def _loop(self, i: int, op: Op, moving: Sequence[int], ahead: bool) -> tuple[Ref, ...]:
+    def _loop(self, i: int, op: Op, active: Sequence[int], forward_loops: bool) -> tuple[Ref, ...]:
         """A loop with tangents, in the directions of `wrt` or of its own arguments."""
         args = [self.values[a] for a in op.args]
-        if ahead:
-            still: Moves = (None,) * len(self.wrt)
-            moves = [self.rows[a] or still for a in op.args]
+        if forward_loops:
+            zero: Tangents = (None,) * len(self.wrt)
+            tangents = [self.forward_tangents[a] or zero for a in op.args]
         else:
-            own = active_inputs(self.graph.ops, i, moving)
+            own = active_inputs(self.graph.ops, i, active)
             one = self.builder.const(1.0)
-            moves = [tuple(one if a == s else None for s in own) for a in op.args]
+            tangents = [tuple(one if a == s else None for s in own) for a in op.args]
             self.sources[i] = [(s, d) for d, s in enumerate(own)]
-        results, self.tangents[i] = self.moving_loop(op, args, moves)
+        results, self.loop_tangents[i] = self.visit_jvp_loop(op, args, tangents)
         return results
 
-    def _backward(self, root: int, moving: Sequence[int]) -> list[Ref]:
+    def _backward(self, root: int, active: Sequence[int]) -> list[Ref]:
         """The adjoints, from the output back to the params."""
         ops, b = self.graph.ops, self.builder
-        parts: dict[int, list[Ref]] = {root: [b.const(1.0)]}
-        direct: list[list[Ref]] = [[] for _ in self.wrt]
-        of_param: dict[int, Ref] = {}
+        adjoints: dict[int, list[Ref]] = {root: [b.const(1.0)]}
+        forward_parts: list[list[Ref]] = [[] for _ in self.wrt]
+        param_adjoints: dict[int, Ref] = {}
         for i in range(root, -1, -1):
-            terms = parts.pop(i, None)
-            if not terms or not moving[i]:
+            terms = adjoints.pop(i, None)
+            if not terms or not active[i]:
                 continue
             op = ops[i]
-            weight = total(self, reversed(terms))  # in the order of the operations, for `roll`
+            # Contributions arrive last use first; the sum is in the order of the uses.
+            adjoint = sum_of_nonzero(self, reversed(terms))
             if op.code == "param":
-                of_param[op.index] = weight
+                param_adjoints[op.index] = adjoint
             elif op.code == "proj":
-                self._through_loop(op, weight, parts, direct)
+                self._propagate_through_loop(op, adjoint, adjoints, forward_parts)
             else:
-                self._through(i, op, weight, moving, parts)
+                self._propagate(i, op, adjoint, active, adjoints)
         zero = b.const(0.0)
         return [
-            total(self, [of_param.get(p, zero), *reversed(direct[d])])
+            sum_of_nonzero(self, [param_adjoints.get(p, zero), *reversed(forward_parts[d])])
             for d, p in enumerate(self.wrt)
         ]
 
-    def _through(
-        self, i: int, op: Op, weight: Ref, moving: Sequence[int], parts: dict[int, list[Ref]]
+    def _propagate(
+        self, i: int, op: Op, adjoint: Ref, active: Sequence[int], adjoints: dict[int, list[Ref]]
     ) -> None:
         args = [self.values[a] for a in op.args]
         for n in range(len(op.args) - 1, -1, -1):
             a = op.args[n]
-            if moving[a] and passes(op, n):
-                share = weigh(self.partials, op, args, self.values[i], n, weight)
-                parts.setdefault(a, []).append(share)
+            if active[a] and is_differentiable_in(op, n):
+                share = vjp(self.partials, op, args, self.values[i], n, adjoint)
+                adjoints.setdefault(a, []).append(share)
 
-    def _through_loop(
-        self, op: Op, weight: Ref, parts: dict[int, list[Ref]], direct: list[list[Ref]]
+    def _propagate_through_loop(
+        self, op: Op, adjoint: Ref, adjoints: dict[int, list[Ref]], forward_parts: list[list[Ref]]
     ) -> None:
         loop = op.args[0]
-        moves = self.tangents[loop][op.index]
+        tangents = self.loop_tangents[loop][op.index]
         if loop not in self.sources:
-            for d, m in enumerate(moves):
+            for d, m in enumerate(tangents):
                 if m is not None:
-                    direct[d].append(self.partials.times(weight, m))
+                    forward_parts[d].append(self.partials.times(adjoint, m))
             return
         for source, d in self.sources[loop]:
-            m = moves[d]
+            m = tangents[d]
             if m is not None:
-                parts.setdefault(source, []).append(self.partials.times(weight, m))
+                adjoints.setdefault(source, []).append(self.partials.times(adjoint, m))
 
 
-def active_inputs(ops: Sequence[Op], loop: int, moving: Sequence[int]) -> list[int]:
-    """The distinct arguments of a loop that move."""
-    return list(dict.fromkeys(a for a in ops[loop].args[2:] if moving[a]))
+def active_inputs(ops: Sequence[Op], loop: int, active: Sequence[int]) -> list[int]:
+    """The distinct arguments of a loop that are active (carries and captures; not its bounds)."""
+    return list(dict.fromkeys(a for a in ops[loop].args[2:] if active[a]))
 
 
 def transitive_operands(ops: Sequence[Op], roots: Sequence[int]) -> set[int]:
-    """These operations and all they depend on."""
+    """These operations and all that they depend on (the backward slice)."""
     seen = set(roots)
     todo = list(roots)
     while todo:

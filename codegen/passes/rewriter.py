@@ -1,8 +1,10 @@
-"""Copying a graph through the builder: what most passes are made of.
+"""Graph rewriting: most passes copy a graph through the builder and change it on the way.
 
-A `Copier` adds operations to a builder, which folds, shares and moves what does not depend on a
-loop out of it; each value keeps its type. A `GraphRewriter` walks a whole graph in order; a pass
-overrides `visit` (one ordinary operation), `loop`, or `run` (a whole list).
+A `Copier` adds operations to a builder, which folds constants, numbers values and hoists
+loop-invariant operations; each value keeps its type. A `GraphRewriter` copies a whole graph in
+order; a pass overrides `visit` (one ordinary operation), `copy_operation` (any operation),
+`visit_loop`, or `copy_list` (a whole list). A copy costs more than a change in place, but needs no
+def-use chains, and every pass gets folding and value numbering of its results for nothing.
 """
 
 from __future__ import annotations
@@ -19,20 +21,22 @@ Results = dict[int, tuple[Ref, ...]]
 
 @define(eq=False)
 class Copier:
-    """Copies operation lists; `builder` holds the copy so far, `params` stand for the params."""
+    """Copies operation lists into `builder`; `params` are the values that replace the params."""
 
     builder: GraphBuilder = field(factory=GraphBuilder, kw_only=True)
     params: list[Ref] = field(factory=list, kw_only=True)
 
-    def run(self, ops: Sequence[Op], roots: Sequence[int], inputs: Sequence[Ref]) -> list[Ref]:
+    def copy_list(
+        self, ops: Sequence[Op], roots: Sequence[int], inputs: Sequence[Ref]
+    ) -> list[Ref]:
         """Copy a list whose `input` operations stand for `inputs`; return all values."""
         values: list[Ref] = []
         results: Results = {}
         for i in range(len(ops)):
-            values.append(self.place(ops, i, values, results, inputs))
+            values.append(self.copy_operation(ops, i, values, results, inputs))
         return values
 
-    def place(
+    def copy_operation(
         self,
         ops: Sequence[Op],
         i: int,
@@ -53,7 +57,7 @@ class Copier:
             return self.builder.widen(results[op.args[0]][op.index], op.type)
         args = [values[a] for a in op.args]
         if code == "loop":
-            results[i] = self.loop(op, args)
+            results[i] = self.visit_loop(op, args)
             return results[i][-1]
         return self.visit(op, args)
 
@@ -61,38 +65,42 @@ class Copier:
         """Copy an operation that is no leaf, loop or projection."""
         return self.builder.op(op.code, *args, index=op.index, type=op.type)
 
-    def loop(self, op: Op, args: list[Ref]) -> tuple[Ref, ...]:
-        """Copy a loop; return its results. A state that never changes becomes its start value."""
+    def visit_loop(self, op: Op, args: list[Ref]) -> tuple[Ref, ...]:
+        """Copy a loop; return its results. A carry that never changes becomes its start value."""
         body = op.body
         assert body is not None
         start, captures = args[2 : 2 + body.carries], args[2 + body.carries :]
         types = state_types(body, [a.type for a in start])
-        fixed = {c for c in range(body.carries) if is_input(body, body.next[c], 1 + c)}
+        invariant = {c for c in range(body.carries) if is_input(body, body.next[c], 1 + c)}
         while True:
-            moving = [c for c in range(body.carries) if c not in fixed]
-            inner = self.builder.open_loop([types[c] for c in moving], within=args)
+            varying = [c for c in range(body.carries) if c not in invariant]
+            inner = self.builder.open_loop([types[c] for c in varying], within=args)
             states = list(start)
-            for c, state in zip(moving, inner.states, strict=True):
+            for c, state in zip(varying, inner.states, strict=True):
                 states[c] = state
-            values = self.run(body.ops, body_roots(body), (inner.variable, *states, *captures))
-            still = {c for c in moving if values[body.next[c]] == states[c]}
-            if not still:
+            values = self.copy_list(
+                body.ops, body_roots(body), (inner.variable, *states, *captures)
+            )
+            newly_invariant = {c for c in varying if values[body.next[c]] == states[c]}
+            if not newly_invariant:
                 break
-            fixed |= still  # only seen once the body is folded; build it again without them
+            # Seen only once the body is folded: a carry whose next value has folded to itself. The
+            # region cannot lose an input, so the body is built again without it.
+            invariant |= newly_invariant
         until = None if body.until is None else values[body.until]
-        made = inner.close(
-            args[0], args[1], op.bound, [start[c] for c in moving],
-            [values[body.next[c]] for c in moving], until,
+        results_of_loop = inner.close(
+            args[0], args[1], op.bound, [start[c] for c in varying],
+            [values[body.next[c]] for c in varying], until,
         )  # fmt: skip
         final = list(start)
-        for c, result in zip(moving, made, strict=False):
+        for c, result in zip(varying, results_of_loop, strict=False):
             final[c] = result
-        return (*final, *made[len(moving) :])
+        return (*final, *results_of_loop[len(varying) :])
 
 
 @define(eq=False)
 class GraphRewriter(Copier):
-    """Copies one graph."""
+    """Copies one graph, with all its params, read or not: callers pass them by position."""
 
     graph: Graph
 
@@ -104,11 +112,11 @@ class GraphRewriter(Copier):
             for p in self.graph.params
         )
 
-    def copy(self) -> Graph:
-        """The graph, rebuilt."""
+    def rewrite(self) -> Graph:
+        """The rewritten graph."""
         graph = self.graph
         roots = [i for _, i in (*graph.outputs, *graph.rules)]
-        values = self.run(graph.ops, roots, ())
+        values = self.copy_list(graph.ops, roots, ())
         return self.builder.finish(
             [(name, values[i]) for name, i in graph.outputs],
             [(name, values[i]) for name, i in graph.rules],

@@ -14,7 +14,7 @@ from hwdsl.base.diagnostics import Severity
 from hwdsl.base.source import Span
 from hwdsl.codegen.ir.builder import GraphBuilder, LoopRegion, Ref, Region
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL
-from hwdsl.codegen.passes.case_analysis import always
+from hwdsl.codegen.passes.case_analysis import is_always_true
 from hwdsl.codegen.passes.interval_analysis import Range, Ranges
 from hwdsl.elaborate.instance import Instance
 from hwdsl.elaborate.trace import Guard, Trace
@@ -319,7 +319,7 @@ class PartialEvaluator:
             if e.choice is not None
         }
         among = list(choices.values())
-        return [e for e in effects if e.absent and always(self.builder, e.holds, among)]
+        return [e for e in effects if e.absent and is_always_true(self.builder, e.holds, among)]
 
     def is_known(self, compute: Callable[[], object]) -> Ref:
         """Where something can be computed without reading a field that is `unknown`."""

@@ -19,7 +19,7 @@ from hwdsl.codegen.operations import OPERATIONS
 from hwdsl.codegen.operations.derivatives import Carried, Chosen, Flat, Rule
 from hwdsl.codegen.operations.record import RANK, Operation, Structure
 from hwdsl.codegen.passes import differentiate
-from hwdsl.codegen.passes.interval_analysis import Range, range_of
+from hwdsl.codegen.passes.interval_analysis import Range, range_transfer
 
 LAW = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 COMPUTED = sorted(c for c, o in OPERATIONS.items() if not o.structural)
@@ -60,7 +60,7 @@ def test_what_is_computed_lies_in_its_range(code, data):
     result = record.fold([value for _, value in pairs], ROW)
     types = [needs(record, k) for k in range(len(pairs))]
     op = Op(code, tuple(range(len(pairs))), record.type.result(types))
-    found = range_of(op, [r for r, _ in pairs], [ROW])
+    found = range_transfer(op, [r for r, _ in pairs], [ROW])
     assert found.low <= found.high
     assert found.nan if math.isnan(result) else found.has(result)
     assert op.type != BOOL or result in (0.0, 1.0)

@@ -19,7 +19,7 @@ from hwdsl.codegen.passes import (
     optimise,
     simplify_by_ranges,
 )
-from hwdsl.codegen.passes.interval_analysis import Range, Ranges, range_of, ranges_of
+from hwdsl.codegen.passes.interval_analysis import Range, Ranges, analyze_ranges, range_transfer
 
 LAW = settings(deadline=None, max_examples=400, suppress_health_check=[HealthCheck.too_slow])
 
@@ -38,7 +38,7 @@ LAW = settings(deadline=None, max_examples=400, suppress_health_check=[HealthChe
     ],
 )
 def test_ranges_are_as_narrow_as_they_can_be(code, args, low, high, nan):
-    assert range_of(Op(code, tuple(range(len(args)))), args) == Range(low, high, nan)
+    assert range_transfer(Op(code, tuple(range(len(args)))), args) == Range(low, high, nan)
 
 
 def bounded(low=1.0, high=2.0):
@@ -123,13 +123,15 @@ def test_the_analysis_under_construction_is_that_of_the_graph(graph, random):
     order = list(range(len(graph.ops)))
     random.shuffle(order)
     made = {i: found.of(Ref(b.root, i), b) for i in order}
-    assert [made[i] for i in range(len(graph.ops))] == ranges_of(graph, graph.ops)
+    assert [made[i] for i in range(len(graph.ops))] == analyze_ranges(graph, graph.ops)
 
 
 def test_each_operation_is_analysed_once(monkeypatch):
     """A chain in which 2^200 ways lead from its end to its start."""
     asked = []
-    monkeypatch.setattr(interval_analysis, "range_of", lambda *a: asked.append(a) or range_of(*a))
+    monkeypatch.setattr(
+        interval_analysis, "range_transfer", lambda *a: asked.append(a) or range_transfer(*a)
+    )
     b, x = bounded(0.0, 1.0)
     found = Ranges()
     for k in range(200):
