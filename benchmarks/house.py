@@ -153,6 +153,16 @@ def sizes(found: dict[str, Path]) -> None:
     print(f"| all | {total[0]} | {total[1]:,} | {total[2]:,} | {100 * total[3] / total[2]:.1f} |\n")
 
 
+def shared_names(found: dict[str, Path]) -> dict[str, list[str]]:
+    """The public names of classes that stand in more than one module, and in which."""
+    names: dict[str, set[str]] = defaultdict(set)
+    for name, path in found.items():
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                names[node.name].add(name)
+    return {n: sorted(m) for n, m in names.items() if len(m) > 1}
+
+
 def structure(found: dict[str, Path]) -> None:
     files = {n: imports(n, p, found, True) for n, p in found.items()}
     print("| | rooms | floors | arrows |\n|---|---|---|---|")
@@ -173,12 +183,7 @@ def structure(found: dict[str, Path]) -> None:
     print(f"\ncircles of files: {len(circles)}")
     for circle in circles:
         print("   ", ", ".join(circle))
-    names: dict[str, set[str]] = defaultdict(set)
-    for name, path in found.items():
-        for node in ast.walk(parsed(path)):
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                names[node.name].add(name)
-    twice = {n: sorted(m) for n, m in names.items() if len(m) > 1}
+    twice = shared_names(found)
     print(f"public class names with more than one meaning: {len(twice)}")
     for name, where in sorted(twice.items()):
         print(f"    {name}: {', '.join(where)}")

@@ -69,7 +69,7 @@ def noting(item: pytest.Item) -> Iterator[None]:
     shared, find, start = store.folder(), store.find, subprocess.Popen.__init__
 
     def finding(
-        name: str, cache_dir: Path | str | None = None, *, kind: store.Kind = store.KERNELS
+        name: str, cache_dir: Path | str | None = None, *, kind: store.EntryKind = store.KERNELS
     ) -> Path | None:
         if store.folder(cache_dir) == shared and kind is store.KERNELS:
             noted.setdefault(name, item.nodeid)

@@ -7,7 +7,7 @@ from typing import Any
 
 from hwdsl.codegen.numerics.backend import SCALARS, Backend
 from hwdsl.codegen.operations import intervals
-from hwdsl.codegen.operations.derivatives import FLAT, Chosen, Rule, slope_of_inverse
+from hwdsl.codegen.operations.derivatives import FLAT, Chosen, DerivativeRule, slope_of_inverse
 from hwdsl.codegen.operations.record import (
     BOOL_OF_BOOLS,
     INT,
@@ -102,8 +102,8 @@ def _quotient(a: float, b: float) -> float:
 
 # --- derivatives -------------------------------------------------------------------------------
 
-_PASSED_ON = Rule(lambda d, args, y, k, weight: weight)
-_FACTOR = Rule(lambda d, args, y, k, weight: d.times(weight, d.others(args, k)))
+_PASSED_ON = DerivativeRule(lambda d, args, y, k, weight: weight)
+_FACTOR = DerivativeRule(lambda d, args, y, k, weight: d.times(weight, d.others(args, k)))
 
 
 def _abs_weigh(d: Any, args: Any, y: Any, k: int, weight: Any) -> Any:
@@ -131,7 +131,7 @@ RECORDS = (
         type=INT_OF_INTS,
         compute=Elementwise(neg, c=lambda args: f"-{args[0]}"),
         interval=intervals.of_one(intervals.negative),
-        derivative=Rule(lambda d, args, y, k, weight: d.builder.op("neg", weight)),
+        derivative=DerivativeRule(lambda d, args, y, k, weight: d.builder.op("neg", weight)),
     ),
     Operation(
         code="abs",
@@ -140,7 +140,7 @@ RECORDS = (
         type=BOOL_OF_BOOLS,
         compute=Elementwise(abs_),
         interval=intervals.of_one(intervals.magnitude),
-        derivative=Rule(_abs_weigh),
+        derivative=DerivativeRule(_abs_weigh),
     ),
     Operation(
         code="sqrt",
@@ -195,7 +195,7 @@ RECORDS = (
         type=INT_OF_INTS,
         compute=Elementwise(sub, operator.sub, infix("-")),
         interval=intervals.of_two(intervals.minus),
-        derivative=Rule(_sub_weigh),
+        derivative=DerivativeRule(_sub_weigh),
     ),
     Operation(
         code="mul",
@@ -213,7 +213,7 @@ RECORDS = (
         type=NUMBER,
         compute=Elementwise(div, _quotient, infix("/")),
         interval=intervals.of_two(intervals.quotient),
-        derivative=Rule(_div_weigh),
+        derivative=DerivativeRule(_div_weigh),
         cost=8,
     ),
     Operation(

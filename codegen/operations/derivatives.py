@@ -105,7 +105,7 @@ Weigh = Callable[[Partials, Sequence[Any], Any, int, Any], Any]
 
 
 @frozen
-class Rule:
+class DerivativeRule:
     """A derivative in every argument."""
 
     weigh: Weigh
@@ -167,15 +167,19 @@ class Carried:
         return False
 
 
-Derivative = Rule | Chosen | Flat | Carried
+Derivative = DerivativeRule | Chosen | Flat | Carried
 FLAT, CARRIED = Flat(), Carried()
 
 
-def slope(partial: Callable[[Maker, Any, Any], Any]) -> Rule:
+def slope(partial: Callable[[Maker, Any, Any], Any]) -> DerivativeRule:
     """Of one argument: `partial` writes the derivative, of (builder, argument, value)."""
-    return Rule(lambda d, args, y, k, weight: d.times(weight, partial(d.builder, args[0], y)))
+    return DerivativeRule(
+        lambda d, args, y, k, weight: d.times(weight, partial(d.builder, args[0], y))
+    )
 
 
-def slope_of_inverse(below: Callable[[Maker, Any, Any], Any]) -> Rule:
+def slope_of_inverse(below: Callable[[Maker, Any, Any], Any]) -> DerivativeRule:
     """Of one argument: `below` writes 1 / the derivative, of (builder, argument, value)."""
-    return Rule(lambda d, args, y, k, weight: d.share(weight, below(d.builder, args[0], y)))
+    return DerivativeRule(
+        lambda d, args, y, k, weight: d.share(weight, below(d.builder, args[0], y))
+    )

@@ -23,7 +23,7 @@ from hwdsl.codegen.numerics.double_double import (
     two_sum,
 )
 from hwdsl.codegen.operations import intervals
-from hwdsl.codegen.operations.derivatives import Rule, slope, slope_of_inverse
+from hwdsl.codegen.operations.derivatives import DerivativeRule, slope, slope_of_inverse
 from hwdsl.codegen.operations.intervals import ANY, Range
 from hwdsl.codegen.operations.record import NUMBER, POWER, Elementwise, Operation
 
@@ -380,7 +380,7 @@ RECORDS = (
         type=POWER,
         compute=Elementwise(pow_),
         interval=intervals.of_two(_pow_range),
-        derivative=Rule(_pow_weigh),
+        derivative=DerivativeRule(_pow_weigh),
         cost=40,
         heavy=True,
     ),

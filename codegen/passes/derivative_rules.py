@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import REAL, Op
 from hwdsl.codegen.operations import OPERATIONS
-from hwdsl.codegen.operations.derivatives import Chosen, Partials, Rule
+from hwdsl.codegen.operations.derivatives import Chosen, DerivativeRule, Partials
 
 __all__ = ["Partials", "is_differentiable_in", "tangent_of_choice", "vjp"]
 
@@ -24,7 +24,7 @@ def vjp(
     if weight.known == 0.0:
         return weight
     derivative = OPERATIONS[op.code].derivative
-    assert isinstance(derivative, Rule | Chosen)
+    assert isinstance(derivative, DerivativeRule | Chosen)
     found: Ref = derivative.weigh(partials, args, value, position, weight)
     return found
 

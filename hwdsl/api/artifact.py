@@ -27,7 +27,7 @@ def entry_name(path: str) -> str:
     return store.key({"place": os.path.realpath(path)})
 
 
-def load(kind: store.Kind, path: str, of: type[T]) -> T | None:
+def load(kind: store.EntryKind, path: str, of: type[T]) -> T | None:
     """The last entry of a file, if there is one."""
     try:
         name = entry_name(path)

@@ -56,7 +56,7 @@ Ingredient = bytes | str | Sequence["Ingredient"] | Mapping[str, "Ingredient"]
 
 
 @frozen
-class Kind:
+class EntryKind:
     """A kind of entries: its folder, what an entry holds, and the ingredients of the key.
 
     An entry is found by its key. One with `place` among the ingredients is found by that alone and
@@ -76,21 +76,35 @@ class Kind:
 
 _BUILT = ("generator", "module flags", "cython", "compiler", "python", "cpu")
 _FILE = ("compiler", "library", "place", "inputs")
-KERNELS = Kind("kernels", "compiled graphs", (*_BUILT, "flags", "graphs"))
-INTERFACES = Kind("interfaces", "the part of compiled modules that talks to Python, which is the "
-                  "same for all graphs", (*_BUILT, "files"))  # fmt: skip
-GRAMMAR = Kind("grammar", "what Lark makes of the grammar: its LALR tables",
-               ("grammar", "lark", "python"))  # fmt: skip
-PARSED = Kind("parsed", "the tree of a library module; a definition that nothing reads is parsed "
-              "up to its head only", ("parser", "text"))  # fmt: skip
-CHECKED = Kind("checked", "a stamp: a library module has no finding, and is checked only where "
-               "something reads it (`Checked.ensure`)",
-               ("compiler", "name", "text", "modules", "tables"))  # fmt: skip
-FINDINGS = Kind("findings", "what `check` finds in a file", (*_FILE, "text"))
-PARTS = Kind("parts", "what it finds in one evaluator, figure or table; stands in the entry of the "
-             "file", (*_FILE, "items", "part"))  # fmt: skip
-LOADED = Kind("loaded", "what `load` gives: specs, units, optimised graphs, warnings",
-              (*_FILE, "text"))  # fmt: skip
+KERNELS = EntryKind("kernels", "compiled graphs", (*_BUILT, "flags", "graphs"))
+INTERFACES = EntryKind(
+    "interfaces",
+    "the part of compiled modules that talks to Python, which is the same for all graphs",
+    (*_BUILT, "files"),
+)
+GRAMMAR = EntryKind(
+    "grammar", "what Lark makes of the grammar: its LALR tables", ("grammar", "lark", "python")
+)
+PARSED = EntryKind(
+    "parsed",
+    "the tree of a library module; a definition that nothing reads is parsed up to its head only",
+    ("parser", "text"),
+)
+CHECKED = EntryKind(
+    "checked",
+    "a stamp: a library module has no finding, and is checked only where "
+    "something reads it (`Checked.ensure`)",
+    ("compiler", "name", "text", "modules", "tables"),
+)
+FINDINGS = EntryKind("findings", "what `check` finds in a file", (*_FILE, "text"))
+PARTS = EntryKind(
+    "parts",
+    "what it finds in one evaluator, figure or table; stands in the entry of the file",
+    (*_FILE, "items", "part"),
+)
+LOADED = EntryKind(
+    "loaded", "what `load` gives: specs, units, optimised graphs, warnings", (*_FILE, "text")
+)
 KINDS = (KERNELS, INTERFACES, GRAMMAR, PARSED, CHECKED, FINDINGS, PARTS, LOADED)
 """All that is kept."""
 
@@ -99,7 +113,7 @@ KINDS = (KERNELS, INTERFACES, GRAMMAR, PARSED, CHECKED, FINDINGS, PARTS, LOADED)
 class StoreEntry:
     """One published build."""
 
-    kind: Kind
+    kind: EntryKind
     key: str
     path: Path
     size: int
@@ -237,7 +251,7 @@ class Manifest:
 
 
 def find(
-    name: str, cache_dir: Path | str | None = None, *, kind: Kind = KERNELS
+    name: str, cache_dir: Path | str | None = None, *, kind: EntryKind = KERNELS
 ) -> Path | None:  # fmt: skip
     """The folder of a published build if every file in it can be trusted, else nothing."""
     root = folder(cache_dir) / kind.name
@@ -287,7 +301,7 @@ def workspace(cache_dir: Path | str | None = None) -> Path:
 
 def publish(
     name: str, files: Iterable[Path], about: Mapping[str, str],
-    cache_dir: Path | str | None = None, *, kind: Kind = KERNELS,
+    cache_dir: Path | str | None = None, *, kind: EntryKind = KERNELS,
 ) -> Path:  # fmt: skip
     """Put a finished build in place at once; whoever is first wins, and all have the same."""
     from hwdsl.base.structuring import to_json
@@ -310,7 +324,7 @@ def publish(
         _remove(fresh)
 
 
-def _rename(fresh: Path, target: Path, kind: Kind, cache_dir: Path | str | None) -> Path:
+def _rename(fresh: Path, target: Path, kind: EntryKind, cache_dir: Path | str | None) -> Path:
     """Rename onto the key's place, moving aside what stands there and is not sound."""
     for _ in range(8):
         try:
@@ -328,7 +342,7 @@ def _rename(fresh: Path, target: Path, kind: Kind, cache_dir: Path | str | None)
     raise OSError(errno.EBUSY, "the entry keeps changing", str(target))
 
 
-def get(kind: Kind, name: str, of: type[T], cache_dir: Path | str | None = None) -> T | None:
+def get(kind: EntryKind, name: str, of: type[T], cache_dir: Path | str | None = None) -> T | None:
     """The value stored under a kind and name if it is sound, ours and of that class; else None."""
     from hwdsl.base.structuring import Unfit, unpacked
 
@@ -339,7 +353,7 @@ def get(kind: Kind, name: str, of: type[T], cache_dir: Path | str | None = None)
         return None
 
 
-def put(kind: Kind, name: str, value: object, cache_dir: Path | str | None = None) -> None:
+def put(kind: EntryKind, name: str, value: object, cache_dir: Path | str | None = None) -> None:
     """Put a value in place at once, for `get`. Raises CacheError."""
     from hwdsl.base.structuring import Unfit, packed
 
@@ -349,7 +363,7 @@ def put(kind: Kind, name: str, value: object, cache_dir: Path | str | None = Non
         raise CacheError(f"it cannot be kept: {error}") from error
 
 
-def _read(kind: Kind, name: str, cache_dir: Path | str | None) -> bytes | None:
+def _read(kind: EntryKind, name: str, cache_dir: Path | str | None) -> bytes | None:
     """What stands behind its hash in an entry that can be trusted."""
     path = folder(cache_dir) / kind.name / name
     if not (_trusted(path.parent.parent) and _ours(path.parent) and _ours(path)):
@@ -362,7 +376,7 @@ def _read(kind: Kind, name: str, cache_dir: Path | str | None) -> bytes | None:
     return data[size:] if hashlib.sha256(data[size:]).digest() == data[:size] else None
 
 
-def _write(kind: Kind, name: str, data: bytes, cache_dir: Path | str | None) -> None:
+def _write(kind: EntryKind, name: str, data: bytes, cache_dir: Path | str | None) -> None:
     """Put bytes in place at once, behind their hash. Raises CacheError."""
     root = _prepare(cache_dir, kind.name)
     fresh = workspace(cache_dir)

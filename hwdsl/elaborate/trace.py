@@ -41,7 +41,7 @@ class TraceNode(TraceItem):
 
 
 @define(eq=False)
-class Reading(TraceItem):
+class ThunkRead(TraceItem):
     """A cell that was read."""
 
     cell: Thunk
@@ -125,7 +125,7 @@ class Trace:
     def read(self, cell: Thunk) -> None:
         """Note that a cell was read."""
         if self._within:
-            self._within[-1].parts.append(Reading(self._guards, cell))
+            self._within[-1].parts.append(ThunkRead(self._guards, cell))
         value, of = cell.value, cell.keep
         if isinstance(value, Record | SelectRecord) and isinstance(of, Record | SelectRecord):
             self._own(value, of, cell.label)

@@ -18,7 +18,7 @@ from hwdsl.codegen.ir.builder import Ref, Region
 from hwdsl.codegen.ir.graph import BOOL, nearest
 from hwdsl.codegen.ir.interpreter import Point
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
-from hwdsl.elaborate.trace import Entered, Reading, Rounds, Trace, TraceItem, TraceNode
+from hwdsl.elaborate.trace import Entered, Rounds, ThunkRead, Trace, TraceItem, TraceNode
 from hwdsl.elaborate.values import (
     Component,
     EnumValue,
@@ -218,7 +218,7 @@ class Provenance:
             inside = self.trace.nodes.get(part)
             if inside is not None:
                 yield from self._reached(inside)
-        elif isinstance(part, Reading):
+        elif isinstance(part, ThunkRead):
             yield from self._reached(part.cell)
         elif isinstance(part, TraceNode):
             yield from (id(ref.region) for ref in _refs(part.value))
@@ -250,7 +250,7 @@ class Provenance:
         for part in node.parts:
             if not all(self.taken(selector, at) == i for selector, i in part.guards):
                 continue
-            if isinstance(part, Reading):
+            if isinstance(part, ThunkRead):
                 yield Read(part.cell, at)
             elif isinstance(part, Entered):
                 yield Read(part.cell, self._called(part, at))

@@ -7,6 +7,7 @@ the store, as the data that Lark itself makes of a parser (`memo_serialize`), an
 
 import re
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -27,20 +28,19 @@ def grammar_text() -> str:
     return (package_folder("hwdsl.grammar") / "hw.lark").read_text(encoding="utf-8")
 
 
-@cache
-def language() -> "Lark":
-    """Return the parser, with our lexer, the rules for line ends and what builds the tree."""
+def load(options: Mapping[str, Any]) -> "Lark":
+    """Return Lark with the grammar; of the `options` it calls what lexes and what builds."""
     name = store.GRAMMAR.key(
         {"grammar": f"{grammar_text()}{OPTIONS}", "lark": release("lark"), "python": sys.version}
     )
     data = store.get(store.GRAMMAR, name, dict[str, Any])
     if data is not None:
         with suppress(AttributeError, LookupError, TypeError, ValueError):  # no parser's data
-            return _loaded(data)
+            return _loaded(data, options)
     data = _made()
     with suppress(store.CacheError):  # nothing but time depends on it
         store.put(store.GRAMMAR, name, data)
-    return _loaded(data)
+    return _loaded(data, options)
 
 
 def _made() -> dict[str, Any]:
@@ -57,20 +57,18 @@ def _made() -> dict[str, Any]:
     return {"data": data, "memo": memo}
 
 
-def _loaded(data: dict[str, Any]) -> "Lark":
+def _loaded(data: dict[str, Any], options: Mapping[str, Any]) -> "Lark":
     """Make a parser of its data, and tell it what to call."""
     from lark import Lark
 
-    from hwdsl.syntax.build import reductions
-    from hwdsl.syntax.lexer import TextLexer
-    from hwdsl.syntax.parser import NOW, LineEnds
-
-    data["data"]["options"] |= {
-        "transformer": reductions(NOW),
-        "postlex": LineEnds(),
-        "_plugins": {"BasicLexer": TextLexer},
-    }
+    data["data"]["options"] |= options
     return Lark.load(data)
+
+
+@cache
+def plain() -> "Lark":
+    """Return Lark with the grammar alone, for its terminals and rules."""
+    return load({})
 
 
 @cache
@@ -87,14 +85,14 @@ def signs() -> dict[str, str]:
 
 def _fixed() -> list[tuple[str, str]]:
     """Return the terminals that are one text, with their kinds."""
-    found = [t for t in language().terminals if t.pattern.type == "str"]
+    found = [t for t in plain().terminals if t.pattern.type == "str"]
     return sorted((t.pattern.value, t.name) for t in found)
 
 
 @cache
 def soft_kinds() -> frozenset[str]:
     """Return the kinds of keywords that may be names too."""
-    rules = (rule for rule in language().rules if rule.origin.name == "name")
+    rules = (rule for rule in plain().rules if rule.origin.name == "name")
     return frozenset(rule.expansion[0].name for rule in rules) - {"NAME"}
 
 
@@ -106,5 +104,5 @@ def is_number(text: str) -> bool:
 @cache
 def _number() -> re.Pattern[str]:
     """Return the pattern of numbers."""
-    found = (language().get_terminal(name).pattern for name in ("QUANTITY", "NUMBER"))
+    found = (plain().get_terminal(name).pattern for name in ("QUANTITY", "NUMBER"))
     return re.compile("|".join(f"(?:{pattern.to_regexp()})" for pattern in found))

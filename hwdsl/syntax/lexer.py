@@ -44,7 +44,7 @@ _SUGGESTIONS = {
 
 
 @define
-class Text:
+class LexedText:
     """A stretch of a source to be read, and what its comments say once it is lexed.
 
     `docs` maps the start of a token to the text of the `##` comments on the lines before it.
@@ -60,18 +60,18 @@ class Text:
 
 
 class TextLexer(BasicLexer):
-    """Lark's lexer for a `Text`: it reports what begins no token and goes on."""
+    """Lark's lexer for a `LexedText`: it reports what begins no token and goes on."""
 
     def lex(self, state: LexerState, parser_state: object) -> Iterator[Token]:
         """Yield the tokens of the text; the last one is `END`."""
-        text: Text = state.text  # type: ignore[assignment]  # what `Lark.parse` was given
+        text: LexedText = state.text  # type: ignore[assignment]  # what `Lark.parse` was given
         yield from _Walk(self, text).run()
 
 
 class _Walk:
     """Walks through a text once."""
 
-    def __init__(self, lexer: TextLexer, text: Text) -> None:
+    def __init__(self, lexer: TextLexer, text: LexedText) -> None:
         self.match = lexer.scanner.match
         self.ignored = lexer.ignore_types
         self.retype = lexer.callback  # of names: a keyword is one of another kind

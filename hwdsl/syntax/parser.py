@@ -8,7 +8,6 @@ may recurse.
 """
 
 from collections.abc import Iterator
-from contextvars import ContextVar
 from typing import Any
 
 from lark.exceptions import UnexpectedInput, UnexpectedToken
@@ -16,34 +15,21 @@ from lark.exceptions import UnexpectedInput, UnexpectedToken
 from hwdsl.base.source import Span
 from hwdsl.syntax.braces import with_missing
 from hwdsl.syntax.build import Builder, TooDeep
-from hwdsl.syntax.grammar import language
 from hwdsl.syntax.habits import Slip, beside, slip, start_word, statement, without_let
 from hwdsl.syntax.joiner import join
 from hwdsl.syntax.kinds import BROKEN, END, MAX_ERRORS, MAX_HEIGHT
-from hwdsl.syntax.lexer import Text
+from hwdsl.syntax.language import NOW, language
+from hwdsl.syntax.lexer import LexedText
 from hwdsl.syntax.mended import mended
 from hwdsl.syntax.stack import Stack
 from hwdsl.syntax.tokens import Built, Token
 from hwdsl.syntax.words import describe, meant, misspelt
 
-NOW: "ContextVar[Reading]" = ContextVar("NOW")
-"""The text that is read: Lark is told once what to call, and a text may be read within another."""
-
-
-class LineEnds:
-    """Lark's `postlex`: the tokens after all that is done to them before they are parsed."""
-
-    always_accept = ()
-
-    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
-        """Yield the tokens from where the parser is to go on."""
-        return NOW.get().feed(stream)
-
 
 class Reading:
     """One run over one stretch of text."""
 
-    def __init__(self, text: Text, builder: Builder, whole: bool = False) -> None:
+    def __init__(self, text: LexedText, builder: Builder, whole: bool = False) -> None:
         self.text = text
         self.builder = builder
         self.whole = whole  # a file, which has blocks

@@ -66,12 +66,12 @@ def prepare(
     Lark is imported here: a command that finds all trees in the store needs none of it.
     """
     from hwdsl.syntax.build import Builder
-    from hwdsl.syntax.lexer import Text
+    from hwdsl.syntax.lexer import LexedText
     from hwdsl.syntax.parser import Reading
 
     def parse_hole(start: int, end: int) -> "Built | None":
         """Parse the inside of a message's braces, where it stands."""
         return prepare(source, diagnostics, start, end).run("interp")
 
-    text = Text(source, diagnostics, first, last)
+    text = LexedText(source, diagnostics, first, last)
     return Reading(text, Builder(source, diagnostics, text.docs, parse_hole), whole)

@@ -16,7 +16,7 @@ from hwdsl.codegen.ir.builder import GraphBuilder
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Op
 from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.codegen.operations import OPERATIONS
-from hwdsl.codegen.operations.derivatives import Carried, Chosen, Flat, Rule
+from hwdsl.codegen.operations.derivatives import Carried, Chosen, DerivativeRule, Flat
 from hwdsl.codegen.operations.record import RANK, Operation, Structure
 from hwdsl.codegen.passes import differentiate
 from hwdsl.codegen.passes.interval_analysis import Range, range_transfer
@@ -147,7 +147,7 @@ def test_a_record_says_what_its_derivative_and_its_range_are():
     assert {"derivative", "interval", "compute", "type", "doc"} <= wanted
     for record in OPERATIONS.values():
         assert isinstance(record.compute, Structure) == isinstance(record.derivative, Carried)
-        assert isinstance(record.derivative, Rule | Chosen | Flat | Carried)
+        assert isinstance(record.derivative, DerivativeRule | Chosen | Flat | Carried)
     exp = attrs.asdict(OPERATIONS["exp"], recurse=False)
     with pytest.raises(TypeError, match="derivative"):
         Operation(**{name: exp[name] for name in wanted - {"derivative"}})

@@ -13,7 +13,7 @@ from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.codegen.ir.verifier import verify_graph
 from hwdsl.codegen.operations import OPERATIONS
-from hwdsl.codegen.operations.derivatives import Rule
+from hwdsl.codegen.operations.derivatives import DerivativeRule
 from hwdsl.codegen.passes import differentiate, eliminate_dead_code, optimise
 
 quick = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
@@ -339,7 +339,9 @@ def test_loops_inside_loops():
     assert slopes(graph, "o", *point) == pytest.approx(expected, rel=1e-7)
 
 
-SMOOTH = [c for c, o in OPERATIONS.items() if isinstance(o.derivative, Rule) and c != "abs"]
+SMOOTH = [
+    c for c, o in OPERATIONS.items() if isinstance(o.derivative, DerivativeRule) and c != "abs"
+]
 
 
 @st.composite

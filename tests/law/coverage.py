@@ -12,7 +12,7 @@ from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.semantics.builtins import declarations
 from hwdsl.syntax import ast, parse, parse_expression, parse_unit
-from hwdsl.syntax.grammar import language
+from hwdsl.syntax.language import language
 
 from .shrink import nodes
 

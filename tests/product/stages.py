@@ -19,7 +19,7 @@ from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.serialization import dump
 from hwdsl.codegen.passes import fold_constants_and_cse, optimise
 from hwdsl.elaborate import elaborate_traced
-from hwdsl.elaborate.trace import Reading, Trace, TraceItem, TraceNode
+from hwdsl.elaborate.trace import ThunkRead, Trace, TraceItem, TraceNode
 from hwdsl.elaborate.values import Thunk
 from hwdsl.semantics.symbols import Checked
 from hwdsl.syntax import ast
@@ -126,7 +126,7 @@ def thunks(trace: Trace) -> Iterator[str]:
 def readings(parts: list[TraceItem]) -> Iterator[Thunk]:
     """The thunks that were read on behalf of something, in order."""
     for part in parts:
-        if isinstance(part, Reading):
+        if isinstance(part, ThunkRead):
             yield part.cell
         elif isinstance(part, TraceNode):
             yield from readings(part.parts)

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("kind", store.KINDS, ids=lambda kind: kind.name)
-def test_each_ingredient_of_a_kind_changes_its_key(kind: store.Kind) -> None:
+def test_each_ingredient_of_a_kind_changes_its_key(kind: store.EntryKind) -> None:
     parts: dict[str, store.Ingredient] = dict.fromkeys(kind.ingredients, "text")
     others: list[store.Ingredient] = ["other", ["text"], ["te", "xt"], {"0": "text"}, [], b"texts"]
     keys = {kind.key(parts)}

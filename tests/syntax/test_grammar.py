@@ -13,6 +13,7 @@ from hwdsl.base.source import Source
 from hwdsl.syntax import grammar, parse
 from hwdsl.syntax.build import RULES
 from hwdsl.syntax.compare import shape
+from hwdsl.syntax.language import language
 
 TEXT = "edition 2026\n## A length.\nlet span = 3 mm * (1 + 2)\nlet twice = 2 * span\n"
 
@@ -20,13 +21,13 @@ TEXT = "edition 2026\n## A length.\nlet span = 3 mm * (1 + 2)\nlet twice = 2 * s
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HWDSL_CACHE_DIR", str(tmp_path / "cache"))
-    grammar.language.cache_clear()
+    language.cache_clear()
     yield grammar.store.folder() / grammar.store.GRAMMAR.name
-    grammar.language.cache_clear()
+    language.cache_clear()
 
 
 def read():
-    grammar.language.cache_clear()
+    language.cache_clear()
     return shape(parse(Source("x.hw", TEXT), Diagnostics()))
 
 
@@ -49,7 +50,7 @@ def test_conflict_is_refused() -> None:
 
 def test_every_rule_has_a_reduction_and_every_reduction_a_rule() -> None:
     reduced = set()
-    for rule in grammar.language().rules:
+    for rule in language().rules:
         name = rule.alias or rule.origin.name
         passed_up = rule.options.expand1 and not rule.alias and len(rule.expansion) == 1
         if not passed_up and not name.startswith("_"):
