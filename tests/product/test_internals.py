@@ -2,6 +2,7 @@
 
 import os
 import re
+import textwrap
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import msgspec
 import numpy
 import pytest
 from stages import stages
+
+from hwdsl.codegen.operations import arithmetic
 
 ROOT = Path(__file__).parents[2]
 WRITE = os.environ.get("HWDSL_WRITE_STAGES") == "1"
@@ -41,6 +44,14 @@ def test_the_page_shows_what_each_stage_makes() -> None:
     if WRITE:
         EXAMPLE.write_text(fresh, "utf-8")
     assert EXAMPLE.read_text("utf-8") == fresh
+
+
+def test_the_operation_of_the_recipe_is_one() -> None:
+    """The recipe's record, written into the module where it says it belongs."""
+    text = EXAMPLE.read_text("utf-8").partition("   ```py\n")[2].partition("   ```\n")[0]
+    module = dict(vars(arithmetic))
+    exec(textwrap.dedent(text), module)
+    assert [module["SIGN"].fold([x]) for x in (-3.0, 0.0, 5.0)] == [-1.0, 0.0, 1.0]
 
 
 @cache
