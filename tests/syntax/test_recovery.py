@@ -247,6 +247,22 @@ def test_too_deep(text: str) -> None:
     assert [d.name for d in diagnostics.items] == ["too-deep"]
 
 
+@pytest.mark.parametrize(
+    ("depth", "end", "names"),
+    [
+        (101, "", ["too-deep"]),
+        (102, "}", ["syntax-error", "too-deep"]),
+        (100, "\nk n {", ["too-deep", "unclosed-bracket"]),
+        (100, "\nlet a =", ["syntax-error", "too-deep"]),
+    ],
+)
+def test_reading_goes_on_behind_blocks_that_are_too_deep(
+    depth: int, end: str, names: list[str]
+) -> None:
+    text = "k n {\n" * depth + "}" * depth + end
+    assert sorted(n for n, _ in found(text)) == names
+
+
 def test_a_long_file_takes_linear_time() -> None:
     def seconds(lines: int) -> float:
         text = "".join(f"let a{i} = b * {i} + c({i}, d = 3 GB)\n" for i in range(lines))
