@@ -1,4 +1,4 @@
-"""sin and cos for every double, after Payne and Hanek (1983).
+"""sin and cos of every float64, after Payne and Hanek (1983).
 
 x * 2/pi is formed modulo 4 from a window of the bits of 2/pi that x's exponent selects, as exact
 products of half of x with 24-bit pieces; whole multiples of 4 are dropped before adding.

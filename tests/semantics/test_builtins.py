@@ -99,6 +99,15 @@ def test_what_a_signature_forbids(text: str, finding: str) -> None:
     assert finding in checked(text)[1]
 
 
+def test_an_import_of_a_function_of_the_language_is_told_that_it_needs_none() -> None:
+    diagnostics = Diagnostics()
+    source = Source("t.hw", "edition 2026\nuse std.math: sqrt\nlet y = sqrt(4)\n")
+    check(load(source, diagnostics), diagnostics)
+    (finding,) = diagnostics.items
+    assert finding.name == "unknown-name"
+    assert "without a `use`" in str(finding.help)
+
+
 def test_a_function_of_a_file_hides_one_of_the_language() -> None:
     found, findings = checked('fn log2(x: text) -> int = 3\nlet y = log2("a")')
     assert found == INT
