@@ -10,9 +10,10 @@ from typing import Protocol
 
 from lark import Lark
 
-from hwdsl.syntax.build import Builder, reductions
+from hwdsl.syntax.build import Builder
 from hwdsl.syntax.grammar import load
 from hwdsl.syntax.lexer import TextLexer
+from hwdsl.syntax.reductions import reductions
 from hwdsl.syntax.tokens import Token
 
 

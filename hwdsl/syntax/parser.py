@@ -14,13 +14,14 @@ from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from hwdsl.base.source import Span
 from hwdsl.syntax.braces import with_missing
-from hwdsl.syntax.build import Builder, TooDeep
+from hwdsl.syntax.build import Builder
 from hwdsl.syntax.habits import Slip, beside, slip, start_word, statement, without_let
 from hwdsl.syntax.joiner import join
 from hwdsl.syntax.kinds import BROKEN, END, MAX_ERRORS, MAX_HEIGHT
 from hwdsl.syntax.language import NOW, language
 from hwdsl.syntax.lexer import LexedText
 from hwdsl.syntax.mended import mended
+from hwdsl.syntax.reductions import TooDeep
 from hwdsl.syntax.stack import Stack
 from hwdsl.syntax.tokens import Built, Token
 from hwdsl.syntax.words import describe, meant, misspelt

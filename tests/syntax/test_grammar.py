@@ -11,9 +11,9 @@ from lark.exceptions import GrammarError
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.syntax import grammar, parse
-from hwdsl.syntax.build import RULES
 from hwdsl.syntax.compare import shape
 from hwdsl.syntax.language import language
+from hwdsl.syntax.reductions import RULES
 
 TEXT = "edition 2026\n## A length.\nlet span = 3 mm * (1 + 2)\nlet twice = 2 * span\n"
 
