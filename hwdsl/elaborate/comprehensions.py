@@ -7,29 +7,26 @@ something inside must be known.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Generic, TypeVar
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from hwdsl.base.source import Span
 from hwdsl.codegen.ir.builder import LoopRegion, Ref
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL
+from hwdsl.elaborate.generators import Candidate, Expansion, both, filtered, unroll
 from hwdsl.elaborate.loop_lowering import (
     LoopAttempt,
     finish_loop,
-    flatten,
     loop_assertions,
-    rebuild,
 )
 from hwdsl.elaborate.partial_evaluator import MAX_ITEMS, PartialEvaluator, as_ref
-from hwdsl.elaborate.select_lowering import check_size, items_of, pick_value
+from hwdsl.elaborate.select_lowering import items_of, pick_value
 from hwdsl.elaborate.values import (
     IMPLIED,
     ElaborationError,
     Env,
-    ListValue,
     NotConstant,
     RangeValue,
     ResultValue,
@@ -40,7 +37,6 @@ from hwdsl.elaborate.values import (
 from hwdsl.semantics.symbols import Int
 from hwdsl.syntax import ast
 
-T = TypeVar("T")
 SHORT = 16
 """Ranges up to this length are written out."""
 
@@ -75,18 +71,6 @@ PAIR = {
 
 
 @frozen(eq=False)
-class Candidate:
-    """An assignment of a comprehension's variables, or of the first of them.
-
-    `mask` says whether it takes part, where that is unknown.
-    """
-
-    env: Env
-    mask: Ref | None
-    picks: dict[str, Value]
-
-
-@frozen(eq=False)
 class ReductionTerm:
     """A value to be reduced, or already reduced over a loop, with the variables it stands for.
 
@@ -98,100 +82,6 @@ class ReductionTerm:
     picks: dict[str, Value]
     exists: Ref | None
     goes_on: bool = False
-
-
-def unroll(m: PartialEvaluator, expr: ast.Comprehension, env: Env) -> Iterator[Candidate]:
-    """All assignments of the variables, written out, for which the filter may hold."""
-    yield from _Expansion(m, expr, lambda c: c, lambda c, over: None).over(
-        0, Candidate(env, None, {})
-    )
-
-
-@frozen(eq=False)
-class _Expansion(Generic[T]):
-    """The way through a comprehension's generators.
-
-    `leaf` makes something of each assignment; `roll` may make one thing of all in the last range.
-    """
-
-    m: PartialEvaluator
-    expr: ast.Comprehension
-    leaf: Callable[[Candidate], T]
-    roll: Callable[[Candidate, RangeValue], T | None]
-    written: list[int] = field(factory=lambda: [0])
-
-    def over(self, at: int, part: Candidate) -> Iterator[T]:
-        """What is made from the generator `at` on; those before have their values in `part`."""
-        m, expr = self.m, self.expr
-        if at == len(expr.generators):
-            kept = _filtered(m, expr, part)
-            if kept is not None:
-                yield self.leaf(kept)
-            return
-        generator = expr.generators[at]
-        iterable = _asked(m, part, lambda: m.evaluate(generator.iterable, part.env))
-        if at == len(expr.generators) - 1 and isinstance(iterable, RangeValue):
-            whole = self.roll(part, iterable)
-            if whole is not None:
-                yield whole
-                return
-        values, hidden = elements(m, iterable, generator.iterable)
-        self.written[0] += len(values)
-        check_size(self.written[0], expr.span)
-        name = generator.name.name
-        for value, there in zip(values, hidden, strict=True):
-            env = part.env.extend({name: value})
-            mask = _both(m, expr, part.mask, there)
-            yield from self.over(at + 1, Candidate(env, mask, {**part.picks, name: value}))
-
-
-def _asked(m: PartialEvaluator, part: Candidate, compute: Callable[[], T]) -> T:
-    """What is computed for a candidate: its rules hold only where the candidate takes part."""
-    return compute() if part.mask is None else m.masked(part.mask, compute)
-
-
-def _both(m: PartialEvaluator, node: ast.Node, a: Ref | None, b: Ref | None) -> Ref | None:
-    """The conjunction of two conditions, None being one that holds."""
-    if a is None or b is None:
-        return b if a is None else a
-    return m.op(node, "and", a, b)
-
-
-def _filtered(m: PartialEvaluator, expr: ast.Comprehension, part: Candidate) -> Candidate | None:
-    """The candidate with the filter in its mask; None if it is known not to take part."""
-    mask = part.mask
-    if expr.condition is not None:
-        filter_ = expr.condition
-        condition = _asked(m, part, lambda: m.number(filter_, part.env))
-        mask = condition if condition.known == 0.0 else _both(m, expr, mask, condition)
-    if mask is None or mask.known is None:
-        return evolve(part, mask=mask)
-    return evolve(part, mask=None) if mask.known else None
-
-
-def elements(
-    m: PartialEvaluator, value: Value, node: ast.Expr
-) -> tuple[Sequence[Value], Sequence[Ref | None]]:
-    """The elements of a list or range, and for each the condition that it is one."""
-    if not isinstance(value, RangeValue) or (
-        value.low.known is not None and value.high.known is not None
-    ):
-        items = items_of(m, value, node.span)
-        return items, [None] * len(items)
-    for end in (value.low, value.high):
-        if end.known is not None:
-            m.whole_known(end, "an end of this range", node.span)
-    low, high = m.interval(value.low)[0], m.interval(value.high)[1]
-    if not (math.isfinite(low) and math.isfinite(high)):
-        unknown = value.low if value.low.known is None else value.high
-        m.need_known(unknown, "the length of this range", node.span)
-    count = int(high) - int(low) + 1
-    check_size(count, node.span)
-    ints = tuple(m.const(int(low) + i, INT) for i in range(max(count, 0)))
-    return ints, [
-        m.op(node, "and", m.op(node, "le", value.low, i), m.op(node, "le", i, value.high))
-        for i in ints
-    ]
 
 
 # --- reduction ---------------------------------------------------------------------------------
@@ -206,7 +96,7 @@ def reduce(m: PartialEvaluator, how: str, expr: ast.Comprehension, env: Env) -> 
     def roll(part: Candidate, over: RangeValue) -> ReductionTerm | None:
         return _try_roll(m, how, expr, part, over, left)
 
-    expansion = _Expansion(m, expr, lambda c: _term(m, how, expr, c), roll)
+    expansion = Expansion(m, expr, lambda c: _term(m, how, expr, c), roll)
     for term in expansion.over(0, Candidate(env, None, {})):
         terms.append(term)
         if term.goes_on:
@@ -408,7 +298,7 @@ def _roll(
         inner = evolve(part, env=env, picks={**part.picks, name: loop.variable})
 
         def body() -> ReductionTerm | None:
-            kept = _filtered(m, expr, inner)
+            kept = filtered(m, expr, inner)
             return None if kept is None else _term(m, how, expr, kept)
 
         term, effects = m.collect(body)
@@ -446,7 +336,7 @@ def _roll(
         return LoopAttempt(None, outer, loop)
     m.effects.extend(outer)
     some = m.op(expr, "le", over.low, over.high)
-    exists = mine[len(carries) - 1] if seeks else _both(m, expr, part.mask, some)
+    exists = mine[len(carries) - 1] if seeks else both(m, expr, part.mask, some)
     picks = {**part.picks, name: mine[1]} if best else part.picks
     known = exists is None or exists.known == 1.0
     return LoopAttempt(ReductionTerm(mine[0], picks, None if known else exists, goes_on), [], loop)
@@ -541,17 +431,3 @@ def _weighted(
             values.append(m.op(node, "select", mask, value, other))
             weights.append(m.op(node, "select", mask, one, nothing))
     return values, weights, _any(m, masks, node)
-
-
-__all__ = [
-    "Candidate",
-    "ListValue",
-    "combine",
-    "flatten",
-    "list_refs",
-    "mean",
-    "rebuild",
-    "reduce",
-    "total",
-    "unroll",
-]

@@ -8,7 +8,7 @@ from functools import partial
 from hwdsl.codegen.ir.builder import Ref, Region
 from hwdsl.codegen.ir.graph import INT
 from hwdsl.codegen.operations import OPERATIONS
-from hwdsl.elaborate.comprehensions import unroll
+from hwdsl.elaborate.generators import unroll
 from hwdsl.elaborate.loops import iterate
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.select_lowering import merge_select
