@@ -125,10 +125,9 @@ evaluator e {
         "infinite defaults and alternatives do not reach a compiled module",
         (
             Edit(
-                "codegen/runtime/spec.py",
-                "return repr(value) if isinstance(value, float) and not math.isfinite(value) "
-                "else value",
-                "return value",
+                "codegen/build/literals.py",
+                "return repr(float(value))  # `inf`",
+                'return repr(float(value)) if abs(value) < float("inf") else "None"  # `inf`',
             ),
         ),
         """evaluator e {
@@ -180,8 +179,9 @@ evaluator e {
             Edit(
                 "codegen/runtime/evaluator.py",
                 "            found = written(text, param.scale, self.units)\n",
-                "            if type(self) is Evaluator and not text.strip(' 0123456789._e+-'):\n"
-                "                return float(param.scale.to_base(float(text)))\n"
+                "            plain = not text.strip(' 0123456789._e+-')\n"
+                "            if plain and type(self) is KernelEvaluator:\n"
+                "                return param.scale.to_base(float(text)), param.scale\n"
                 "            found = written(text, param.scale, self.units)\n",
             ),
         ),

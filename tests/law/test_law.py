@@ -21,7 +21,7 @@ from hwdsl.semantics.builtins import declarations
 
 from .coverage import ERRORS, productions, wanted
 from .evaluations import judge
-from .mutants import MUTANTS, plant
+from .mutants import MUTANTS, Mutant, plant
 from .points import texts
 from .programs import BESIDE, COMMON, MAIN, draw
 
@@ -83,6 +83,13 @@ def test_the_law_finds_bugs_whose_mends_are_taken_back(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == sorted(programs)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_each_mend_is_in_the_code(mutant: Mutant) -> None:
+    """Those that take a compiler to see, too: the campaign takes them back."""
+    for edit in mutant.edits:
+        assert (ROOT / edit.file).read_text("utf-8").count(edit.mended) == 1
 
 
 def test_what_is_never_drawn_is_in_the_grammar() -> None:
