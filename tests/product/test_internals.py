@@ -26,6 +26,7 @@ FOLDERS = [
 STAGE = re.compile(r"```text (\w+)\n(.*?)```\n", re.DOTALL)
 QUOTED = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 FILE = re.compile(r"[\w./*-]+(/|\.(py|pyx|hw|lark|md|toml|tsv|j2))")
+PLACED = re.compile(r"`(\w+)`(?: in| of| \(|,) ?`([\w./]+\.\w+)`")
 NAME = re.compile(r"(?:\w+\.)*(_?[A-Za-z]+_\w+|_?[A-Z]\w*[a-z]\w*|[A-Z_]{4,})(?:\(.*\))?")
 
 
@@ -88,6 +89,29 @@ def test_files_and_names_are_there(page: str) -> None:
     names = {q: m[1] for q in quoted if q not in files and (m := NAME.fullmatch(q))}
     assert [q for q in sorted(files) if not is_there(q)] == []
     assert [q for q, name in sorted(names.items()) if name not in sources()[1]] == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "decisions" not in page])
+def test_names_are_where_the_page_says(page: str) -> None:
+    """Of `NAME` in `FILE`, and of `NAME` (`FILE`)."""
+    text = " ".join((ROOT / page).read_text("utf-8").split())
+    wrong = []
+    for name, file in PLACED.findall(text):
+        found = [t for path, t in sources()[0].items() if f"/{path}".endswith(f"/{file}")]
+        if not any(re.search(rf"\b{name}\b", t) for t in found):
+            wrong.append(f"{name} in {file}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("page", "folder"),
+    [("internals_elaboration.md", "hwdsl/elaborate"), ("internals_codegen.md", "codegen/passes")],
+)
+def test_a_table_of_files_is_complete(page: str, folder: str) -> None:
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    names = [path.name for path in (ROOT / folder).glob("*.py")]
+    assert len(names) > 5
+    assert [name for name in names if f"`{name}`" not in text and name != "__init__.py"] == []
 
 
 @pytest.mark.parametrize("page", PAGES)
