@@ -8,6 +8,10 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+LOOK = 0.1
+"""Seconds after which the waiting thread looks for an interrupt. A signal that arrives just before
+it goes to sleep on a lock does not wake it."""
+
 
 def on_a_thread(
     work: Callable[[], T], name: str, end: Callable[[threading.Thread, threading.Event], None]
@@ -20,11 +24,12 @@ def on_a_thread(
     """
     results: list[T] = []
     failures: list[BaseException] = []
-    over = threading.Event()
+    over, abandoned = threading.Event(), threading.Event()
 
     def run() -> None:
         try:
-            results.append(work())
+            if not abandoned.is_set():
+                results.append(work())
         except BaseException as failure:  # raised again where the work was asked for
             failures.append(failure)
         finally:
@@ -33,9 +38,11 @@ def on_a_thread(
     thread = threading.Thread(target=run, name=name, daemon=True)
     try:
         thread.start()
-        over.wait()
+        while not over.wait(LOOK):
+            pass
     except BaseException:  # an interrupt, which only the main thread sees
-        if thread.ident is not None:
+        abandoned.set()
+        if thread.ident is not None:  # else it has not begun, and will find nothing to do
             end(thread, over)
         raise
     thread.join()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -194,6 +195,7 @@ class Halted:
 
     def __init__(self) -> None:
         self.halted, self.rounds = False, 0
+        self.began: Callable[[], None] = lambda: None
 
     def shape(self, index: int) -> tuple[int, int, int]:
         return 1, 1, 1
@@ -205,6 +207,7 @@ class Halted:
         self.halted = on
 
     def point(self, index: int, values: list[float]) -> None:
+        self.began()
         while not self.halted:
             self.rounds += 1
             time.sleep(0.02)  # a kernel looks from time to time
@@ -221,18 +224,23 @@ def test_what_is_interrupted_in_python_is_over_without_a_word(
     module = Halted()
 
     def finalizing() -> None:
+        soon()
         while True:
             Finalizer()
             for _ in range(3_000):
                 module.rounds += 1
 
+    def soon() -> None:
+        timers.append(threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)))
+        timers[-1].start()
+
+    timers: list[threading.Timer] = []
+    module.began = soon
     kernel = CompiledKernel(module, 0)
     for _ in range(4):
-        timer = threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT))
-        timer.start()
         with pytest.raises(KeyboardInterrupt):
             with_large_stack(finalizing) if case == "elaboration" else kernel.point([1.0])
-        timer.join()
+        timers[-1].join()
         rounds = module.rounds
         time.sleep(0.05)
         assert module.rounds == rounds > 0
@@ -288,3 +296,23 @@ def test_an_entry_with_a_wrong_graph_is_made_again(
     assert hwdsl.load(path, compiled=None).e().o == right
     assert graph() == sound
     assert fingerprint.compiler()
+
+
+def test_a_thread_that_begins_after_the_interrupt_does_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[threading.Thread] = []
+
+    def interrupted(thread: threading.Thread) -> None:
+        begun.append(thread)
+        raise KeyboardInterrupt
+
+    done: list[int] = []
+    start = threading.Thread.start
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            with_large_stack(lambda: done.append(1))
+    start(begun[0])
+    begun[0].join()
+    assert not done
