@@ -17,7 +17,7 @@ from hwdsl.elaborate.findings import deduplicate, report_static_violations
 from hwdsl.elaborate.large_stack import with_large_stack
 from hwdsl.elaborate.module_values import symbol_value
 from hwdsl.elaborate.partial_evaluator import Callee, PartialEvaluator
-from hwdsl.elaborate.records import component, find, member
+from hwdsl.elaborate.records import component, find_definition, member
 from hwdsl.elaborate.rules import RuleCollector, Waivers
 from hwdsl.elaborate.trace import Trace
 from hwdsl.elaborate.values import ElaborationError, Record
@@ -78,8 +78,8 @@ def elaborate(
         checked, overrides, frozenset(free), callees=None if overrides else callees
     )
     found = with_large_stack(lambda: elaborate_evaluator(m, evaluator, diagnostics))
-    if m.lacking:
-        _find_lacking(checked, evaluator, diagnostics, m.lacking)
+    if m.missing_paths:
+        _find_lacking(checked, evaluator, diagnostics, m.missing_paths)
     apart = new_partial_evaluator(checked)
     return evolve(found, sampler=with_large_stack(lambda: draws(apart, evaluator, diagnostics)))
 
@@ -96,7 +96,7 @@ def elaborate_traced(
 
 
 def _find_lacking(
-    checked: Checked, evaluator: EvaluatorInfo, diagnostics: Diagnostics, lacking: Set[str]
+    checked: Checked, evaluator: EvaluatorInfo, diagnostics: Diagnostics, missing_paths: Set[str]
 ) -> None:
     """Report the values that an evaluator lacks beside those that were met first.
 
@@ -106,16 +106,16 @@ def _find_lacking(
     """
     given: frozenset[str] = frozenset()
     for _ in range(ROUNDS):
-        if lacking <= given:
+        if missing_paths <= given:
             return
-        given |= lacking
+        given |= missing_paths
         m, found = new_partial_evaluator(checked), Diagnostics()
         m.assumed = given
         with_large_stack(lambda m=m, found=found: elaborate_evaluator(m, evaluator, found))  # type: ignore[misc]
         for item in found.items:
             if item.missing:
                 diagnostics.add(item)
-        lacking = m.lacking
+        missing_paths = m.missing_paths
 
 
 def pictures(
@@ -164,7 +164,7 @@ def check_rules(checked: Checked, diagnostics: Diagnostics) -> None:
 def _check_main(m: PartialEvaluator, diagnostics: Diagnostics) -> None:
     walk = RuleCollector(m)
     top = tuple(i for i in m.checked.main.tree.items if isinstance(i, ast.Allow))
-    told: list[Diagnostic] = []
+    explain: list[Diagnostic] = []
 
     # `has_value`: a value that nobody knows is told of where it is needed.
     def attempt(work: Callable[[], object]) -> None:
@@ -172,8 +172,8 @@ def _check_main(m: PartialEvaluator, diagnostics: Diagnostics) -> None:
             work()
         except ElaborationError as failure:
             m.depth = 0
-            if not any(failure.diagnostic is d for d in told):
-                told.append(failure.diagnostic)
+            if not any(failure.diagnostic is d for d in explain):
+                explain.append(failure.diagnostic)
                 diagnostics.add(failure.diagnostic)
 
     for symbol in m.checked.main.values.values():
@@ -183,8 +183,8 @@ def _check_main(m: PartialEvaluator, diagnostics: Diagnostics) -> None:
                 attempt(partial(m.has_value, partial(_read, m, symbol, name)))
         elif isinstance(symbol, ValueInfo):
             attempt(partial(m.has_value, partial(symbol_value, m, symbol)))
-    for effect in deduplicate(m, walk.found):
-        report_static_violations(m, effect, diagnostics)
+    for assertion in deduplicate(m, walk.found):
+        report_static_violations(m, assertion, diagnostics)
 
 
 def _assert(walk: RuleCollector, symbol: ComponentInfo, waivers: Waivers) -> None:
@@ -198,7 +198,7 @@ def _fields(kind: KindInfo) -> list[str]:
 
 def _read(m: PartialEvaluator, symbol: ComponentInfo, name: str) -> None:
     of = component(m, symbol)
-    if not isinstance(of, Record) or find(m, of, name) is not None:
+    if not isinstance(of, Record) or find_definition(m, of, name) is not None:
         member(m, of, name, of.span)
 
 

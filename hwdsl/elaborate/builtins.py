@@ -73,7 +73,7 @@ def _whole(m: PartialEvaluator, expr: ast.Call, args: list[Value], env: Env) -> 
     rounded = m.op(expr, "round", x)
     if x.type != INT:
         text = f"`{expr.arguments[0].value.span.text}` must be a whole number"
-        m.state("not-whole", m.op(expr, "eq", x, rounded), expr.span, text, env)
+        m.assert_rule("not-whole", m.op(expr, "eq", x, rounded), expr.span, text, env)
     return rounded
 
 
@@ -93,7 +93,7 @@ def _points(
 ) -> tuple[list[float], list[Value]]:
     xs_node, ys_node = expr.arguments[1].value, expr.arguments[2].value
     xs = [
-        m.need_known(ref, "where a table has its points", xs_node.span)
+        m.require_constant(ref, "where a table has its points", xs_node.span)
         for ref in comprehensions.list_refs(m, args[1], xs_node.span)
     ]
     ys = list(items_of(m, args[2], ys_node.span))
@@ -114,7 +114,7 @@ def _clamped(m: PartialEvaluator, expr: ast.Call, x: Ref, xs: list[float], env: 
     low, high = m.const(xs[0]), m.const(xs[-1])
     inside = m.op(expr, "and", m.op(expr, "le", low, x), m.op(expr, "le", x, high))
     text = f"`{expr.arguments[0].value.span.text}` lies outside the table; its end is used"
-    m.state("outside-table", inside, expr.span, text, env, warns=True)
+    m.assert_rule("outside-table", inside, expr.span, text, env, warns=True)
     return m.op(expr, "min", m.op(expr, "max", x, low), high)
 
 
@@ -183,7 +183,7 @@ def _ranks(m: PartialEvaluator, keys: list[Ref], node: ast.Expr) -> list[Ref]:
             node.span,
         )
     one, zero = m.const(1, INT), m.const(0, INT)
-    behind = _behind(m, keys, node)
+    behind = _captured_value(m, keys, node)
     ranks: list[Ref] = []
     for i, key in enumerate(keys):
         before = [
@@ -197,7 +197,7 @@ def _ranks(m: PartialEvaluator, keys: list[Ref], node: ast.Expr) -> list[Ref]:
     return ranks
 
 
-def _behind(m: PartialEvaluator, keys: list[Ref], node: ast.Expr) -> list[Ref]:
+def _captured_value(m: PartialEvaluator, keys: list[Ref], node: ast.Expr) -> list[Ref]:
     """The place of each key if it is NaN: behind the NaNs before it and behind all numbers."""
     one, zero = m.const(1, INT), m.const(0, INT)
     numbers_after, places = zero, list[Ref]()

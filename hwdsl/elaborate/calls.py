@@ -110,7 +110,7 @@ class EvaluatorCall:
         def read(name: str) -> Value:
             value = self.m.read(verdict) if name == FEASIBLE else self.output(name)
             if self.m.watching:
-                self.m.effects.append(self._watched(name, result, verdict, reasons))
+                self.m.assertions.append(self._watched(name, result, verdict, reasons))
             return value
 
         for name in (*self.info.outputs, FEASIBLE):
@@ -131,29 +131,29 @@ class EvaluatorCall:
     def output(self, name: str) -> Value:
         """An output at the arguments; the rules that it implies are the caller's too."""
         with self._inside():
-            value, effects = self.callee.output(name)
-        nowhere = {id(e) for e in self.callee.m.read_nowhere(effects)}
-        for effect in (e for e in effects if id(e) not in nowhere):
-            choice = effect.choice
-            holds = self.number(effect.holds)
+            value, assertions = self.callee.output(name)
+        nowhere = {id(e) for e in self.callee.m.read_nowhere(assertions)}
+        for assertion in (e for e in assertions if id(e) not in nowhere):
+            choice = assertion.choice
+            holds = self.number(assertion.holds)
             if holds.known != 1.0:
                 if choice is not None:
                     choice = SelectIndex(self.number(choice.ref), choice.count)
-                self.m.effects.append(evolve(effect, holds=holds, choice=choice))
+                self.m.assertions.append(evolve(assertion, holds=holds, choice=choice))
         found = self.value(value)
-        cell = self.callee.instance.names[name]
-        if self.m.trace is not None and isinstance(cell, Thunk):
-            self.m.trace.entered(cell, self.callee.m.builder, self.argument)
+        thunk = self.callee.instance.names[name]
+        if self.m.trace is not None and isinstance(thunk, Thunk):
+            self.m.trace.entered(thunk, self.callee.m.builder, self.argument)
         return found
 
     def feasible(self, reasons: list[str]) -> Ref:
         """Whether all rules hold and all outputs are numbers; the first known reason why not."""
         m, info = self.m, self.info
         with self._inside():
-            effects, failures = rules_of_callee(self.callee)
+            assertions, failures = rules_of_callee(self.callee)
         for failure in failures:
             raise failure
-        errors = [e for e in effects if e.severity is Severity.ERROR]
+        errors = [e for e in assertions if e.severity is Severity.ERROR]
         hard = [self.number(e.holds) for e in errors]
         known = [e.text for e, holds in zip(errors, hard, strict=True) if holds.known == 0.0]
         with self._inside():
@@ -225,8 +225,8 @@ class EvaluatorCall:
     def _of_the_file(self, name: str) -> Ref:
         """A coefficient that is a param, or what stands for a missing value."""
         inner = self.callee.m
-        if name in inner.stand_ins:
-            kind = inner.stand_ins[name].type
+        if name in inner.placeholders:
+            kind = inner.placeholders[name].type
             return _stand_in(self.m, name, kind)
         for symbol, value in inner.symbols.items():
             param = value.op if isinstance(value, Ref) else None
@@ -245,9 +245,9 @@ class EvaluatorCall:
 
 
 def _stand_in(m: PartialEvaluator, name: str, kind: str) -> Ref:
-    if name not in m.stand_ins:
-        m.stand_ins[name] = m.builder.param(name, kind)
-    return m.stand_ins[name]
+    if name not in m.placeholders:
+        m.placeholders[name] = m.builder.param(name, kind)
+    return m.placeholders[name]
 
 
 def _numbers(value: Value) -> list[Ref]:

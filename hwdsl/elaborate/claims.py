@@ -80,12 +80,12 @@ def _judged(m: PartialEvaluator, node: ast.Expect, env: Env, status: str) -> Cla
     """The verdict. Against it is an implied rule (`whole`, a loop that must settle) that is broken,
     and an infeasible result that was read, unless the expectation read its `feasible` too.
     """
-    verdict, effects = m.collect(lambda: _expect(m, node, env, status))
-    effects = m.need_values(effects)
-    asked = [e.result for e in effects if e.rule == ASKED]
+    verdict, assertions = m.collect(lambda: _expect(m, node, env, status))
+    assertions = m.need_values(assertions)
+    asked = [e.result for e in assertions if e.rule == ASKED]
     broken = [
         render(m, e.text, known_only)
-        for e in effects
+        for e in assertions
         if e.severity is Severity.ERROR and e.holds.known != 1.0
         if e.result is None or not any(e.result is r for r in asked)
     ]
@@ -109,11 +109,11 @@ def _expect(m: PartialEvaluator, node: ast.Expect, env: Env, status: str) -> Cla
         got, expected = (_value(m, m.evaluate(e, env)) for e in condition.operands)
         unit = _unit(m, condition, env)
     if node.tolerance is not None and got is not None and expected is not None:
-        tolerance = m.need_known(m.number(node.tolerance, env), "a tolerance", node.span)
+        tolerance = m.require_constant(m.number(node.tolerance, env), "a tolerance", node.span)
         mode = mode or _mode(m, node)
         ok = _within(got, expected, tolerance, mode)
     else:
-        ok = m.need_known(m.number(condition, env), "what is expected", node.span) == 1.0
+        ok = m.require_constant(m.number(condition, env), "what is expected", node.span) == 1.0
     return ClaimResult(
         condition.span.text,
         expected,

@@ -37,7 +37,7 @@ from hwdsl.elaborate.values import (
 from hwdsl.semantics.symbols import Int
 from hwdsl.syntax import ast
 
-SHORT = 16
+MAX_UNROLLED = 16
 """Ranges up to this length are written out."""
 
 NEUTRAL: Mapping[str, float] = {
@@ -79,9 +79,9 @@ class ReductionTerm:
     """
 
     value: Ref
-    picks: dict[str, Value]
+    bindings: dict[str, Value]
     exists: Ref | None
-    goes_on: bool = False
+    continues: bool = False
 
 
 # --- reduction ---------------------------------------------------------------------------------
@@ -91,26 +91,26 @@ def reduce(m: PartialEvaluator, how: str, expr: ast.Comprehension, env: Env) -> 
     """The reduction of a comprehension; `lowest` and `highest` give the variables too."""
     terms: list[ReductionTerm] = []
     # What is still to be combined: a term that goes on has taken in the rest.
-    left = [_zero(m, INT if _is_int(m, how, expr) else REAL)] if how == "sum" else list[Ref]()
+    operands = [_zero(m, INT if _is_int(m, how, expr) else REAL)] if how == "sum" else list[Ref]()
 
-    def roll(part: Candidate, over: RangeValue) -> ReductionTerm | None:
-        return _try_roll(m, how, expr, part, over, left)
+    def lower_to_loop(part: Candidate, over: RangeValue) -> ReductionTerm | None:
+        return _try_lower_to_loop(m, how, expr, part, over, operands)
 
-    expansion = Expansion(m, expr, lambda c: _term(m, how, expr, c), roll)
+    expansion = Expansion(m, expr, lambda c: _term(m, how, expr, c), lower_to_loop)
     for term in expansion.over(0, Candidate(env, None, {})):
         terms.append(term)
-        if term.goes_on:
-            left.clear()
-        left.append(term.value)  # one by one: `roll` reads those there are
-    exists = _any(m, [t.exists for t in terms], expr)
+        if term.continues:
+            operands.clear()
+        operands.append(term.value)  # one by one: `roll` reads those there are
+    exists = _any_of(m, [t.exists for t in terms], expr)
     if how in ("lowest", "highest"):
-        return _best(m, how, terms, exists, expr, env)
+        return _select_best(m, how, terms, exists, expr, env)
     if how in ("min", "max") and terms:
-        _need(m, how, exists, expr, env)
-    return combine(m, how, left, expr.span)
+        _assert_nonempty(m, how, exists, expr, env)
+    return combine(m, how, operands, expr.span)
 
 
-def _any(m: PartialEvaluator, conditions: Sequence[Ref | None], node: ast.Node) -> Ref:
+def _any_of(m: PartialEvaluator, conditions: Sequence[Ref | None], node: ast.Node) -> Ref:
     """Whether one of the conditions holds, None being one that does."""
     unknown = [c for c in conditions if c is not None]
     if len(unknown) < len(conditions):
@@ -121,9 +121,9 @@ def _any(m: PartialEvaluator, conditions: Sequence[Ref | None], node: ast.Node) 
     return result
 
 
-def _need(m: PartialEvaluator, how: str, exists: Ref, node: ast.Expr, env: Env) -> None:
+def _assert_nonempty(m: PartialEvaluator, how: str, exists: Ref, node: ast.Expr, env: Env) -> None:
     """State that there is something to reduce."""
-    m.state("empty-list", exists, node.span, f"`{how}` finds nothing to choose from", env)
+    m.assert_rule("empty-list", exists, node.span, f"`{how}` finds nothing to choose from", env)
 
 
 def _zero(m: PartialEvaluator, type: str) -> Ref:
@@ -156,10 +156,10 @@ def combine(m: PartialEvaluator, how: str, values: Sequence[Ref], span: Span) ->
 def _term(
     m: PartialEvaluator, how: str, expr: ast.Comprehension, candidate: Candidate
 ) -> ReductionTerm:
-    inside, env = candidate.mask, candidate.env
+    inside, env = candidate.guard, candidate.env
     if inside is None:
         return ReductionTerm(
-            as_element(m, how, m.evaluate(expr.element, env)), candidate.picks, None
+            as_element(m, how, m.evaluate(expr.element, env)), candidate.bindings, None
         )
     selector = SelectIndex(inside, 2)
 
@@ -168,11 +168,13 @@ def _term(
         return m.const(NEUTRAL[how], kind)
 
     def element() -> Ref:
-        return m.masked(inside, lambda: as_element(m, how, m.evaluate(expr.element, env)))
+        return m.under_path_condition(
+            inside, lambda: as_element(m, how, m.evaluate(expr.element, env))
+        )
 
-    value, _ = m.masked_arms([(selector, 0, element), (selector, 1, nothing)])
+    value, _ = m.guarded_arms([(selector, 0, element), (selector, 1, nothing)])
     other = m.const(NEUTRAL[how], value.type)
-    return ReductionTerm(m.op(expr, "select", inside, value, other), candidate.picks, inside)
+    return ReductionTerm(m.op(expr, "select", inside, value, other), candidate.bindings, inside)
 
 
 def as_element(m: PartialEvaluator, how: str, value: Value) -> Ref:
@@ -185,7 +187,7 @@ def as_element(m: PartialEvaluator, how: str, value: Value) -> Ref:
     return m.builder.op("select", ref, m.const(1, INT), m.const(0, INT))
 
 
-def _best(
+def _select_best(
     m: PartialEvaluator,
     how: str,
     terms: Sequence[ReductionTerm],
@@ -210,11 +212,11 @@ def _best(
     value = as_ref(pick_value(m, index, values, expr.span))
 
     def read(name: str) -> Value:
-        _need(m, how, exists, expr, env)
+        _assert_nonempty(m, how, exists, expr, env)
         if name == "value":
             return value
-        at = _found_at(m, index, value, terms, expr)
-        return pick_value(m, at, [t.picks[name] for t in terms], expr.span)
+        at = _index_of_bindings(m, index, value, terms, expr)
+        return pick_value(m, at, [t.bindings[name] for t in terms], expr.span)
 
     path = m.path  # where the rule is found, whoever reads the value
     fields: dict[str, Value | Thunk] = {n: Thunk(path, expr.span, partial(read, n)) for n in names}
@@ -224,7 +226,7 @@ def _best(
     return ResultValue(what, fields)
 
 
-def _found_at(
+def _index_of_bindings(
     m: PartialEvaluator,
     index: Ref,
     value: Ref,
@@ -243,7 +245,7 @@ def _found_at(
 # --- rolled ------------------------------------------------------------------------------------
 
 
-def _try_roll(
+def _try_lower_to_loop(
     m: PartialEvaluator,
     how: str,
     expr: ast.Comprehension,
@@ -258,12 +260,14 @@ def _try_roll(
     """
     low, high = m.interval(over.low)[0], m.interval(over.high)[1]
     count = high - low + 1
-    if not (math.isfinite(low) and math.isfinite(high)) or count <= SHORT:
+    if not (math.isfinite(low) and math.isfinite(high)) or count <= MAX_UNROLLED:
         return None
     depth = m.depth
     try:
-        rolled, effects = m.collect(
-            lambda: loop_assertions(m, lambda extra: _roll(m, how, expr, part, over, before, extra))
+        lowered, assertions = m.collect(
+            lambda: loop_assertions(
+                m, lambda extra: _lower_to_loop(m, how, expr, part, over, before, extra)
+            )
         )
     except ElaborationError as failure:
         broken = failure.diagnostic.name in IMPLIED and count <= MAX_ITEMS
@@ -271,13 +275,13 @@ def _try_roll(
             raise
         m.depth = depth
         return None
-    if rolled is None:
+    if lowered is None:
         return None
-    m.effects.extend(effects)
-    return rolled
+    m.assertions.extend(assertions)
+    return lowered
 
 
-def _roll(
+def _lower_to_loop(
     m: PartialEvaluator,
     how: str,
     expr: ast.Comprehension,
@@ -288,39 +292,39 @@ def _roll(
 ) -> LoopAttempt[ReductionTerm | None]:
     best = how in ("lowest", "highest")
     # Whether a candidate exists is a state of its own where a filter may leave none.
-    seeks = expr.condition is not None and (best or how in ("min", "max"))
+    may_be_empty = expr.condition is not None and (best or how in ("min", "max"))
     kind = BOOL if how in ("any", "all") else INT if _is_int(m, how, expr) else REAL
-    carries = [kind, *([INT] if best else []), *([BOOL] if seeks else [])]
+    carries = [kind, *([INT] if best else []), *([BOOL] if may_be_empty else [])]
     name = expr.generators[-1].name.name
     with m.loop([*carries, *([BOOL] * extra)]) as loop:
-        m.note_range(loop.variable, over.low, over.high)
+        m.set_loop_range(loop.variable, over.low, over.high)
         env = part.env.extend({name: loop.variable})
-        inner = evolve(part, env=env, picks={**part.picks, name: loop.variable})
+        inner = evolve(part, env=env, bindings={**part.bindings, name: loop.variable})
 
         def body() -> ReductionTerm | None:
             kept = filtered(m, expr, inner)
             return None if kept is None else _term(m, how, expr, kept)
 
-        term, effects = m.collect(body)
+        term, assertions = m.collect(body)
         if term is None:
             return LoopAttempt(None, [], loop)
         if best:
-            seen = loop.states[2] if seeks else None
+            seen = loop.states[2] if may_be_empty else None
             following = _better(m, how, term, loop, seen, expr)
         else:
             following = [m.op(expr, PAIR[how], loop.states[0], term.value)]
-        if seeks:
+        if may_be_empty:
             here = m.truth(True) if term.exists is None else term.exists
             following.append(m.op(expr, "or", loop.states[len(carries) - 1], here))
     # Sums and products depend on the order: the loop goes on from what the terms before came to.
-    goes_on = how in ("sum", "prod") and bool(before)
+    continues = how in ("sum", "prod") and bool(before)
     initial = [m.const(NEUTRAL[how], kind)]
-    if goes_on:
+    if continues:
         initial = [combine(m, how, before, expr.span)]
     initial.extend([over.low] if best else [])
-    initial.extend([m.truth(False)] if seeks else [])
+    initial.extend([m.truth(False)] if may_be_empty else [])
     bound = int(m.interval(over.high)[1] - m.interval(over.low)[0]) + 1
-    mine, outer = finish_loop(
+    results, outer = finish_loop(
         m,
         loop,
         over.low,
@@ -328,18 +332,20 @@ def _roll(
         bound,
         initial,
         following,
-        effects,
+        assertions,
         extra,
         expr,
     )
-    if mine is None:
+    if results is None:
         return LoopAttempt(None, outer, loop)
-    m.effects.extend(outer)
+    m.assertions.extend(outer)
     some = m.op(expr, "le", over.low, over.high)
-    exists = mine[len(carries) - 1] if seeks else both(m, expr, part.mask, some)
-    picks = {**part.picks, name: mine[1]} if best else part.picks
+    exists = results[len(carries) - 1] if may_be_empty else both(m, expr, part.guard, some)
+    bindings = {**part.bindings, name: results[1]} if best else part.bindings
     known = exists is None or exists.known == 1.0
-    return LoopAttempt(ReductionTerm(mine[0], picks, None if known else exists, goes_on), [], loop)
+    return LoopAttempt(
+        ReductionTerm(results[0], bindings, None if known else exists, continues), [], loop
+    )
 
 
 def _is_int(m: PartialEvaluator, how: str, expr: ast.Comprehension) -> bool:
@@ -388,7 +394,7 @@ def mean(m: PartialEvaluator, how: str, node: ast.Expr, env: Env) -> Ref:
     if isinstance(node, ast.Comprehension):
         values, weights, exists = _weighted(m, how, node, env)
         if values:
-            _need(m, how, exists, node, env)
+            _assert_nonempty(m, how, exists, node, env)
     else:
         values = list_refs(m, m.evaluate(node, env), node.span)
         if how == "geomean":
@@ -406,7 +412,7 @@ def _weighted(
 ) -> tuple[list[Ref], list[Ref], Ref]:
     """What is summed, what it weighs, and whether anything is there."""
     values: list[Ref] = []
-    masks: list[Ref | None] = []
+    guards: list[Ref | None] = []
     weights: list[Ref] = []
     one, nothing = m.const(1, INT), m.const(0, INT)
 
@@ -414,20 +420,20 @@ def _weighted(
         return m.const(0.0)
 
     for candidate in unroll(m, node, env):
-        mask, inner = candidate.mask, candidate.env
-        masks.append(mask)
+        guard, inner = candidate.guard, candidate.env
+        guards.append(guard)
 
         def element(inner: Env = inner) -> Ref:
             value = m.number(node.element, inner)
             return m.op(node, "log", value) if how == "geomean" else value
 
-        if mask is None:
+        if guard is None:
             values.append(element())
             weights.append(one)
         else:
-            selector = SelectIndex(mask, 2)
-            there: Callable[[], Ref] = partial(m.masked, mask, element)
-            value, other = m.masked_arms([(selector, 0, there), (selector, 1, neutral)])
-            values.append(m.op(node, "select", mask, value, other))
-            weights.append(m.op(node, "select", mask, one, nothing))
-    return values, weights, _any(m, masks, node)
+            selector = SelectIndex(guard, 2)
+            there: Callable[[], Ref] = partial(m.under_path_condition, guard, element)
+            value, other = m.guarded_arms([(selector, 0, there), (selector, 1, neutral)])
+            values.append(m.op(node, "select", guard, value, other))
+            weights.append(m.op(node, "select", guard, one, nothing))
+    return values, weights, _any_of(m, guards, node)

@@ -46,9 +46,9 @@ def _select(
     no: Callable[[], Value],
 ) -> Value:
     selector = SelectIndex(condition, 2)
-    first = partial(m.masked, condition, yes)
-    second = partial(m.masked, m.op(expr, "not", condition), no)
-    arms = m.masked_arms([(selector, 0, first), (selector, 1, second)])
+    first = partial(m.under_path_condition, condition, yes)
+    second = partial(m.under_path_condition, m.op(expr, "not", condition), no)
+    arms = m.guarded_arms([(selector, 0, first), (selector, 1, second)])
     return merge_select(m, selector, arms, expr.span)
 
 
@@ -80,13 +80,13 @@ def _match_cases(m: PartialEvaluator, expr: ast.Match, subject: EnumValue, env: 
     for arm in expr.arms:
         cases = leading.get(arm)
         if cases:
-            here = m.case(selector, cases[0])
+            here = m.case_condition(selector, cases[0])
             for i in cases[1:]:
-                here = m.op(arm, "or", here, m.case(selector, i))
+                here = m.op(arm, "or", here, m.case_condition(selector, i))
             taken.append(arm)
-            compute = partial(m.masked, here, partial(m.evaluate, arm.value, env))
+            compute = partial(m.under_path_condition, here, partial(m.evaluate, arm.value, env))
             among.append((SelectIndex(here, 2), 0, compute))
-    values = dict(zip(taken, m.masked_arms(among), strict=True))
+    values = dict(zip(taken, m.guarded_arms(among), strict=True))
     some = next(iter(values.values()))  # stands where no case leads
     return merge_select(m, selector, [values.get(arm, some) for arm in arms], expr.span)
 
@@ -136,10 +136,10 @@ def list_comprehension(m: PartialEvaluator, expr: ast.Comprehension, env: Env) -
     items: list[Value] = []
     labels: list[str | None] = []
     for candidate in unroll(m, expr, env):
-        if candidate.mask is not None:
-            m.need_known(candidate.mask, "the filter of a list", expr.span)
+        if candidate.guard is not None:
+            m.require_constant(candidate.guard, "the filter of a list", expr.span)
         items.append(m.evaluate(expr.element, candidate.env))
-        labels.append(_label(candidate.picks))
+        labels.append(_label(candidate.bindings))
     named = tuple(label for label in labels if label is not None)
     complete = len(named) == len(items) and len(set(named)) == len(named)
     return ListValue(tuple(items), named if complete and named else None)

@@ -98,7 +98,7 @@ def _steps(m: PartialEvaluator, node: ast.Display, settings: Mapping[str, ast.Ex
     value = settings.get("points")
     if value is None:
         return None
-    number = m.need_known(m.number(value, Env(m.checked.main)), "`points`", value.span)
+    number = m.require_constant(m.number(value, Env(m.checked.main)), "`points`", value.span)
     if not 2 <= number <= MOST_POINTS:
         text = f"`points` is a whole number from 2 to {MOST_POINTS:,}"
         raise ElaborationError("bad-display", text, value.span)

@@ -97,11 +97,11 @@ def rules_of(
             name = node.name.name
             read = partial(m.read, instance.names[name])
             try:
-                value, effects = m.collect(read)
-                effects, where, unknown = m.where_known(effects)
+                value, assertions = m.collect(read)
+                assertions, where, unknown = m.where_known(assertions)
                 if isinstance(node, ast.Output) and unknown is not None:
                     raise unknown
-                found.extend(effects)
+                found.extend(assertions)
                 walk.value(value, name, waivers, None if where.known else where)
             except UnknownValue as failure:
                 if isinstance(node, ast.Output):  # who reads a variable is told of it
@@ -153,7 +153,7 @@ def elaborate_evaluator(
         diagnostics.add(failure.diagnostic)
         m.depth = 0
         if failure.diagnostic.missing:
-            m.lacking.add(failure.diagnostic.missing)
+            m.missing_paths.add(failure.diagnostic.missing)
 
     instance = open_evaluator(m, info, {}, free)
     callee = Callee(m, instance)
@@ -170,11 +170,11 @@ def elaborate_evaluator(
     for each in failures:
         report(each)
     try:
-        stated = m.need_values(m.effects)
+        stated = m.need_values(m.assertions)
     except UnknownValue as failure:
         report(failure)
         stated = []
-    effects = deduplicate(m, [*found, *stated])
+    assertions = deduplicate(m, [*found, *stated])
     outputs: list[OutputInfo] = []
     refs: list[tuple[str, Ref]] = []
     for node in info.decl.members:
@@ -186,7 +186,7 @@ def elaborate_evaluator(
                 continue
             outputs.append(described)
             refs.extend(numbers)
-    rules = decide(m, effects, diagnostics)
+    rules = decide(m, assertions, diagnostics)
     frees.extend(params.calibrated_info(m, *c) for c in m.free_params)
     graph = m.builder.finish(refs, [(r.name, ref) for r, ref in rules])
     try:
@@ -194,7 +194,7 @@ def elaborate_evaluator(
     except ElaborationError as failure:
         report(failure)
     order = {p.name: i for i, p in enumerate(graph.params)}
-    notes = tuple(undecided_note(e, e.unknown) for e in effects if e.unknown is not None)
+    notes = tuple(undecided_note(e, e.unknown) for e in assertions if e.unknown is not None)
     if not (diagnostics.failed or notes):
         _warn_of_unread(graph, frees, diagnostics)
     return Elaboration(
@@ -231,8 +231,8 @@ def draws(m: PartialEvaluator, info: EvaluatorInfo, diagnostics: Diagnostics) ->
         even = m.builder.param(node.name.name, REAL, low=0.0, high=1.0)
         try:
             values = env.extend({ast.CHANCE: even})
-            drawn, effects = m.collect(partial(m.number, node.distribution, values))
-            m.need_values(effects)
+            drawn, assertions = m.collect(partial(m.number, node.distribution, values))
+            m.need_values(assertions)
             refs.append((node.name.name, drawn))
         except ElaborationError as failure:
             diagnostics.add(failure.diagnostic)
@@ -294,18 +294,20 @@ def _output_unit(m: PartialEvaluator, node: ast.Output, type_: Type, env: Env) -
 
 
 def decide(
-    m: PartialEvaluator, effects: Sequence[Assertion], diagnostics: Diagnostics
+    m: PartialEvaluator, assertions: Sequence[Assertion], diagnostics: Diagnostics
 ) -> list[tuple[RuleInfo, Ref]]:
     """Report the known rules that are broken; the unknown ones by name, with their bits.
 
     Rules of one name (elements of a list, rounds of a function) share a bit.
     """
     groups: dict[str, list[Assertion]] = {}
-    for effect in effects:
-        if report_static_violations(m, effect, diagnostics):
+    for assertion in assertions:
+        if report_static_violations(m, assertion, diagnostics):
             continue
-        short = effect.rule.rsplit(".", 1)[-1]
-        groups.setdefault(f"{effect.path}.{short}" if effect.path else short, []).append(effect)
+        short = assertion.rule.rsplit(".", 1)[-1]
+        groups.setdefault(f"{assertion.path}.{short}" if assertion.path else short, []).append(
+            assertion
+        )
     return [
         (_rule_info(m, n, g), m.all_of([e.holds for e in g], g[0].span)) for n, g in groups.items()
     ]

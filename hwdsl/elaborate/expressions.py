@@ -121,7 +121,7 @@ def _index(m: PartialEvaluator, expr: ast.Index, env: Env) -> Value:
         after = m.op(expr, "le", m.const(0, INT), index)
         inside = m.op(expr, "and", after, m.op(expr, "le", index, steps))
         text = f"`{expr.span.text}` asks for an element outside the range"
-        m.state("index-out-of-range", inside, expr.span, text, env)
+        m.assert_rule("index-out-of-range", inside, expr.span, text, env)
         return m.op(expr, "add", base.low, index)
     items = items_of(m, base, expr.base.span)
     if index.known is not None:
@@ -154,10 +154,10 @@ def _binary(m: PartialEvaluator, expr: ast.Binary, env: Env) -> Value:
     right = m.number(expr.right, env)
     if expr.op == "..":
         for end, written in ((left, expr.left), (right, expr.right)):
-            if end.known is None and not m.within(end, -math.inf, math.inf):
+            if end.known is None and not m.is_within(end, -math.inf, math.inf):
                 # No element compares with NaN: without a rule the range would be empty.
                 text = f"`{written.span.text}` must be a whole number"
-                m.state("not-whole", m.op(written, "eq", end, end), written.span, text, env)
+                m.assert_rule("not-whole", m.op(written, "eq", end, end), written.span, text, env)
         return RangeValue(left, right)
     return m.op(expr, _ARITHMETIC[expr.op], left, right)
 
@@ -170,9 +170,9 @@ def _connective(m: PartialEvaluator, expr: ast.Binary, left: Ref, env: Env) -> V
         return m.number(expr.right, env)
     where = left if both else m.op(expr, "not", left)
     selector = SelectIndex(where, 2)
-    right, _ = m.masked_arms(
+    right, _ = m.guarded_arms(
         [
-            (selector, 0, lambda: m.masked(where, lambda: m.number(expr.right, env))),
+            (selector, 0, lambda: m.under_path_condition(where, lambda: m.number(expr.right, env))),
             (selector, 1, lambda: m.truth(both)),  # what is not asked decides nothing
         ]
     )

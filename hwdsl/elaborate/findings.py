@@ -31,43 +31,43 @@ Key = tuple[object, ...]
 
 
 def report_static_violations(
-    m: PartialEvaluator, effect: Assertion, diagnostics: Diagnostics
+    m: PartialEvaluator, assertion: Assertion, diagnostics: Diagnostics
 ) -> bool:
     """Report a rule that is known to be broken, or cannot be decided; False if params decide it."""
-    if effect.unknown is not None:
-        diagnostics.leave(undecided_note(effect, effect.unknown))
-    if effect.holds.known == 0.0:
-        diagnostics.add(_broken(m, effect))
-    return effect.holds.known is not None
+    if assertion.unknown is not None:
+        diagnostics.leave(undecided_note(assertion, assertion.unknown))
+    if assertion.holds.known == 0.0:
+        diagnostics.add(_broken(m, assertion))
+    return assertion.holds.known is not None
 
 
-def deduplicate(m: PartialEvaluator, effects: Sequence[Assertion]) -> list[Assertion]:
+def deduplicate(m: PartialEvaluator, assertions: Sequence[Assertion]) -> list[Assertion]:
     """The rules, those to be told of once for each component that breaks them by its own text."""
     groups: dict[Key, list[Assertion]] = {}
-    for effect in effects:
-        groups.setdefault(_said(m, effect) or (id(effect),), []).append(effect)
+    for assertion in assertions:
+        groups.setdefault(_said(m, assertion) or (id(assertion),), []).append(assertion)
     return [_together(m, group) for group in groups.values()]
 
 
-def undecided_note(effect: Assertion, unknown: Diagnostic) -> Diagnostic:
+def undecided_note(assertion: Assertion, unknown: Diagnostic) -> Diagnostic:
     """The note on a rule that reads a value which nobody knows; the last label declares that."""
     text = f"not decided: {unknown.message}"
     declared = [label for label in unknown.labels if label.text == UNKNOWN]
-    labels = (*_labels(effect), *declared[:1])
-    return Diagnostic(effect.rule, Severity.NOTE, text, labels, missing=unknown.missing)
+    labels = (*_labels(assertion), *declared[:1])
+    return Diagnostic(assertion.rule, Severity.NOTE, text, labels, missing=unknown.missing)
 
 
-def _said(m: PartialEvaluator, effect: Assertion) -> Key | None:
+def _said(m: PartialEvaluator, assertion: Assertion) -> Key | None:
     """What is equal for two rules of which the same is to be told; None if nothing is."""
-    records = effect.text.env.records
+    records = assertion.text.env.records
     of = records[0] if records else None
-    unknown = effect.unknown is not None
-    if not isinstance(of, Record) or not (unknown or effect.holds.known == 0.0):
+    unknown = assertion.unknown is not None
+    if not isinstance(of, Record) or not (unknown or assertion.holds.known == 0.0):
         return None
-    parts = () if unknown else messages.parts(m, effect.text, messages.known_only)
+    parts = () if unknown else messages.parts(m, assertion.text, messages.known_only)
     text = tuple("" if part == of.name else part for part in parts)
     layers = tuple(id(layer) for layer in of.layers if _says_something(layer))
-    return (effect.rule, effect.severity, effect.span, text, layers)
+    return (assertion.rule, assertion.severity, assertion.span, text, layers)
 
 
 def _says_something(layer: Layer) -> bool:
@@ -88,20 +88,22 @@ def _together(m: PartialEvaluator, group: Sequence[Assertion]) -> Assertion:
     return evolve(first, elsewhere=f"{named}{more}")
 
 
-def _broken(m: PartialEvaluator, effect: Assertion) -> Diagnostic:
+def _broken(m: PartialEvaluator, assertion: Assertion) -> Diagnostic:
     """The diagnostic of a rule known to be broken."""
-    text = messages.render(m, effect.text, messages.known_only)
-    help = None if effect.help is None else messages.render(m, effect.help, messages.known_only)
-    labels = (*_labels(effect), *_given(m, effect))
-    return Diagnostic(effect.rule, effect.severity, text, labels, help)
+    text = messages.render(m, assertion.text, messages.known_only)
+    help = (
+        None if assertion.help is None else messages.render(m, assertion.help, messages.known_only)
+    )
+    labels = (*_labels(assertion), *_given(m, assertion))
+    return Diagnostic(assertion.rule, assertion.severity, text, labels, help)
 
 
-def _given(m: PartialEvaluator, effect: Assertion) -> Iterator[Label]:
+def _given(m: PartialEvaluator, assertion: Assertion) -> Iterator[Label]:
     """Where the main file gives what the condition of a rule reads, itself or by way of others."""
-    of = effect.text.env.records[0] if effect.text.env.records else None
-    if effect.condition is not None and isinstance(of, Record):
+    of = assertion.text.env.records[0] if assertion.text.env.records else None
+    if assertion.condition is not None and isinstance(of, Record):
         found: dict[Span, str] = {}
-        _note_given(m, of, [effect.condition], found, set())
+        _note_given(m, of, [assertion.condition], found, set())
         for span, name in list(found.items())[:LABELLED]:
             yield Label(span, f"`{name}` is given here")
 
@@ -116,7 +118,7 @@ def _note_given(
     """Note where the members are given that some expressions read, then what these follow from."""
     follows: list[ast.Node] = []
     for name in dict.fromkeys(n for expr in exprs for n in _members_read(m, expr)):
-        definition = None if name in done else records.find(m, of, name)
+        definition = None if name in done else records.find_definition(m, of, name)
         done.add(name)
         if definition is None:
             continue
@@ -139,10 +141,10 @@ def _members_read(m: PartialEvaluator, node: ast.Node) -> Iterator[str]:
             yield from _members_read(m, child)
 
 
-def _labels(effect: Assertion) -> tuple[Label, ...]:
+def _labels(assertion: Assertion) -> tuple[Label, ...]:
     """Where a rule is asked of a component, and where it is written."""
-    rule = Label(effect.span, f"rule of `{effect.owner}`" if effect.owner else "")
-    if effect.place is None:
+    rule = Label(assertion.span, f"rule of `{assertion.owner}`" if assertion.owner else "")
+    if assertion.place is None:
         return (rule,)
-    also = f", which is also {effect.elsewhere}" if effect.elsewhere else ""
-    return (Label(effect.place, effect.owner + also), rule)
+    also = f", which is also {assertion.elsewhere}" if assertion.elsewhere else ""
+    return (Label(assertion.place, assertion.owner + also), rule)

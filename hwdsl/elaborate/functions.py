@@ -29,14 +29,14 @@ def call_function(
 ) -> Value:
     """The value of a function for arguments; `env` is that of its declaration."""
     key = (decl, tuple(id(r) for r in env.records), _key(list(arguments.items())))
-    cell = m.calls.get(key)
-    if cell is None:
+    thunk = m.calls.get(key)
+    if thunk is None:
         label = f"{decl.name.name}(…)"
-        cell = Thunk(label, span, lambda: _body(m, decl, env, arguments, span))
+        thunk = Thunk(label, span, lambda: _body(m, decl, env, arguments, span))
         # The key holds ids: what they belong to must live as long as the key.
-        cell.keep = (env, arguments)
-        m.calls[key] = cell
-    return m.read(cell)
+        thunk.keep = (env, arguments)
+        m.calls[key] = thunk
+    return m.read(thunk)
 
 
 def _body(
@@ -57,12 +57,12 @@ def _body(
 
 def _check_known(m: PartialEvaluator, value: Value, what: str, span: Span) -> None:
     if isinstance(value, Ref):
-        m.need_known(value, what, span)
+        m.require_constant(value, what, span)
     elif isinstance(value, EnumValue):
-        m.need_known(value.ref, what, span)
+        m.require_constant(value.ref, what, span)
     elif isinstance(value, RangeValue):
-        m.need_known(value.low, what, span)
-        m.need_known(value.high, what, span)
+        m.require_constant(value.low, what, span)
+        m.require_constant(value.high, what, span)
     elif isinstance(value, ListValue):
         for item in value.items:
             _check_known(m, item, what, span)
@@ -98,10 +98,10 @@ def call_evaluator(
     """
     m.ensure(info)
     key = (info, _key(sorted(given.items(), key=lambda item: item[0])))
-    cell = m.calls.get(key)
-    if cell is None:
+    thunk = m.calls.get(key)
+    if thunk is None:
         label = f"{info.name}(…)"
-        cell = Thunk(label, span, lambda: called(m, info, given, spans, span))
-        cell.keep = given
-        m.calls[key] = cell
-    return m.read(cell)
+        thunk = Thunk(label, span, lambda: called(m, info, given, spans, span))
+        thunk.keep = given
+        m.calls[key] = thunk
+    return m.read(thunk)

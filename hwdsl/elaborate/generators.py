@@ -26,8 +26,8 @@ class Candidate:
     """
 
     env: Env
-    mask: Ref | None
-    picks: dict[str, Value]
+    guard: Ref | None
+    bindings: dict[str, Value]
 
 
 def unroll(m: PartialEvaluator, expr: ast.Comprehension, env: Env) -> Iterator[Candidate]:
@@ -47,7 +47,7 @@ class Expansion(Generic[T]):
     m: PartialEvaluator
     expr: ast.Comprehension
     leaf: Callable[[Candidate], T]
-    roll: Callable[[Candidate, RangeValue], T | None]
+    lower_to_loop: Callable[[Candidate, RangeValue], T | None]
     written: list[int] = field(factory=lambda: [0])
 
     def over(self, at: int, part: Candidate) -> Iterator[T]:
@@ -61,7 +61,7 @@ class Expansion(Generic[T]):
         generator = expr.generators[at]
         iterable = _asked(m, part, lambda: m.evaluate(generator.iterable, part.env))
         if at == len(expr.generators) - 1 and isinstance(iterable, RangeValue):
-            whole = self.roll(part, iterable)
+            whole = self.lower_to_loop(part, iterable)
             if whole is not None:
                 yield whole
                 return
@@ -71,13 +71,13 @@ class Expansion(Generic[T]):
         name = generator.name.name
         for value, there in zip(values, hidden, strict=True):
             env = part.env.extend({name: value})
-            mask = both(m, expr, part.mask, there)
-            yield from self.over(at + 1, Candidate(env, mask, {**part.picks, name: value}))
+            guard = both(m, expr, part.guard, there)
+            yield from self.over(at + 1, Candidate(env, guard, {**part.bindings, name: value}))
 
 
 def _asked(m: PartialEvaluator, part: Candidate, compute: Callable[[], T]) -> T:
     """What is computed for a candidate: its rules hold only where the candidate takes part."""
-    return compute() if part.mask is None else m.masked(part.mask, compute)
+    return compute() if part.guard is None else m.under_path_condition(part.guard, compute)
 
 
 def both(m: PartialEvaluator, node: ast.Node, a: Ref | None, b: Ref | None) -> Ref | None:
@@ -89,14 +89,14 @@ def both(m: PartialEvaluator, node: ast.Node, a: Ref | None, b: Ref | None) -> R
 
 def filtered(m: PartialEvaluator, expr: ast.Comprehension, part: Candidate) -> Candidate | None:
     """The candidate with the filter in its mask; None if it is known not to take part."""
-    mask = part.mask
+    guard = part.guard
     if expr.condition is not None:
         filter_ = expr.condition
         condition = _asked(m, part, lambda: m.number(filter_, part.env))
-        mask = condition if condition.known == 0.0 else both(m, expr, mask, condition)
-    if mask is None or mask.known is None:
-        return evolve(part, mask=mask)
-    return evolve(part, mask=None) if mask.known else None
+        guard = condition if condition.known == 0.0 else both(m, expr, guard, condition)
+    if guard is None or guard.known is None:
+        return evolve(part, guard=guard)
+    return evolve(part, guard=None) if guard.known else None
 
 
 def elements(
@@ -110,11 +110,11 @@ def elements(
         return items, [None] * len(items)
     for end in (value.low, value.high):
         if end.known is not None:
-            m.whole_known(end, "an end of this range", node.span)
+            m.require_whole(end, "an end of this range", node.span)
     low, high = m.interval(value.low)[0], m.interval(value.high)[1]
     if not (math.isfinite(low) and math.isfinite(high)):
         unknown = value.low if value.low.known is None else value.high
-        m.need_known(unknown, "the length of this range", node.span)
+        m.require_constant(unknown, "the length of this range", node.span)
     count = int(high) - int(low) + 1
     check_size(count, node.span)
     ints = tuple(m.const(int(low) + i, INT) for i in range(max(count, 0)))

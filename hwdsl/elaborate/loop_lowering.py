@@ -28,7 +28,7 @@ LOOP_STEPS = 100
 """What making a loop of the graph costs, in evaluated expressions (measured, about)."""
 
 
-MOST_ROUNDS = 10**11
+MAX_TOTAL_ROUNDS = 10**11
 """Rounds of all loops at one point, where params are as the ranges have it at worst. A kernel takes
 minutes for so many; a model of the library has a fifth of them where its params are largest."""
 
@@ -38,16 +38,16 @@ class LoopAttempt(Generic[T]):
     """An attempt at a loop: what it gives, or the rules that need states of their own."""
 
     value: T
-    need: list[Assertion]
+    need_carries: list[Assertion]
     loop: LoopRegion
 
 
 def loop_assertions(m: PartialEvaluator, attempt: Callable[[int], LoopAttempt[T]]) -> T:
     """Build a loop, again with a state for each rule that its body states if there are any."""
-    rolled = attempt(0)
-    if rolled.need:
-        rolled = attempt(len(rolled.need))
-    return rolled.value
+    attempted = attempt(0)
+    if attempted.need_carries:
+        attempted = attempt(len(attempted.need_carries))
+    return attempted.value
 
 
 def finish_loop(
@@ -58,7 +58,7 @@ def finish_loop(
     bound: int,
     initial: Sequence[Ref],
     following: Sequence[Ref],
-    effects: Sequence[Assertion],
+    assertions: Sequence[Assertion],
     extra: int,
     node: ast.Node,
     until: Ref | None = None,
@@ -70,7 +70,7 @@ def finish_loop(
     Returns the loop's results and the rules as they read outside; None and the rules that need
     states if those were not provided (`extra`).
     """
-    inside = [e for e in effects if e.holds.region is loop.region]
+    inside = [e for e in assertions if e.holds.region is loop.region]
     if len(inside) != extra:
         return None, inside
     plain = len(initial)
@@ -89,19 +89,19 @@ def finish_loop(
         m.trace.closed(loop.region, Closing(low, high, bound, first, after, until))
     results = loop.close(low, high, bound, first, after, until)
     some = m.op(node, "le", low, high)
-    outside = [m.mask(some, e) for e in effects if e.holds.region is not loop.region]
+    outside = [m.guarded(some, e) for e in assertions if e.holds.region is not loop.region]
     carried = [evolve(e, holds=results[plain + i]) for i, e in enumerate(inside)]
-    mine = (*results[:plain], *results[-2:])
-    return mine, [*outside, *carried]
+    own_results = (*results[:plain], *results[-2:])
+    return own_results, [*outside, *carried]
 
 
 def check_rounds(count: int, what: str, span: Span) -> None:
     """Refuse more rounds of loops than a computer can do in sensible time."""
-    if count > MOST_ROUNDS:
+    if count > MAX_TOTAL_ROUNDS:
         raise ElaborationError(
             "too-large",
             f"{what} may take {count:,} rounds at one point, those of loops inside counted; "
-            f"{MOST_ROUNDS:,} are allowed",
+            f"{MAX_TOTAL_ROUNDS:,} are allowed",
             span,
             "use shorter ranges, or give the params that they depend on smaller ones",
         )

@@ -42,8 +42,8 @@ from hwdsl.elaborate.values import (
 from hwdsl.semantics.symbols import BoolType, EnumType, Int, ListType, ResultType, Type
 from hwdsl.syntax import ast
 
-SHORT = 16
-MANY = 4096
+MAX_UNROLLED = 16
+ROUNDS_BEFORE_ESTIMATE = 4096
 """After so many rounds the cheapest of them says what the rest will cost at least."""
 MAX_ROUNDS = 1_000_000
 
@@ -75,12 +75,12 @@ class IterationResult:
 
 def iterate(m: PartialEvaluator, expr: ast.Iterate, env: Env) -> Value:
     """The result of `iterate`: its states, `rounds`, `settled` and `trace`."""
-    loop = _open(m, expr, env)
-    result = _direct(m, loop) or _rolled(m, loop)
+    loop = _prepare(m, expr, env)
+    result = _try_unroll(m, loop) or _lower_to_loop(m, loop)
     if loop.until is not None:
         settled = result.fields["settled"]
         assert isinstance(settled, Ref)
-        m.state(
+        m.assert_rule(
             "not-settled",
             settled,
             loop.until.span,
@@ -90,7 +90,7 @@ def iterate(m: PartialEvaluator, expr: ast.Iterate, env: Env) -> Value:
     return result
 
 
-def _open(m: PartialEvaluator, expr: ast.Iterate, env: Env) -> Loop:
+def _prepare(m: PartialEvaluator, expr: ast.Iterate, env: Env) -> Loop:
     over = m.evaluate(expr.range, env)
     states = [s for s in expr.members if isinstance(s, ast.State)]
     initial = {s.name.name: m.evaluate(s.initial, env) for s in states}
@@ -102,7 +102,7 @@ def _open(m: PartialEvaluator, expr: ast.Iterate, env: Env) -> Loop:
     if isinstance(over, RangeValue):
         for end in (over.low, over.high):
             if end.known is not None:
-                m.whole_known(end, "an end of this range", expr.range.span)
+                m.require_whole(end, "an end of this range", expr.range.span)
         return Loop(expr, env, over.low, over.high, initial, carries, lambda ref: ref, until)
     items = items_of(m, over, expr.range.span)
     if not items:
@@ -128,7 +128,7 @@ def _carry(type_: Type) -> str:
     return BOOL if isinstance(type_, BoolType) else REAL
 
 
-def _round(
+def _iteration(
     m: PartialEvaluator, loop: Loop, variable: Value, states: Mapping[str, Value]
 ) -> IterationResult:
     """One round of the body from given states."""
@@ -169,22 +169,24 @@ def _replaced(
 # --- run at once -------------------------------------------------------------------------------
 
 
-def _direct(m: PartialEvaluator, loop: Loop) -> ResultValue | None:
+def _try_unroll(m: PartialEvaluator, loop: Loop) -> ResultValue | None:
     if loop.low.known is None or loop.high.known is None:
         return None
     low, high = ends_of(m, RangeValue(loop.low, loop.high), loop.expr.range.span)
     count = max(high - low + 1, 0)
-    long = count > SHORT
-    if long and not _known(loop.initial):
+    long = count > MAX_UNROLLED
+    if long and not _all_constant(loop.initial):
         return None
-    found, effects = m.collect(lambda: _run(m, loop, low, count, long))
+    found, assertions = m.collect(lambda: _unroll(m, loop, low, count, long))
     if found is None:
         return None
-    m.effects.extend(effects)
+    m.assertions.extend(assertions)
     return found
 
 
-def _run(m: PartialEvaluator, loop: Loop, low: int, count: int, long: bool) -> ResultValue | None:
+def _unroll(
+    m: PartialEvaluator, loop: Loop, low: int, count: int, long: bool
+) -> ResultValue | None:
     states = dict(loop.initial)
     trace: list[dict[str, Value]] = []
     settled = loop.until is None
@@ -194,15 +196,17 @@ def _run(m: PartialEvaluator, loop: Loop, low: int, count: int, long: bool) -> R
             raise ElaborationError(
                 "too-large", f"this loop runs more than {MAX_ROUNDS:,} rounds", loop.expr.span
             )
-        if i == MANY and loop.until is None:
+        if i == ROUNDS_BEFORE_ESTIMATE and loop.until is None:
             # What will be too much in the end is refused before it is done.
-            m.allow(least * (count - i), loop.expr.span)
+            m.check_fuel(least * (count - i), loop.expr.span)
         before = m.steps
         variable = loop.variable(m.const(low + i, INT))
-        step = _round(m, loop, variable, states)
+        step = _iteration(m, loop, variable, states)
         states, rounds = step.states, i + 1
         least = min(least, m.steps - before)
-        if (step.stop is not None and step.stop.known is None) or (long and not _known(states)):
+        if (step.stop is not None and step.stop.known is None) or (
+            long and not _all_constant(states)
+        ):
             return None
         trace.append(states)
         if step.stop is not None and step.stop.known:
@@ -215,25 +219,25 @@ def _run(m: PartialEvaluator, loop: Loop, low: int, count: int, long: bool) -> R
             **states,
             "rounds": m.const(rounds, INT),
             "settled": m.truth(settled),
-            "trace": _trace_of(loop, trace),
+            "trace": _history(loop, trace),
         },
     )
 
 
-def _trace_of(loop: Loop, trace: Sequence[Mapping[str, Value]]) -> ResultValue:
+def _history(loop: Loop, trace: Sequence[Mapping[str, Value]]) -> ResultValue:
     return ResultValue(
         "trace", {name: ListValue(tuple(t[name] for t in trace)) for name in loop.initial}
     )
 
 
-def _known(states: Mapping[str, Value]) -> bool:
+def _all_constant(states: Mapping[str, Value]) -> bool:
     return all(r.known is not None for value in states.values() for r in flatten(value))
 
 
 # --- in the graph ------------------------------------------------------------------------------
 
 
-def _rolled(m: PartialEvaluator, loop: Loop) -> ResultValue:
+def _lower_to_loop(m: PartialEvaluator, loop: Loop) -> ResultValue:
     low, high = m.interval(loop.low)[0], m.interval(loop.high)[1]
     if not (math.isfinite(low) and math.isfinite(high)):
         unknown = loop.high if math.isfinite(low) else loop.low
@@ -258,7 +262,7 @@ def _rolled(m: PartialEvaluator, loop: Loop) -> ResultValue:
     fields: dict[str, Value | Thunk] = {n: rebuild(v, refs) for n, v in loop.initial.items()}
     fields["rounds"], fields["settled"] = next(refs), next(refs)
     span = loop.expr.span
-    fields["trace"] = Thunk("trace", span, lambda: _trace(m, loop))
+    fields["trace"] = Thunk("trace", span, lambda: _unrolled_history(m, loop))
     return ResultValue("result of `iterate`", fields)
 
 
@@ -272,10 +276,12 @@ def _attempt(
     ]
     carries = [loop.carries[name] for name, value in loop.initial.items() for _ in flatten(value)]
     with m.loop([*carries, *([BOOL] * extra)]) as region:
-        m.note_range(region.variable, loop.low, loop.high)
+        m.set_loop_range(region.variable, loop.low, loop.high)
         inputs = iter(region.states)
         states = {name: rebuild(value, inputs) for name, value in loop.initial.items()}
-        step, effects = m.collect(lambda: _round(m, loop, loop.variable(region.variable), states))
+        step, assertions = m.collect(
+            lambda: _iteration(m, loop, loop.variable(region.variable), states)
+        )
         following = [
             m.widen(ref) if loop.carries[name] == REAL else ref
             for name in loop.initial
@@ -295,21 +301,21 @@ def _attempt(
         bound,
         initial,
         following,
-        effects,
+        assertions,
         extra,
         loop.expr,
         until=step.stop,
     )
     if results is None:
         return LoopAttempt(None, outer, region)
-    m.effects.extend(outer)
+    m.assertions.extend(outer)
     return LoopAttempt(results, [], region)
 
 
-def _trace(m: PartialEvaluator, loop: Loop) -> ResultValue:
+def _unrolled_history(m: PartialEvaluator, loop: Loop) -> ResultValue:
     """The states after each round, written out; only for a known range."""
     what, span = "the range of a loop whose trace is read", loop.expr.span
-    low, high = (m.whole_known(end, what, span) for end in (loop.low, loop.high))
+    low, high = (m.require_whole(end, what, span) for end in (loop.low, loop.high))
     check_size(high - low + 1, loop.expr.span)
     states: dict[str, Value] = dict(loop.initial)
     stopped = m.truth(False)
@@ -317,7 +323,9 @@ def _trace(m: PartialEvaluator, loop: Loop) -> ResultValue:
     for i in range(low, high + 1):
         before = states
         runs = m.op(loop.expr, "not", stopped)
-        step = m.masked(runs, partial(_round, m, loop, loop.variable(m.const(i, INT)), before))
+        step = m.under_path_condition(
+            runs, partial(_iteration, m, loop, loop.variable(m.const(i, INT)), before)
+        )
         selector = SelectIndex(stopped, 2)
         states = {
             n: merge_select(m, selector, (before[n], v), loop.expr.span)
@@ -326,7 +334,7 @@ def _trace(m: PartialEvaluator, loop: Loop) -> ResultValue:
         trace.append(states)
         if step.stop is not None:
             stopped = m.op(loop.expr, "or", stopped, step.stop)
-    return _trace_of(loop, trace)
+    return _history(loop, trace)
 
 
 __all__ = ["Assertion", "iterate"]

@@ -72,8 +72,8 @@ def pieces(m: PartialEvaluator, text: MessageText) -> list[str | LoweredHole]:
             continue
         depth = m.depth
         try:
-            value, effects = m.collect(partial(m.evaluate, part.value, text.env))
-            known = m.where_known(effects)[1]
+            value, assertions = m.collect(partial(m.evaluate, part.value, text.env))
+            known = m.where_known(assertions)[1]
         except ElaborationError as failure:  # said where the value is needed
             m.depth = depth
             found.append("unknown" if isinstance(failure, UnknownValue) else UNKNOWN)
@@ -160,7 +160,7 @@ def unit_of(m: PartialEvaluator, component: Component, name: str) -> Unit | None
     """The unit in which a component's field is written where it gets its value."""
     while isinstance(component, SelectRecord):
         component = component.alternatives[0]
-    found = records.find(m, component, name)
+    found = records.find_definition(m, component, name)
     return None if found is None else literal_unit(m, found.node)
 
 

@@ -50,7 +50,7 @@ def declare(m: PartialEvaluator, node: ast.Param | ast.Choice, type_: Type, env:
 
 
 def _known(m: PartialEvaluator, expr: ast.Expr, env: Env, what: str) -> float:
-    return m.need_known(m.number(expr, env), what, expr.span)
+    return m.require_constant(m.number(expr, env), what, expr.span)
 
 
 def _describe(
@@ -65,7 +65,7 @@ def _describe(
     env: Env,
 ) -> InputSpec:
     values = tuple(
-        m.need_known(v, "what a choice is made from", node.span)
+        m.require_constant(v, "what a choice is made from", node.span)
         for v in alternatives
         if isinstance(v, Ref)
     )
@@ -178,7 +178,7 @@ def _labels(
     for i, value in enumerate(alternatives):
         if isinstance(value, EnumValue):
             label = (
-                value.enum.cases[int(m.need_known(value.ref, "a choice", nodes[i].span))]
+                value.enum.cases[int(m.require_constant(value.ref, "a choice", nodes[i].span))]
                 if nodes
                 else value.enum.cases[i]
             )
@@ -198,7 +198,7 @@ def position(
 ) -> float:
     """A default as a number in base units, or as an index among the alternatives."""
     if isinstance(default, Ref):
-        number = m.need_known(default, "a default", node.span)
+        number = m.require_constant(default, "a default", node.span)
         if alternatives and all(as_ref(a).known != number for a in alternatives):
             raise ElaborationError(
                 "outside-range",
@@ -251,7 +251,7 @@ def check_given(m: PartialEvaluator, free: InputSpec, value: Value, env: Env, sp
         low, high = (_shown(info, end, env) for end in (info.low, info.high))
         allowed = f"{low} .. {high}"
     if fits.known is None:
-        m.state("outside-range", fits, span, f"`{info.name}` is outside {allowed}", env)
+        m.assert_rule("outside-range", fits, span, f"`{info.name}` is outside {allowed}", env)
         return
     number = as_ref(value).known if isinstance(value, Ref) else None
     have = f"`{span.text}`" if number is None else _shown(info, number, env)
@@ -272,7 +272,7 @@ def _shown(info: ParamInfo, value: float | None, env: Env) -> str:
 def _between(m: PartialEvaluator, info: ParamInfo, value: Value, span: Span) -> Ref:
     if info.low is None or info.high is None or not isinstance(value, Ref):
         return m.truth(True)
-    if m.within(value, info.low, info.high):
+    if m.is_within(value, info.low, info.high):
         return m.truth(True)
     above = m.op(span, "le", m.const(info.low), value)
     return m.op(span, "and", above, m.op(span, "le", value, m.const(info.high)))
@@ -281,7 +281,7 @@ def _between(m: PartialEvaluator, info: ParamInfo, value: Value, span: Span) -> 
 def _among(m: PartialEvaluator, alternatives: Sequence[Value], value: Value, span: Span) -> Ref:
     """Whether a value is one of the alternatives; components are told by identity."""
     if isinstance(value, SelectRecord):
-        return m.pick(
+        return m.select_number(
             value.selector, [_among(m, alternatives, a, span) for a in value.alternatives]
         )
     if isinstance(value, EnumValue) and len(alternatives) == len(value.enum.cases):
@@ -316,7 +316,9 @@ def argument(m: PartialEvaluator, free: InputSpec, value: Value, span: Span) -> 
     if isinstance(value, EnumValue) and _all_cases(free.alternatives):
         return value.ref
     if isinstance(value, SelectRecord) and not any(value is a for a in free.alternatives):
-        return m.pick(value.selector, [argument(m, free, a, span) for a in value.alternatives])
+        return m.select_number(
+            value.selector, [argument(m, free, a, span) for a in value.alternatives]
+        )
     found = m.const(0, INT)
     for i, alternative in reversed(list(enumerate(free.alternatives))):
         same = equal(m, span, value, alternative)

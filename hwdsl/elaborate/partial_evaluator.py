@@ -63,7 +63,7 @@ class PartialEvaluator:
     overrides: Mapping[str, float] = field(factory=dict)
     free: frozenset[str] = frozenset()
     builder: GraphBuilder = field(factory=GraphBuilder)
-    effects: list[Assertion] = field(factory=list)
+    assertions: list[Assertion] = field(factory=list)
     running: list[Thunk] = field(factory=list)
     loops: list[LoopRegion] = field(factory=list)
     depth: int = 0
@@ -75,13 +75,13 @@ class PartialEvaluator:
     callees: dict[EvaluatorInfo, Callee] = field(factory=dict)  # may be shared
     blocks: dict[ast.Node, Block] = field(factory=dict)
     kind_layers: dict[KindInfo, tuple[Layer, ...]] = field(factory=dict)
-    merges: dict[object, SelectRecord] = field(factory=dict)
+    select_records: dict[object, SelectRecord] = field(factory=dict)
     ensured: set[int] = field(factory=set)
     ranges: Ranges = field(factory=Ranges)
     free_params: list[tuple[str, ast.Calibrated, Env]] = field(factory=list)
     assumed: frozenset[str] = frozenset()  # missing values taken as given, by their paths
-    stand_ins: dict[str, Ref] = field(factory=dict)
-    lacking: set[str] = field(factory=set)  # paths of missing values that were reported
+    placeholders: dict[str, Ref] = field(factory=dict)
+    missing_paths: set[str] = field(factory=set)  # paths of missing values that were reported
     watching: bool = False  # whether reading an evaluator's result is noted, as claims need it
     trace: Trace | None = None  # notes where values come from, as derivations need it
 
@@ -113,9 +113,9 @@ class PartialEvaluator:
         """Count steps of work; refuse more than can sensibly be done."""
         self.steps += steps
         if self.steps > MAX_STEPS:
-            self.allow(0, span)
+            self.check_fuel(0, span)
 
-    def allow(self, steps: int, span: Span) -> None:
+    def check_fuel(self, steps: int, span: Span) -> None:
         """Refuse more steps than can sensibly be done, before they are."""
         if self.steps + steps > MAX_STEPS:
             raise ElaborationError(
@@ -134,40 +134,40 @@ class PartialEvaluator:
         if not isinstance(value, Thunk):
             return value
         if value.state is ThunkState.NEW:
-            self._run(value)
+            self._force(value)
         elif value.state is ThunkState.RUNNING:
             raise self._cycle(value)
         if value.failure is not None:
             raise value.failure
-        self.effects.extend(value.effects)
+        self.assertions.extend(value.assertions)
         if self.trace is not None:
             self.trace.read(value)
         assert value.value is not None
         return value.value
 
-    def _run(self, cell: Thunk) -> None:
-        saved, self.effects = self.effects, []
-        depth, cell.state = self.depth, ThunkState.RUNNING
-        self.running.append(cell)
+    def _force(self, thunk: Thunk) -> None:
+        saved, self.assertions = self.assertions, []
+        depth, thunk.state = self.depth, ThunkState.RUNNING
+        self.running.append(thunk)
         try:
-            cell.value = cell.compute() if self.trace is None else self.trace.running(cell)
-            cell.effects = tuple(_distinct(self.effects))
-            cell.state = ThunkState.DONE
+            thunk.value = thunk.compute() if self.trace is None else self.trace.running(thunk)
+            thunk.assertions = tuple(_distinct(self.assertions))
+            thunk.state = ThunkState.DONE
         except ElaborationError as failure:
-            cell.failure, cell.state = failure, ThunkState.FAILED
+            thunk.failure, thunk.state = failure, ThunkState.FAILED
         finally:
             self.running.pop()
-            self.effects, self.depth = saved, depth
-            if cell.state is ThunkState.RUNNING:
-                cell.state = ThunkState.NEW
+            self.assertions, self.depth = saved, depth
+            if thunk.state is ThunkState.RUNNING:
+                thunk.state = ThunkState.NEW
 
-    def _cycle(self, cell: Thunk) -> ElaborationError:
-        chain = self.running[self.running.index(cell) :]
-        names = [c.label for c in chain] + [cell.label]
+    def _cycle(self, thunk: Thunk) -> ElaborationError:
+        chain = self.running[self.running.index(thunk) :]
+        names = [c.label for c in chain] + [thunk.label]
         return ElaborationError(
             "field-cycle",
-            f"`{cell.label}` needs itself: " + " -> ".join(names),
-            cell.span,
+            f"`{thunk.label}` needs itself: " + " -> ".join(names),
+            thunk.span,
             "give one of them a value of its own",
             [(c.span, f"`{c.label}` is needed here") for c in chain[1:4]],
         )
@@ -248,16 +248,16 @@ class PartialEvaluator:
 
     def collect(self, compute: Callable[[], T]) -> tuple[T, list[Assertion]]:
         """Compute, and return with the value the rules stated on the way."""
-        saved, self.effects = self.effects, []
+        saved, self.assertions = self.assertions, []
         try:
-            return compute(), _distinct(self.effects)
+            return compute(), _distinct(self.assertions)
         finally:
-            self.effects = saved
+            self.assertions = saved
 
-    def masked_arms(
+    def guarded_arms(
         self,
         arms: Sequence[tuple[SelectIndex, int, Callable[[], T]]],
-        told: Callable[[UnknownValue], UnknownValue] = lambda failure: failure,
+        explain: Callable[[UnknownValue], UnknownValue] = lambda failure: failure,
     ) -> list[T]:
         """The values of alternatives, each as evaluated where a selector takes it.
 
@@ -273,60 +273,60 @@ class PartialEvaluator:
             except UnknownValue as failure:
                 self.depth, failures[i] = depth, failure
         if not values:
-            raise told(failures[0]) from None
+            raise explain(failures[0]) from None
         for i, each in failures.items():
             selector, index, _ = arms[i]
-            self.absent(told(each), selector, index)
+            self.assert_not_read(explain(each), selector, index)
         some = next(iter(values.values()))
         return [values.get(i, some) for i in range(len(arms))]
 
-    def absent(self, failure: UnknownValue, choice: SelectIndex, index: int) -> None:
+    def assert_not_read(self, failure: UnknownValue, choice: SelectIndex, index: int) -> None:
         """State that where a selector takes an alternative, its value, which nobody knows, is not
         read."""
         span = failure.diagnostic.labels[0].span
-        holds = self.op(span, "not", self.case(choice, index))
+        holds = self.op(span, "not", self.case_condition(choice, index))
         text = MessageText(ast.Template(span, ()), Env(self.checked.main))
-        effect = Assertion(failure.diagnostic.name, self.path, holds, Severity.ERROR, span, text)
-        self.effects.append(evolve(effect, absent=failure, choice=choice))
+        assertion = Assertion(failure.diagnostic.name, self.path, holds, Severity.ERROR, span, text)
+        self.assertions.append(evolve(assertion, absent=failure, choice=choice))
 
-    def need_values(self, effects: Sequence[Assertion]) -> list[Assertion]:
+    def need_values(self, assertions: Sequence[Assertion]) -> list[Assertion]:
         """The rules; a failure if a value that nobody knows is read on the way to them."""
-        rest, _, failure = self.where_known(effects)
+        rest, _, failure = self.where_known(assertions)
         if failure is not None:
             raise failure
         return rest
 
     def where_known(
-        self, effects: Sequence[Assertion]
+        self, assertions: Sequence[Assertion]
     ) -> tuple[list[Assertion], Ref, UnknownValue | None]:
         """The rules stated on the way to a value, where that reads nothing unknown, and what is
         unknown elsewhere; a failure if that is everywhere."""
-        rest = [e for e in effects if e.absent is None]
-        nowhere = {id(e) for e in self.read_nowhere(effects)}
-        absent = [e for e in effects if e.absent is not None and id(e) not in nowhere]
+        rest = [e for e in assertions if e.absent is None]
+        nowhere = {id(e) for e in self.read_nowhere(assertions)}
+        absent = [e for e in assertions if e.absent is not None and id(e) not in nowhere]
         if not absent:
             return rest, self.truth(True), None
         where, failure = self.all_of([e.holds for e in absent], absent[0].span), absent[0].absent
         if where.known == 0.0 and failure is not None:
             raise failure
-        return [self.mask(where, e) for e in rest], where, failure
+        return [self.guarded(where, e) for e in rest], where, failure
 
-    def read_nowhere(self, effects: Sequence[Assertion]) -> list[Assertion]:
+    def read_nowhere(self, assertions: Sequence[Assertion]) -> list[Assertion]:
         """The effects about values that nobody knows which are certain to be read nowhere."""
         choices = {
             (id(e.choice.ref.region), e.choice.ref.index): (e.choice.ref, e.choice.count)
-            for e in effects
+            for e in assertions
             if e.choice is not None
         }
         among = list(choices.values())
-        return [e for e in effects if e.absent and is_always_true(self.builder, e.holds, among)]
+        return [e for e in assertions if e.absent and is_always_true(self.builder, e.holds, among)]
 
     def is_known(self, compute: Callable[[], object]) -> Ref:
         """Where something can be computed without reading a field that is `unknown`."""
         depth = self.depth
         try:
-            _, effects = self.collect(compute)
-            return self.where_known(effects)[1]
+            _, assertions = self.collect(compute)
+            return self.where_known(assertions)[1]
         except UnknownValue:
             self.depth = depth
             return self.truth(False)
@@ -335,34 +335,34 @@ class PartialEvaluator:
         """Whether something can somewhere be computed without reading what is `unknown`."""
         return self.is_known(compute).known != 0.0
 
-    def masked(self, condition: Ref, compute: Callable[[], T]) -> T:
+    def under_path_condition(self, condition: Ref, compute: Callable[[], T]) -> T:
         """Compute; the rules stated on the way need to hold only where `condition` does."""
-        value, effects = self.collect(self._traced((SelectIndex(condition, 2), 0), compute))
-        self._state_where(condition, effects)
+        value, assertions = self.collect(self._traced((SelectIndex(condition, 2), 0), compute))
+        self._state_where(condition, assertions)
         return value
 
-    def within_case(self, selector: SelectIndex, index: int, compute: Callable[[], T]) -> T:
+    def under_case(self, selector: SelectIndex, index: int, compute: Callable[[], T]) -> T:
         """Compute; the rules stated on the way matter only if the selector takes that case."""
-        value, effects = self.collect(self._traced((selector, index), compute))
-        if effects:
-            self._state_where(self.case(selector, index), effects)
+        value, assertions = self.collect(self._traced((selector, index), compute))
+        if assertions:
+            self._state_where(self.case_condition(selector, index), assertions)
         return value
 
-    def _state_where(self, condition: Ref, effects: Sequence[Assertion]) -> None:
-        masked = [self.mask(condition, e) for e in effects]
+    def _state_where(self, condition: Ref, assertions: Sequence[Assertion]) -> None:
+        masked = [self.guarded(condition, e) for e in assertions]
         # Here rather than later: in a loop, what is left becomes a state of the loop.
         nowhere = {id(e) for e in self.read_nowhere(masked)}
-        self.effects.extend(e for e in masked if id(e) not in nowhere)
+        self.assertions.extend(e for e in masked if id(e) not in nowhere)
 
     def _traced(self, guard: Guard, compute: Callable[[], T]) -> Callable[[], T]:
         return compute if self.trace is None else self.trace.where(guard, compute)
 
-    def mask(self, condition: Ref, effect: Assertion) -> Assertion:
+    def guarded(self, condition: Ref, assertion: Assertion) -> Assertion:
         """The rule, needed only where the condition holds."""
-        off = self.op(effect.span, "not", condition)
-        return evolve(effect, holds=self.op(effect.span, "or", off, effect.holds))
+        off = self.op(assertion.span, "not", condition)
+        return evolve(assertion, holds=self.op(assertion.span, "or", off, assertion.holds))
 
-    def state(
+    def assert_rule(
         self, rule: str, holds: Ref, span: Span, text: str, env: Env, *, warns: bool = False
     ) -> None:
         """State an implicit rule: of a table, an index, a loop, `whole`."""
@@ -370,18 +370,18 @@ class PartialEvaluator:
             return
         message = MessageText(ast.Template(span, (text,)), env)
         severity = Severity.WARNING if warns else Severity.ERROR
-        self.effects.append(Assertion(rule, self.path, holds, severity, span, message))
+        self.assertions.append(Assertion(rule, self.path, holds, severity, span, message))
 
     # --- choices ------------------------------------------------------------------------------
 
-    def case(self, selector: SelectIndex, index: int) -> Ref:
+    def case_condition(self, selector: SelectIndex, index: int) -> Ref:
         """Whether the selector takes that alternative."""
         ref = selector.ref
         if ref.type == BOOL:
             return ref if index == 0 else self.builder.op("not", ref)
         return self.builder.op("eq", ref, self.const(index, INT))
 
-    def pick(self, selector: SelectIndex, refs: Sequence[Ref]) -> Ref:
+    def select_number(self, selector: SelectIndex, refs: Sequence[Ref]) -> Ref:
         """The number of the alternative taken; constants become one look-up."""
         if all(r == refs[0] for r in refs):
             return refs[0]
@@ -411,7 +411,7 @@ class PartialEvaluator:
         finally:
             self.loops.pop()
 
-    def note_range(self, variable: Ref, low: Ref, high: Ref) -> None:
+    def set_loop_range(self, variable: Ref, low: Ref, high: Ref) -> None:
         """Note between which bounds a loop's variable runs."""
         self.ranges.note(variable, Range(self.interval(low)[0], self.interval(high)[1]))
 
@@ -422,7 +422,7 @@ class PartialEvaluator:
         found = self.ranges.of(ref, self.builder)
         return found.low, found.high
 
-    def within(self, ref: Ref, low: float, high: float) -> bool:
+    def is_within(self, ref: Ref, low: float, high: float) -> bool:
         """Whether a number is known to be one from `low` to `high`, and so not NaN."""
         if ref.known is not None:
             return low <= ref.known <= high
@@ -443,15 +443,15 @@ class PartialEvaluator:
             if ref.op.code == "param":
                 found[self.builder.params[ref.op.index].name] = None
             elif ref.op.code == "input":
-                todo.extend(self._behind(ref.region, ref.op.index))
+                todo.extend(self._captured_value(ref.region, ref.op.index))
             todo.extend(Ref(ref.region, a) for a in ref.op.args)
         return sorted(found)
 
-    def _behind(self, region: Region, index: int) -> list[Ref]:
+    def _captured_value(self, region: Region, index: int) -> list[Ref]:
         capture = index - 1 - region.carries
         return [region.captured[capture]] if capture >= 0 else []
 
-    def need_known(self, ref: Ref, what: str, span: Span) -> float:
+    def require_constant(self, ref: Ref, what: str, span: Span) -> float:
         """The value, or a failure that names the params it depends on."""
         if ref.known is not None:
             return ref.known
@@ -469,9 +469,9 @@ class PartialEvaluator:
             "unknown",
         )
 
-    def whole_known(self, ref: Ref, what: str, span: Span) -> int:
+    def require_whole(self, ref: Ref, what: str, span: Span) -> int:
         """The value of an int; a failure if that is unknown, NaN or infinite."""
-        value = self.need_known(ref, what, span)
+        value = self.require_constant(ref, what, span)
         if not math.isfinite(value):
             raise ElaborationError("not-whole", f"{what} must be a whole number, not {value}", span)
         return int(value)
@@ -508,9 +508,9 @@ def as_component(value: Value) -> Record | SelectRecord:
     raise TypeError(f"the checker let {type(value).__name__} pass as a component")
 
 
-def _distinct(effects: Sequence[Assertion]) -> list[Assertion]:
+def _distinct(assertions: Sequence[Assertion]) -> list[Assertion]:
     found: dict[object, Assertion] = {}
-    for e in effects:
+    for e in assertions:
         holds = (id(e.holds.region), e.holds.index)
         key = (e.rule, e.path, holds, id(e.text.template), id(e.result))
         found.setdefault(key, e)

@@ -201,12 +201,12 @@ def with_lets(m: PartialEvaluator, env: Env, lets: Sequence[ast.Let]) -> Env:
 # --- members -----------------------------------------------------------------------------------
 
 
-def find(m: PartialEvaluator, record: Record, name: str) -> Definition | None:
+def find_definition(m: PartialEvaluator, record: Record, name: str) -> Definition | None:
     """Where the record's member gets its value, and what amends it there."""
-    return _find(m, record, name, 0)
+    return _find_from(m, record, name, 0)
 
 
-def _find(m: PartialEvaluator, record: Record, name: str, start: int) -> Definition | None:
+def _find_from(m: PartialEvaluator, record: Record, name: str, start: int) -> Definition | None:
     """The definition among the layers from `start` on."""
     amendments: list[Layer] = []
     for at, layer in enumerate(record.layers[start:], start):
@@ -226,19 +226,19 @@ def _find(m: PartialEvaluator, record: Record, name: str, start: int) -> Definit
                 if node.default is not None:
                     return Definition(node.default, env, layer, tuple(amendments))
             else:
-                slot = _slot(m, record, name, at + 1)
+                slot = _slot_counts(m, record, name, at + 1)
                 return Definition(node.value, env, layer, tuple(amendments), slot)
         if name == "count" and layer.count is not None:
             return Definition(layer.count, layer.env, layer, tuple(amendments))
     return None
 
 
-def _slot(m: PartialEvaluator, record: Record, name: str, start: int) -> tuple[Layer, ...]:
+def _slot_counts(m: PartialEvaluator, record: Record, name: str, start: int) -> tuple[Layer, ...]:
     """What the layers from `start` on say of the count of a part, for a value put in its place."""
     entries = (e for x in record.layers[start:] for e in x.block.entries.get(name, ()))
     if not any(isinstance(e.node, ast.Part) for e in entries):
         return ()
-    below = _find(m, record, name, start)
+    below = _find_from(m, record, name, start)
     if below is None:
         return ()
     counts = [
@@ -251,10 +251,10 @@ def _slot(m: PartialEvaluator, record: Record, name: str, start: int) -> tuple[L
     return (*counts, *below.slot)
 
 
-def _in_slot(m: PartialEvaluator, value: Component, slot: tuple[Layer, ...]) -> Component:
+def _fill_slot(m: PartialEvaluator, value: Component, slot: tuple[Layer, ...]) -> Component:
     """A component in a part's place: as many as the slot holds, unless it says how many it is."""
     if isinstance(value, SelectRecord):
-        alternatives = [_in_slot(m, a, slot) for a in value.alternatives]
+        alternatives = [_fill_slot(m, a, slot) for a in value.alternatives]
         return merge_components(m, value.selector, alternatives, value.span)
     return m.make_record(value.kind, (*value.layers, *slot), value.name, value.path, value.span)
 
@@ -262,7 +262,7 @@ def _in_slot(m: PartialEvaluator, value: Component, slot: tuple[Layer, ...]) -> 
 def shared_definition(m: PartialEvaluator, component: Component, name: str) -> Definition | None:
     """The definition in a kind's text that all alternatives use without amendments, if any."""
     if isinstance(component, Record):
-        found = find(m, component, name)
+        found = find_definition(m, component, name)
         if found is None or found.layer.kind is None or found.amendments or found.slot:
             return None
         return found
@@ -278,16 +278,16 @@ def shared_definition(m: PartialEvaluator, component: Component, name: str) -> D
 
 def member(m: PartialEvaluator, of: Component, name: str, span: Span) -> Value:
     """The value of a component's member, evaluated once."""
-    cell = of.cells.get(name)
-    if cell is None:
-        cell = of.cells[name] = Thunk(
+    thunk = of.thunks.get(name)
+    if thunk is None:
+        thunk = of.thunks[name] = Thunk(
             f"{of.path}.{name}", span, lambda: _compute(m, of, name, span)
         )
-        cell.keep = of
+        thunk.keep = of
     try:
-        return m.read(cell)
+        return m.read(thunk)
     except UnknownValue as failure:
-        if failure.member != cell.label:
+        if failure.member != thunk.label:
             raise
         raise failure.read_at(span) from None
 
@@ -298,14 +298,14 @@ def _compute(m: PartialEvaluator, of: Component, name: str, span: Span) -> Value
     if name == "feasible":
         return m.requires(m, of)
     if isinstance(of, SelectRecord):
-        return _merged_member(m, of, name, span)
-    found = find(m, of, name)
+        return _select_member(m, of, name, span)
+    found = find_definition(m, of, name)
     if found is None:
         if name == "name":
             return TextValue((of.name,))
         if name == "count":
             return m.const(1, "int")
-        assumed = _assumed(m, of, name)
+        assumed = _placeholder(m, of, name)
         if assumed is None:
             raise missing(of, name, span)
         return assumed
@@ -321,26 +321,26 @@ def _define(
     if isinstance(found.node, ast.Part):
         return build_part(m, found.node, env, of.path)
     if isinstance(found.node, ast.Unknown):
-        assumed = _assumed(m, of, name)
+        assumed = _placeholder(m, of, name)
         if assumed is None:
             raise _unknown(of, name, found.node, span)
         return assumed
     value = m.evaluate(found.node, env)
     if isinstance(value, Record) and value.path == value.kind.name and found.layer.kind is None:
         value.path = f"{of.path}.{name}"
-    return _in_slot(m, as_component(value), found.slot) if found.slot else value
+    return _fill_slot(m, as_component(value), found.slot) if found.slot else value
 
 
 def _check_count(m: PartialEvaluator, of: Record, count: Ref, found: Definition) -> None:
     """State that a count, an int, is not negative."""
-    if m.within(count, 0.0, math.inf):
+    if m.is_within(count, 0.0, math.inf):
         return
     span = found.node.span
     holds = m.op(span, "le", m.const(0, INT), count)
     text = f"the count of `{of.path}` must be a whole number from 0 on"
     if holds.known == 0.0:
         raise ElaborationError("bad-count", f"{text}, not {number_text(count.known or 0.0)}", span)
-    m.state("bad-count", holds, span, text, found.env)
+    m.assert_rule("bad-count", holds, span, text, found.env)
 
 
 def missing(of: Component, name: str, span: Span) -> MissingValue:
@@ -372,29 +372,29 @@ def _unknown(of: Component, name: str, node: ast.Unknown, span: Span) -> Unknown
     return failure
 
 
-def _assumed(m: PartialEvaluator, of: Component, name: str) -> Ref | None:
+def _placeholder(m: PartialEvaluator, of: Component, name: str) -> Ref | None:
     """What stands for a missing value while it is asked what else is missing, if it is a number."""
     path, info = f"{of.path}.{name}", of.kind.member(name)
     if path not in m.assumed or info is None:
         return None
-    found = m.stand_ins.get(path)
+    found = m.placeholders.get(path)
     if found is None:
         kind = next((k for t, k in _NUMBERS if isinstance(info.type, t)), None)
         if kind is not None:
-            found = m.stand_ins[path] = m.builder.param(path, kind)
+            found = m.placeholders[path] = m.builder.param(path, kind)
     return found
 
 
-def _merged_member(m: PartialEvaluator, of: SelectRecord, name: str, span: Span) -> Value:
+def _select_member(m: PartialEvaluator, of: SelectRecord, name: str, span: Span) -> Value:
     found = shared_definition(m, of, name)
     if found is not None and not isinstance(found.node, ast.Unknown):
         env = Env(found.env.scope, None, (of,))
         try:
-            value, effects = m.collect(lambda: _define(m, found, env, of, name, span))
+            value, assertions = m.collect(lambda: _define(m, found, env, of, name, span))
         except UnequalLengths:
             pass  # The alternatives have different parts: each is evaluated by itself.
         else:
-            m.effects.extend(effects)
+            m.assertions.extend(assertions)
             return value
     return map_alternatives(m, of, lambda a: member(m, a, name, span), span)
 
@@ -403,9 +403,9 @@ def map_alternatives(
     m: PartialEvaluator, of: SelectRecord, read: Callable[[Component], Value], span: Span
 ) -> Value:
     """Read something of every alternative and select."""
-    values = m.masked_arms(
+    values = m.guarded_arms(
         [
-            (of.selector, i, partial(m.within_case, of.selector, i, partial(read, a)))
+            (of.selector, i, partial(m.under_case, of.selector, i, partial(read, a)))
             for i, a in enumerate(of.alternatives)
         ],
         lambda failure: failure.chosen_by(m.depends_on([of.selector.ref])),
@@ -420,10 +420,10 @@ def call_alternatives(
     if isinstance(of, Record):
         return call(of)
     try:
-        value, effects = m.collect(lambda: call(of))
+        value, assertions = m.collect(lambda: call(of))
     except UnequalLengths:
         return map_alternatives(m, of, call, span)
-    m.effects.extend(effects)
+    m.assertions.extend(assertions)
     return value
 
 

@@ -36,54 +36,54 @@ class RuleCollector:
     m: PartialEvaluator
     found: list[Assertion] = field(factory=list)
     visited: set[tuple[int, int]] = field(factory=set)
-    kept: list[object] = field(factory=list)
+    alive: list[object] = field(factory=list)
 
-    def value(self, value: Value, path: str, waivers: Waivers, mask: Ref | None = None) -> None:
+    def value(self, value: Value, path: str, waivers: Waivers, guard: Ref | None = None) -> None:
         """The rules of all components a value holds."""
         if isinstance(value, Record | SelectRecord):
-            self.component(value, path, waivers, mask)
+            self.component(value, path, waivers, guard)
         elif isinstance(value, ListValue):
             for item in value.items:
-                self.value(item, path, waivers, mask)
+                self.value(item, path, waivers, guard)
 
     def component(
-        self, of: Component, path: str, waivers: Waivers, mask: Ref | None = None
+        self, of: Component, path: str, waivers: Waivers, guard: Ref | None = None
     ) -> None:
         """The rules of a component, of its parts and of the components in its fields."""
-        key = (id(of), -1 if mask is None else mask.index)
+        key = (id(of), -1 if guard is None else guard.index)
         if key in self.visited or (id(of), -1) in self.visited:
             return
         self.visited.add(key)
-        self.kept.append(of)  # Its id stays taken while the walk lasts.
+        self.alive.append(of)  # Its id stays taken while the walk lasts.
         if isinstance(of, SelectRecord):
-            self._merged(of, path, waivers, mask)
+            self._select_record(of, path, waivers, guard)
             return
         waivers = (*waivers, *_waivers_of(of))
         for owner, rule, env in own_rules(self.m, of):
-            self._add(self._stated(owner, rule, env, of, path, waivers), waivers, mask)
+            self._add(self._lower(owner, rule, env, of, path, waivers), waivers, guard)
         for name in ("count", *member_names(self.m, of)):
-            self._member(of, name, path, waivers, mask)
+            self._member(of, name, path, waivers, guard)
 
     def _member(
-        self, of: Component, name: str, path: str, waivers: Waivers, mask: Ref | None
+        self, of: Component, name: str, path: str, waivers: Waivers, guard: Ref | None
     ) -> None:
         m = self.m
         try:
-            value, effects = m.collect(lambda: records.member(m, of, name, of.span))
-            effects, where, _ = m.where_known(effects)
+            value, assertions = m.collect(lambda: records.member(m, of, name, of.span))
+            assertions, where, _ = m.where_known(assertions)
         except UnknownValue:
             return  # Nobody has asked for it.
-        self._add(effects, waivers, mask)
+        self._add(assertions, waivers, guard)
         if where.known is None:
-            mask = where if mask is None else m.op(of.span, "and", mask, where)
-        self.value(value, f"{path}.{name}", waivers, mask)
+            guard = where if guard is None else m.op(of.span, "and", guard, where)
+        self.value(value, f"{path}.{name}", waivers, guard)
 
-    def _merged(
+    def _select_record(
         self,
         of: SelectRecord,
         path: str,
         waivers: Waivers,
-        mask: Ref | None,
+        guard: Ref | None,
         done: Sequence[ast.Rule] = (),
         known: Sequence[str] = (),
     ) -> None:
@@ -106,22 +106,22 @@ class RuleCollector:
             assert kind.scope is not None
             env = Env(kind.scope, None, (of,))
             try:
-                effects = self._stated(kind.name, rule, env, of, path, waivers)
+                assertions = self._lower(kind.name, rule, env, of, path, waivers)
             except UnequalLengths:
                 continue  # Left to the alternatives, one by one.
-            if any(e.unknown for e in effects):
+            if any(e.unknown for e in assertions):
                 continue  # Some alternatives may know what others do not.
-            self._add(effects, waivers, mask)
+            self._add(assertions, waivers, guard)
             alike.append(rule)
         for i, alternative in enumerate(of.alternatives):
-            inner = RuleCollector(m, [], set(self.visited), self.kept)
+            inner = RuleCollector(m, [], set(self.visited), self.alive)
             inner.alternative(alternative, path, waivers, alike, [*known, *names])
             if inner.found:
-                here = m.case(of.selector, i)
-                here = here if mask is None else m.op(of.span, "and", mask, here)
-                self.found.extend(m.mask(here, e) for e in inner.found)
+                here = m.case_condition(of.selector, i)
+                here = here if guard is None else m.op(of.span, "and", guard, here)
+                self.found.extend(m.guarded(here, e) for e in inner.found)
         for name in names:
-            self._member(of, name, path, waivers, mask)
+            self._member(of, name, path, waivers, guard)
 
     def alternative(
         self,
@@ -133,33 +133,34 @@ class RuleCollector:
     ) -> None:
         """The rules of an alternative that it does not share with the others."""
         if isinstance(of, SelectRecord):
-            self._merged(of, path, waivers, None, done, names)
+            self._select_record(of, path, waivers, None, done, names)
             return
         waivers = (*waivers, *_waivers_of(of))
         for owner, rule, env in own_rules(self.m, of):
             if rule not in done:
-                self._add(self._stated(owner, rule, env, of, path, waivers), waivers, None)
+                self._add(self._lower(owner, rule, env, of, path, waivers), waivers, None)
         for name in ("count", *member_names(self.m, of)):
             if name not in names:
                 self._member(of, name, path, waivers, None)
 
-    def _stated(
+    def _lower(
         self, owner: str, rule: ast.Rule, env: Env, of: Component, path: str, waivers: Waivers
     ) -> list[Assertion]:
         """A rule of a component, placed where that is written; nothing if it is waived."""
         name = f"{owner}.{rule.name.name}"
         if waived(waivers, name, *(f"{p}.{rule.name.name}" for p in (path, of.path))):
             return []
-        effects = lower_rule(self.m, name, rule, env, path)
+        assertions = lower_rule(self.m, name, rule, env, path)
         return [
-            e if e.place is not None else evolve(e, place=of.span, owner=of.path) for e in effects
+            e if e.place is not None else evolve(e, place=of.span, owner=of.path)
+            for e in assertions
         ]
 
-    def _add(self, effects: Sequence[Assertion], waivers: Waivers, mask: Ref | None) -> None:
-        for effect in effects:
-            if waived(waivers, effect.rule, f"{effect.path}.{effect.rule}"):
+    def _add(self, assertions: Sequence[Assertion], waivers: Waivers, guard: Ref | None) -> None:
+        for assertion in assertions:
+            if waived(waivers, assertion.rule, f"{assertion.path}.{assertion.rule}"):
                 continue
-            self.found.append(effect if mask is None else self.m.mask(mask, effect))
+            self.found.append(assertion if guard is None else self.m.guarded(guard, assertion))
 
 
 def lower_rule(
@@ -171,8 +172,8 @@ def lower_rule(
     """
     depth, unknown = m.depth, None
     try:
-        holds, effects = m.collect(lambda: m.number(rule.condition, env))
-        implied, where, failure = m.where_known(effects)
+        holds, assertions = m.collect(lambda: m.number(rule.condition, env))
+        implied, where, failure = m.where_known(assertions)
         if failure is not None:  # decided where nothing unknown is read
             unknown = failure.diagnostic
             holds = m.op(rule, "or", m.op(rule, "not", where), holds)
@@ -183,7 +184,7 @@ def lower_rule(
     template = rule.message or ast.Template(
         rule.span, (f"`{' '.join(rule.condition.span.text.split())}` does not hold",)
     )
-    effect = Assertion(
+    assertion = Assertion(
         name,
         path,
         holds,
@@ -194,7 +195,7 @@ def lower_rule(
         unknown=unknown,
         condition=rule.condition,
     )
-    return [*implied, effect]
+    return [*implied, assertion]
 
 
 def own_rules(m: PartialEvaluator, of: Record) -> list[tuple[str, ast.Rule, Env]]:
@@ -244,7 +245,7 @@ def member_names(m: PartialEvaluator, of: Component) -> list[str]:
     for kind in reversed(list(of.kind.lineage())):
         for info in kind.members.values():
             fits = info.role == "field" and _holds_components(info.type)
-            found = records.find(m, of, info.name) if fits else None
+            found = records.find_definition(m, of, info.name) if fits else None
             if found is not None and not isinstance(found.node, ast.Unknown):
                 names[info.name] = None
     return list(names)
@@ -304,7 +305,7 @@ def all_requires(m: PartialEvaluator, of: Component) -> Ref:
     return conjunction(m, walk.found, of)
 
 
-def conjunction(m: PartialEvaluator, effects: Sequence[Assertion], of: Component) -> Ref:
+def conjunction(m: PartialEvaluator, assertions: Sequence[Assertion], of: Component) -> Ref:
     """The conjunction of the rules that are errors."""
-    hard = [e.holds for e in effects if e.severity is Severity.ERROR]
+    hard = [e.holds for e in assertions if e.severity is Severity.ERROR]
     return m.all_of(hard, of.span)

@@ -43,10 +43,10 @@ def merge_select(
     if all(v is first for v in values):
         return first
     if isinstance(first, Ref):
-        return m.pick(selector, [v for v in values if isinstance(v, Ref)])
+        return m.select_number(selector, [v for v in values if isinstance(v, Ref)])
     if isinstance(first, EnumValue):
         refs = [v.ref for v in values if isinstance(v, EnumValue)]
-        return EnumValue(first.enum, m.pick(selector, refs))
+        return EnumValue(first.enum, m.select_number(selector, refs))
     if isinstance(first, TextValue):
         return _merge_texts(m, selector, [v for v in values if isinstance(v, TextValue)])
     if isinstance(first, ListValue | RangeValue):
@@ -73,7 +73,7 @@ def _merge_texts(
             if value.selector is None
             else m.builder.op("add", offset, text_index(m, value.selector))
         )
-    return TextValue(tuple(options), SelectIndex(m.pick(selector, picks), len(options)))
+    return TextValue(tuple(options), SelectIndex(m.select_number(selector, picks), len(options)))
 
 
 def text_index(m: PartialEvaluator, selector: SelectIndex) -> Ref:
@@ -88,8 +88,8 @@ def _merge_lists(
 ) -> Value:
     ranges = [v for v in values if isinstance(v, RangeValue)]
     if len(ranges) == len(values):
-        low = m.pick(selector, [r.low for r in ranges])
-        high = m.pick(selector, [r.high for r in ranges])
+        low = m.select_number(selector, [r.low for r in ranges])
+        high = m.select_number(selector, [r.high for r in ranges])
         return RangeValue(low, high)
     lists = [items_of(m, v, span) for v in values]
     lengths = sorted({len(items) for items in lists})
@@ -131,8 +131,8 @@ def items_of(m: PartialEvaluator, value: Value, span: Span) -> tuple[Value, ...]
 
 def ends_of(m: PartialEvaluator, over: RangeValue, span: Span) -> tuple[int, int]:
     """The ends of a known range."""
-    low = m.whole_known(over.low, "the start of this range", span)
-    return low, m.whole_known(over.high, "the end of this range", span)
+    low = m.require_whole(over.low, "the start of this range", span)
+    return low, m.require_whole(over.high, "the end of this range", span)
 
 
 def check_size(count: int, span: Span) -> None:
@@ -155,7 +155,7 @@ def clamp_index(m: PartialEvaluator, index: Ref, count: int, expr: ast.Node, env
 
 def known_index(m: PartialEvaluator, index: Ref, count: int, what: str, span: Span) -> int:
     """An index that is known, or a failure if it lies outside or is no number."""
-    at = m.need_known(index, "an index", span)
+    at = m.require_constant(index, "an index", span)
     if not 0 <= at < count:
         shown = int(at) if math.isfinite(at) else at
         message = f"there is no element {shown}: {what} has {count}, the first is 0"
@@ -165,11 +165,11 @@ def known_index(m: PartialEvaluator, index: Ref, count: int, what: str, span: Sp
 
 def check_index(m: PartialEvaluator, index: Ref, count: int, expr: ast.Node, env: Env) -> Ref:
     """Whether an unknown index lies inside the list, with the rule that it does."""
-    if m.within(index, 0.0, count - 1.0):
+    if m.is_within(index, 0.0, count - 1.0):
         return m.truth(True)
     first, last = m.const(0, INT), m.const(count - 1, INT)
     inside = m.op(expr, "and", m.op(expr, "le", first, index), m.op(expr, "le", index, last))
-    m.state(
+    m.assert_rule(
         "index-out-of-range",
         inside,
         expr.span,
@@ -185,9 +185,9 @@ def _merge_results(
     def field(name: str) -> Thunk:
         def compute() -> Value:
             reads = [partial(m.read, v.fields[name]) for v in values]
-            read = m.masked_arms(
+            read = m.guarded_arms(
                 [
-                    (selector, i, partial(m.within_case, selector, i, each))
+                    (selector, i, partial(m.under_case, selector, i, each))
                     for i, each in enumerate(reads)
                 ]
             )
@@ -204,12 +204,12 @@ def merge_components(
 ) -> Component:
     """A component to be read field by field; the same one for the same alternatives."""
     key = (id(selector.ref.region), selector.ref.index, tuple(id(c) for c in components))
-    found = m.merges.get(key)
+    found = m.select_records.get(key)
     if found is None:
         kind = common_kind([c.kind for c in components])
         first = components[0]
         found = SelectRecord(selector, tuple(components), kind, first.name, first.path, span)
-        m.merges[key] = found
+        m.select_records[key] = found
     return found
 
 
@@ -241,7 +241,7 @@ def equal(m: PartialEvaluator, node: ast.Node | Span, a: Value, b: Value) -> Ref
 def _equal_texts(m: PartialEvaluator, a: TextValue, b: TextValue) -> Ref:
     if a.selector is not None:
         options = [_equal_texts(m, TextValue((o,)), b) for o in a.options]
-        return m.pick(a.selector, options)
+        return m.select_number(a.selector, options)
     if b.selector is not None:
         return _equal_texts(m, b, a)
     return m.truth(a.options == b.options)
@@ -251,5 +251,5 @@ def _identical(m: PartialEvaluator, a: Component, b: Component) -> Ref:
     if a is b:
         return m.truth(True)
     if isinstance(a, SelectRecord):
-        return m.pick(a.selector, [_identical(m, x, b) for x in a.alternatives])
+        return m.select_number(a.selector, [_identical(m, x, b) for x in a.alternatives])
     return _identical(m, b, a) if isinstance(b, SelectRecord) else m.truth(False)

@@ -44,7 +44,7 @@ class TraceNode(TraceItem):
 class ThunkRead(TraceItem):
     """A cell that was read."""
 
-    cell: Thunk
+    thunk: Thunk
 
 
 @define(eq=False)
@@ -54,7 +54,7 @@ class Entered(TraceItem):
     `arguments` gives, for a param of `callee` by its index, the caller's value.
     """
 
-    cell: Thunk
+    thunk: Thunk
     callee: GraphBuilder
     arguments: Callable[[int], Ref]
 
@@ -107,10 +107,10 @@ class Trace:
             self._within[-1].parts.append(node)
         return node.value
 
-    def running(self, cell: Thunk) -> Value:
+    def running(self, thunk: Thunk) -> Value:
         """Compute a cell."""
-        node = self.nodes[cell] = TraceNode(())
-        node.value = self._inside(node, cell.compute)
+        node = self.nodes[thunk] = TraceNode(())
+        node.value = self._inside(node, thunk.compute)
         return node.value
 
     def _inside(self, node: TraceNode, compute: Callable[[], T]) -> T:
@@ -122,13 +122,13 @@ class Trace:
             self._within.pop()
             self._guards = guards
 
-    def read(self, cell: Thunk) -> None:
+    def read(self, thunk: Thunk) -> None:
         """Note that a cell was read."""
         if self._within:
-            self._within[-1].parts.append(ThunkRead(self._guards, cell))
-        value, of = cell.value, cell.keep
+            self._within[-1].parts.append(ThunkRead(self._guards, thunk))
+        value, of = thunk.value, thunk.keep
         if isinstance(value, Record | SelectRecord) and isinstance(of, Record | SelectRecord):
-            self._own(value, of, cell.label)
+            self._own(value, of, thunk.label)
 
     def _own(self, built: Component, of: Component, path: str) -> None:
         if built.path == path:
@@ -136,10 +136,10 @@ class Trace:
         for each in built.alternatives if isinstance(built, SelectRecord) else ():
             self._own(each, of, path)
 
-    def entered(self, cell: Thunk, callee: GraphBuilder, arguments: Callable[[int], Ref]) -> None:
+    def entered(self, thunk: Thunk, callee: GraphBuilder, arguments: Callable[[int], Ref]) -> None:
         """Note that what is being evaluated has its value from a cell of a called evaluator."""
         if self._within:
-            self._within[-1].parts.append(Entered(self._guards, cell, callee, arguments))
+            self._within[-1].parts.append(Entered(self._guards, thunk, callee, arguments))
 
     @contextmanager
     def apart(self) -> Iterator[None]:

@@ -147,7 +147,7 @@ class Thunk:
     compute: Callable[[], Value]
     state: ThunkState = ThunkState.NEW
     value: Value | None = None
-    effects: tuple[Assertion, ...] = ()
+    assertions: tuple[Assertion, ...] = ()
     failure: ElaborationError | None = None
     keep: object = None
 
@@ -282,7 +282,7 @@ class Record:
     name: str
     path: str
     span: Span
-    cells: dict[str, Thunk] = field(factory=dict)
+    thunks: dict[str, Thunk] = field(factory=dict)
     envs: dict[int, Env] = field(factory=dict)
 
 
@@ -296,7 +296,7 @@ class SelectRecord:
     name: str
     path: str
     span: Span
-    cells: dict[str, Thunk] = field(factory=dict)
+    thunks: dict[str, Thunk] = field(factory=dict)
 
 
 Component = Record | SelectRecord

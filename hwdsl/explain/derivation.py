@@ -138,18 +138,18 @@ class _ProvenanceWalk:
     def __attrs_post_init__(self) -> None:
         self.scope = self.p.m.checked.main
         for info in self.elaboration.params:
-            cell = self.p.trace.names.get(info.name)
-            if isinstance(cell, Thunk):
-                self.params[cell] = info
+            thunk = self.p.trace.names.get(info.name)
+            if isinstance(thunk, Thunk):
+                self.params[thunk] = info
 
     def output(self, name: str) -> Explanation:
         """The step of an output."""
         self.left = self.most
         base, _, label = name.partition(".")
         described = next(o for o in self.elaboration.outputs if o.name == base)
-        cell = self.p.trace.names[base]
-        assert isinstance(cell, Thunk)
-        value, formula = cell.value, self.p.behind(Read(cell, self.p.start))
+        thunk = self.p.trace.names[base]
+        assert isinstance(thunk, Thunk)
+        value, formula = thunk.value, self.p.behind(Read(thunk, self.p.start))
         assert value is not None
         if label:
             at = described.labels.index(label)
@@ -193,27 +193,27 @@ class _ProvenanceWalk:
         read = self.p.follow(formula)
         if read is None:
             return self.leaf(text, value, formula.at, dim, expr.span)
-        key = Read(read.cell, self.p.home(read.cell, read.at))
+        key = Read(read.thunk, self.p.home(read.thunk, read.at))
         if key not in self.steps:
-            self.steps[key] = self.cell(key, formula)
+            self.steps[key] = self.thunk(key, formula)
         return self.steps[key]
 
-    def cell(self, read: Read, by: Formula) -> Explanation:
+    def thunk(self, read: Read, by: Formula) -> Explanation:
         """The step of a field, variable, param or call that a formula reads."""
-        cell, value, dim = read.cell, read.cell.value, self.p.dim(by.expr)
+        thunk, value, dim = read.thunk, read.thunk.value, self.p.dim(by.expr)
         assert value is not None
-        if cell in self.params:
-            return self.param(self.params[cell], value)
-        formula, name = self.p.behind(read), self.p.name(cell, read.at)
+        if thunk in self.params:
+            return self.param(self.params[thunk], value)
+        formula, name = self.p.behind(read), self.p.name(thunk, read.at)
         label = name
         if isinstance(by.expr, ast.Call):
             name = _text(by.expr.span, 40)
-            if cell in self.p.trace.nodes:
-                self.calls.setdefault((self.p.trace.nodes[cell], read.at), by)
+            if thunk in self.p.trace.nodes:
+                self.calls.setdefault((self.p.trace.nodes[thunk], read.at), by)
         if formula is None or name.rpartition(".")[2] == "feasible":
             written = isinstance(by.expr, ast.Attr) and formula is None
             name = _text(by.expr.span) if written else name
-            return self.leaf(name, value, read.at, dim, cell.span)
+            return self.leaf(name, value, read.at, dim, thunk.span)
         return self.named(name, formula, value, dim, formula.expr.span, label)
 
     def param(self, info: ParamInfo, value: Value) -> Explanation:
@@ -423,7 +423,7 @@ class _ProvenanceWalk:
     def _is_sum(self, formula: Formula) -> bool:
         if self.p.is_reference(formula.expr):
             read = self.p.follow(formula)
-            behind = None if read is None or read.cell in self.params else self.p.behind(read)
+            behind = None if read is None or read.thunk in self.params else self.p.behind(read)
             return behind is not None and self.is_sum(behind)
         parts = [x for _, x in self.linear(formula, Coefficient())]
         if len(parts) > 1:

@@ -93,7 +93,7 @@ class Formula:
 class Read:
     """A cell that was read, and the point or round at which it is looked at."""
 
-    cell: Thunk
+    thunk: Thunk
     at: At
 
 
@@ -159,12 +159,12 @@ class Provenance:
         owner = self.trace.owners.get(of)
         return of.path if owner is None else self.path(owner, at) + of.path[len(owner.path) :]
 
-    def name(self, cell: Thunk, at: At) -> str:
+    def name(self, thunk: Thunk, at: At) -> str:
         """What a cell is called: a member by the path of its component."""
-        of = cell.keep
+        of = thunk.keep
         if not isinstance(of, Record | SelectRecord):
-            return cell.label
-        return f"{self.path(of, at)}.{cell.label.rpartition('.')[2]}"
+            return thunk.label
+        return f"{self.path(of, at)}.{thunk.label.rpartition('.')[2]}"
 
     # --- rounds of loops -----------------------------------------------------------------------
 
@@ -219,7 +219,7 @@ class Provenance:
             if inside is not None:
                 yield from self._reached(inside)
         elif isinstance(part, ThunkRead):
-            yield from self._reached(part.cell)
+            yield from self._reached(part.thunk)
         elif isinstance(part, TraceNode):
             yield from (id(ref.region) for ref in _refs(part.value))
             for each in part.parts:
@@ -251,9 +251,9 @@ class Provenance:
             if not all(self.taken(selector, at) == i for selector, i in part.guards):
                 continue
             if isinstance(part, ThunkRead):
-                yield Read(part.cell, at)
+                yield Read(part.thunk, at)
             elif isinstance(part, Entered):
-                yield Read(part.cell, self._called(part, at))
+                yield Read(part.thunk, self._called(part, at))
             elif isinstance(part, Rounds):
                 for each in self.rounds(part, at) or ():
                     yield from self._parts(part, each)
@@ -279,7 +279,7 @@ class Provenance:
     def resolve(self, read: Read) -> Read:
         """The cell that a cell passes on, such as the member of the alternative taken."""
         while True:
-            node = self.trace.nodes.get(read.cell)
+            node = self.trace.nodes.get(read.thunk)
             found = [] if node is None else list(self._parts(node, read.at))
             if len(found) != 1 or not isinstance(found[0], Read):
                 return read
@@ -287,8 +287,8 @@ class Provenance:
 
     def behind(self, read: Read) -> Formula | None:
         """The formula that a cell has its value from: the last that was evaluated for it."""
-        node = self.trace.nodes.get(read.cell)
-        at = self.home(read.cell, read.at)
+        node = self.trace.nodes.get(read.thunk)
+        at = self.home(read.thunk, read.at)
         found = [] if node is None else [p for p in self._parts(node, at) if isinstance(p, Formula)]
         return found[-1] if found else None
 

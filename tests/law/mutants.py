@@ -43,8 +43,8 @@ MUTANTS: tuple[Mutant, ...] = (
         (
             Edit(
                 "hwdsl/elaborate/partial_evaluator.py",
-                "return self.where_known(effects)[1]\n",
-                "return self.truth(self.where_known(effects)[1].known == 1.0)\n",
+                "return self.where_known(assertions)[1]\n",
+                "return self.truth(self.where_known(assertions)[1].known == 1.0)\n",
             ),
         ),
         """kind part { v : real }
@@ -86,9 +86,9 @@ evaluator e {
         (
             Edit(
                 "hwdsl/elaborate/comprehensions.py",
-                'left = [_zero(m, INT if _is_int(m, how, expr) else REAL)] if how == "sum" else '
-                "list[Ref]()",
-                "left = list[Ref]()",
+                'operands = [_zero(m, INT if _is_int(m, how, expr) else REAL)] if how == "sum" '
+                "else list[Ref]()",
+                "operands = list[Ref]()",
             ),
         ),
         """evaluator e {
@@ -104,8 +104,8 @@ evaluator e {
         (
             Edit(
                 "hwdsl/elaborate/select_lowering.py",
-                'at = m.need_known(index, "an index", span)\n',
-                'at = int(m.need_known(index, "an index", span))\n',
+                'at = m.require_constant(index, "an index", span)\n',
+                'at = int(m.require_constant(index, "an index", span))\n',
             ),
             Edit(
                 "hwdsl/elaborate/partial_evaluator.py",
