@@ -127,7 +127,7 @@ def readings(parts: list[TraceItem]) -> Iterator[Thunk]:
     """The thunks that were read on behalf of something, in order."""
     for part in parts:
         if isinstance(part, ThunkRead):
-            yield part.cell
+            yield part.thunk
         elif isinstance(part, TraceNode):
             yield from readings(part.parts)
 
