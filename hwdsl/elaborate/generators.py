@@ -1,4 +1,5 @@
-"""The candidates of a comprehension: its generators gone through, its filter in their masks."""
+"""Unrolling of comprehensions: one candidate for each assignment of the variables, guarded by the
+filter where this is unknown."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ T = TypeVar("T")
 class Candidate:
     """An assignment of a comprehension's variables, or of the first of them.
 
-    `mask` says whether it takes part, where that is unknown.
+    `guard` is the condition under which it takes part, if that is unknown: a candidate that is
+    known not to is left out.
     """
 
     env: Env
@@ -31,7 +33,7 @@ class Candidate:
 
 
 def unroll(m: PartialEvaluator, expr: ast.Comprehension, env: Env) -> Iterator[Candidate]:
-    """All assignments of the variables, written out, for which the filter may hold."""
+    """All assignments of the variables for which the filter may hold."""
     yield from Expansion(m, expr, lambda c: c, lambda c, over: None).over(
         0, Candidate(env, None, {})
     )
@@ -39,9 +41,10 @@ def unroll(m: PartialEvaluator, expr: ast.Comprehension, env: Env) -> Iterator[C
 
 @frozen(eq=False)
 class Expansion(Generic[T]):
-    """The way through a comprehension's generators.
+    """The walk through a comprehension's generators, the last one innermost.
 
-    `leaf` makes something of each assignment; `roll` may make one thing of all in the last range.
+    `leaf` makes a term of each assignment; `lower_to_loop` may make one term of all assignments of
+    the last generator, if this is a range.
     """
 
     m: PartialEvaluator
@@ -76,7 +79,7 @@ class Expansion(Generic[T]):
 
 
 def _asked(m: PartialEvaluator, part: Candidate, compute: Callable[[], T]) -> T:
-    """What is computed for a candidate: its rules hold only where the candidate takes part."""
+    """The value for a candidate; its assertions hold only where the candidate takes part."""
     return compute() if part.guard is None else m.under_path_condition(part.guard, compute)
 
 

@@ -1,4 +1,5 @@
-"""What loops have in common: states as flat numbers, rules stated inside, folding of known ones."""
+"""Lowering of loops to `loop` operations, for `iterate` and for reducers over long ranges: states
+as flat numbers, assertions made in a body, folding of loops on constants."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from hwdsl.syntax import ast
 
 T = TypeVar("T")
 LOOP_STEPS = 100
-"""What making a loop of the graph costs, in evaluated expressions (measured, about)."""
+"""Cost of building a loop of the graph, in evaluated expressions (measured, about)."""
 
 
 MAX_TOTAL_ROUNDS = 10**11
@@ -35,7 +36,12 @@ minutes for so many; a model of the library has a fifth of them where its params
 
 @frozen(eq=False)
 class LoopAttempt(Generic[T]):
-    """An attempt at a loop: what it gives, or the rules that need states of their own."""
+    """An attempt to lower a loop: its value, or the assertions that need carries of their own.
+
+    The number of carries must be given when the body is begun, and how many assertions vary with
+    the round is known only when it has been evaluated. So a body with such assertions is built
+    twice.
+    """
 
     value: T
     need_carries: list[Assertion]
@@ -43,7 +49,7 @@ class LoopAttempt(Generic[T]):
 
 
 def loop_assertions(m: PartialEvaluator, attempt: Callable[[int], LoopAttempt[T]]) -> T:
-    """Build a loop, again with a state for each rule that its body states if there are any."""
+    """Build a loop; if its body makes assertions, build it again with a carry for each."""
     attempted = attempt(0)
     if attempted.need_carries:
         attempted = attempt(len(attempted.need_carries))
@@ -63,12 +69,12 @@ def finish_loop(
     node: ast.Node,
     until: Ref | None = None,
 ) -> tuple[tuple[Ref, ...] | None, list[Assertion]]:
-    """Close a loop. Rules whose condition changes inside become states, and-ed over the rounds.
+    """Close a loop. An assertion that varies with the round becomes a carry, and-ed over the
+    rounds; one that does not has been hoisted by the builder, and is made once, if there is a round
+    at all.
 
-    A rule that is the same in all rounds is stated once, where there is a round at all.
-
-    Returns the loop's results and the rules as they read outside; None and the rules that need
-    states if those were not provided (`extra`).
+    Returns the loop's results and the assertions as they read outside; None and the assertions that
+    need carries if those were not provided (`extra`).
     """
     inside = [e for e in assertions if e.holds.region is loop.region]
     if len(inside) != extra:
@@ -96,7 +102,7 @@ def finish_loop(
 
 
 def check_rounds(count: int, what: str, span: Span) -> None:
-    """Refuse more rounds of loops than a computer can do in sensible time."""
+    """Refuse more rounds of loops than `MAX_TOTAL_ROUNDS` (decision 14)."""
     if count > MAX_TOTAL_ROUNDS:
         raise ElaborationError(
             "too-large",

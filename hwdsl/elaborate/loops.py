@@ -1,4 +1,5 @@
-"""`iterate`: run at once where all is known or the loop is short, else one loop of the graph."""
+"""`iterate`: unrolled where the loop is short or all is constant, else lowered to a `loop`
+operation."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ from hwdsl.syntax import ast
 
 MAX_UNROLLED = 16
 ROUNDS_BEFORE_ESTIMATE = 4096
-"""After so many rounds the cheapest of them says what the rest will cost at least."""
+"""Rounds after which the rest is estimated, at the cost of the cheapest round so far: what would
+exceed the fuel is refused before it is done."""
 MAX_ROUNDS = 1_000_000
 
 
@@ -67,7 +69,7 @@ class Loop:
 
 @frozen(eq=False)
 class IterationResult:
-    """What a round gives: the states after it, and whether `until` held."""
+    """The result of one round: the states after it, and whether `until` held."""
 
     states: dict[str, Value]
     stop: Ref | None
@@ -166,7 +168,7 @@ def _replaced(
     return ListValue(tuple(items), old.labels)
 
 
-# --- run at once -------------------------------------------------------------------------------
+# --- unrolled ----------------------------------------------------------------------------------
 
 
 def _try_unroll(m: PartialEvaluator, loop: Loop) -> ResultValue | None:
@@ -175,6 +177,7 @@ def _try_unroll(m: PartialEvaluator, loop: Loop) -> ResultValue | None:
     low, high = ends_of(m, RangeValue(loop.low, loop.high), loop.expr.range.span)
     count = max(high - low + 1, 0)
     long = count > MAX_UNROLLED
+    # A long loop is unrolled only while every state is constant: it then folds and adds nothing.
     if long and not _all_constant(loop.initial):
         return None
     found, assertions = m.collect(lambda: _unroll(m, loop, low, count, long))
@@ -234,7 +237,7 @@ def _all_constant(states: Mapping[str, Value]) -> bool:
     return all(r.known is not None for value in states.values() for r in flatten(value))
 
 
-# --- in the graph ------------------------------------------------------------------------------
+# --- lowered to a loop -------------------------------------------------------------------------
 
 
 def _lower_to_loop(m: PartialEvaluator, loop: Loop) -> ResultValue:
@@ -313,7 +316,8 @@ def _attempt(
 
 
 def _unrolled_history(m: PartialEvaluator, loop: Loop) -> ResultValue:
-    """The states after each round, written out; only for a known range."""
+    """The states after each round. A `loop` operation returns the last states only, so its rounds
+    are unrolled for this, when something reads it; the range must be constant."""
     what, span = "the range of a loop whose trace is read", loop.expr.span
     low, high = (m.require_whole(end, what, span) for end in (loop.low, loop.high))
     check_size(high - low + 1, loop.expr.span)

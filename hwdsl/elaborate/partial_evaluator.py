@@ -1,4 +1,9 @@
-"""The partial evaluator: it reads thunks, states rules, places operations."""
+"""The partial evaluator: it forces thunks, collects assertions and adds operations to the graph.
+
+Partial evaluation: what the file fixes is computed, and what depends on a param becomes an
+operation of the graph (the residual program). The expressions themselves are evaluated by the
+handlers.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +56,8 @@ Handler = Callable[["PartialEvaluator", Any, Env], Value]
 
 @define(eq=False)
 class PartialEvaluator:
-    """One elaboration under way.
+    """The state of one elaboration: the graph's builder, the thunks being forced (`running`), the
+    assertions of the thunk under evaluation, the fuel used, and tables of what is evaluated once.
 
     `handlers` evaluate the expression nodes, by node type; `requires` says whether the rules of
     a component hold, which its member `feasible` is. Both belong to modules that stand on this one.
@@ -110,13 +116,14 @@ class PartialEvaluator:
         return value
 
     def consume_fuel(self, steps: int, span: Span) -> None:
-        """Count steps of work; refuse more than can sensibly be done."""
+        """Count evaluated expressions; an error after `MAX_STEPS`, since a stranger's file must
+        end."""
         self.steps += steps
         if self.steps > MAX_STEPS:
             self.check_fuel(0, span)
 
     def check_fuel(self, steps: int, span: Span) -> None:
-        """Refuse more steps than can sensibly be done, before they are."""
+        """Refuse more steps than the fuel that is left, before they are done."""
         if self.steps + steps > MAX_STEPS:
             raise ElaborationError(
                 "too-large",
@@ -130,7 +137,7 @@ class PartialEvaluator:
         return as_ref(self.evaluate(expr, env))
 
     def read(self, value: Value | Thunk) -> Value:
-        """The value of a cell, computed if it has not been; other values as they are."""
+        """The value of a thunk, which is forced at its first reading; other values as they are."""
         if not isinstance(value, Thunk):
             return value
         if value.state is ThunkState.NEW:
@@ -146,6 +153,8 @@ class PartialEvaluator:
         return value.value
 
     def _force(self, thunk: Thunk) -> None:
+        # Assertions made on the way belong to the thunk, not to its first reader: a reader that
+        # finds the value there must make them too.
         saved, self.assertions = self.assertions, []
         depth, thunk.state = self.depth, ThunkState.RUNNING
         self.running.append(thunk)
@@ -158,6 +167,8 @@ class PartialEvaluator:
         finally:
             self.running.pop()
             self.assertions, self.depth = saved, depth
+            # Ended by another exception (an interrupt), no failure of the thunk: it may be read
+            # again.
             if thunk.state is ThunkState.RUNNING:
                 thunk.state = ThunkState.NEW
 
@@ -247,7 +258,7 @@ class PartialEvaluator:
     # --- rules --------------------------------------------------------------------------------
 
     def collect(self, compute: Callable[[], T]) -> tuple[T, list[Assertion]]:
-        """Compute, and return with the value the rules stated on the way."""
+        """Compute; return the value and the assertions made on the way, which are not made here."""
         saved, self.assertions = self.assertions, []
         try:
             return compute(), _distinct(self.assertions)
@@ -259,10 +270,11 @@ class PartialEvaluator:
         arms: Sequence[tuple[SelectIndex, int, Callable[[], T]]],
         explain: Callable[[UnknownValue], UnknownValue] = lambda failure: failure,
     ) -> list[T]:
-        """The values of alternatives, each as evaluated where a selector takes it.
+        """The values of the alternatives of a selection, each evaluated under its path condition.
 
-        Where one of them reads what nobody knows, another's value stands for it, which must not be
-        read: that is stated. If all do so, the whole is unknown.
+        An alternative that reads a value that nobody knows gets the value of another one, with the
+        assertion that it is not read. NaN would be the other way, but a comparison or `max` may
+        lose it silently (decision 13). If all alternatives are unknown, the whole is.
         """
         depth = self.depth
         values: dict[int, T] = {}
@@ -281,8 +293,8 @@ class PartialEvaluator:
         return [values.get(i, some) for i in range(len(arms))]
 
     def assert_not_read(self, failure: UnknownValue, choice: SelectIndex, index: int) -> None:
-        """State that where a selector takes an alternative, its value, which nobody knows, is not
-        read."""
+        """Assert that an alternative, whose value nobody knows, is not read where it is
+        selected."""
         span = failure.diagnostic.labels[0].span
         holds = self.op(span, "not", self.case_condition(choice, index))
         text = MessageText(ast.Template(span, ()), Env(self.checked.main))
@@ -312,7 +324,7 @@ class PartialEvaluator:
         return [self.guarded(where, e) for e in rest], where, failure
 
     def read_nowhere(self, assertions: Sequence[Assertion]) -> list[Assertion]:
-        """The effects about values that nobody knows which are certain to be read nowhere."""
+        """The assertions about values that nobody knows which are proved to be read nowhere."""
         choices = {
             (id(e.choice.ref.region), e.choice.ref.index): (e.choice.ref, e.choice.count)
             for e in assertions
@@ -336,13 +348,18 @@ class PartialEvaluator:
         return self.is_known(compute).known != 0.0
 
     def under_path_condition(self, condition: Ref, compute: Callable[[], T]) -> T:
-        """Compute; the rules stated on the way need to hold only where `condition` does."""
+        """Compute; the assertions made on the way need to hold only where `condition` does.
+
+        The value itself is computed for every point: all operations are total, so the value of an
+        arm that is not taken does no harm (decision 3).
+        """
         value, assertions = self.collect(self._traced((SelectIndex(condition, 2), 0), compute))
         self._state_where(condition, assertions)
         return value
 
     def under_case(self, selector: SelectIndex, index: int, compute: Callable[[], T]) -> T:
-        """Compute; the rules stated on the way matter only if the selector takes that case."""
+        """Compute; the assertions made on the way need to hold only where the selector takes that
+        alternative."""
         value, assertions = self.collect(self._traced((selector, index), compute))
         if assertions:
             self._state_where(self.case_condition(selector, index), assertions)
@@ -382,7 +399,7 @@ class PartialEvaluator:
         return self.builder.op("eq", ref, self.const(index, INT))
 
     def select_number(self, selector: SelectIndex, refs: Sequence[Ref]) -> Ref:
-        """The number of the alternative taken; constants become one look-up."""
+        """The number of the alternative that is selected; of constants, a table's entry."""
         if all(r == refs[0] for r in refs):
             return refs[0]
         b, choice = self.builder, selector.ref
@@ -479,10 +496,11 @@ class PartialEvaluator:
 
 @define(eq=False)
 class Callee:
-    """An evaluator in a partial evaluator of its own, its params free: what `run` makes a graph of.
+    """An evaluator that is called, elaborated in a partial evaluator of its own with its params
+    free, as `run` elaborates it.
 
-    A call replays that graph (see `calls`), so that it cannot differ from `run`. `rules` are its
-    rules and what failed on the way to them, once `evaluator.rules_of_callee` was asked for them.
+    A call inlines its graph (see `calls`), so that it cannot differ from `run`. `rules` are its
+    rules and what failed on the way to them, once `evaluator.rules_of_callee` has collected them.
     """
 
     m: PartialEvaluator

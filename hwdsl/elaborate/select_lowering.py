@@ -1,5 +1,5 @@
-"""Values under an unknown choice: numbers are selected, lists element by element, components
-field by field."""
+"""Lowering of selections by something unknown: numbers become `select` or `gather` operations,
+lists are selected element by element, components field by field."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _merge_texts(
 
 
 def text_index(m: PartialEvaluator, selector: SelectIndex) -> Ref:
-    """The selector as an index."""
+    """The selector as an index; a bool selects its first alternative where it is true."""
     if selector.ref.type != BOOL:
         return selector.ref
     return m.builder.op("select", selector.ref, m.const(0, "int"), m.const(1, "int"))
@@ -136,7 +136,7 @@ def ends_of(m: PartialEvaluator, over: RangeValue, span: Span) -> tuple[int, int
 
 
 def check_size(count: int, span: Span) -> None:
-    """Refuse lists longer than can sensibly be written out."""
+    """Refuse lists longer than `MAX_ITEMS`: each element is a value of its own."""
     if count > MAX_ITEMS:
         raise ElaborationError(
             "too-large",
@@ -147,9 +147,9 @@ def check_size(count: int, span: Span) -> None:
 
 
 def clamp_index(m: PartialEvaluator, index: Ref, count: int, expr: ast.Node, env: Env) -> Ref:
-    """The index, moved inside the list, with the rule that it was inside."""
+    """The index, or 0 where it lies outside the list, with the assertion that it lies inside."""
     inside = check_index(m, index, count, expr, env)
-    # `min` and `max` would let NaN through.
+    # A selection, not `min` and `max`, which would let NaN through.
     return m.op(expr, "select", inside, index, m.const(0, INT))
 
 
@@ -164,7 +164,7 @@ def known_index(m: PartialEvaluator, index: Ref, count: int, what: str, span: Sp
 
 
 def check_index(m: PartialEvaluator, index: Ref, count: int, expr: ast.Node, env: Env) -> Ref:
-    """Whether an unknown index lies inside the list, with the rule that it does."""
+    """Whether an unknown index lies inside the list, with the assertion that it does."""
     if m.is_within(index, 0.0, count - 1.0):
         return m.truth(True)
     first, last = m.const(0, INT), m.const(count - 1, INT)
@@ -202,7 +202,8 @@ def _merge_results(
 def merge_components(
     m: PartialEvaluator, selector: SelectIndex, components: Sequence[Component], span: Span
 ) -> Component:
-    """A component to be read field by field; the same one for the same alternatives."""
+    """A component to be read field by field; the same one for the same alternatives, so that its
+    fields are evaluated once however often the selection is evaluated."""
     key = (id(selector.ref.region), selector.ref.index, tuple(id(c) for c in components))
     found = m.select_records.get(key)
     if found is None:

@@ -1,6 +1,9 @@
-"""What expressions evaluate to. A number, int or bool is a `Ref` of the graph under construction.
+"""Values of the partial evaluator. A number, int or bool is a `Ref` of the graph under
+construction.
 
-Values are compared by identity; whatever is known folds to a constant in the builder.
+There is no second kind of value for constants: what is known folds in the builder to a `const`
+operation, so the same code evaluates at compile time and builds the graph. Values are compared by
+identity.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from hwdsl.semantics.symbols import EnumInfo, KindInfo, ModuleScope
 from hwdsl.syntax import ast
 
 UNKNOWN = "unknown, as this says"
-"""What stands at the declaration of a value that nobody knows."""
+"""The label at the declaration of a value that nobody knows."""
 
 
 IMPLIED = frozenset(["bad-count", "empty-list", "index-out-of-range", "not-whole", "outside-range"])
@@ -25,7 +28,12 @@ IMPLIED = frozenset(["bad-count", "empty-list", "index-out-of-range", "not-whole
 
 
 class ElaborationError(Exception):
-    """An error of the user met while evaluating; becomes a diagnostic at the stage's border."""
+    """An error of the user met while evaluating.
+
+    An exception and no poison value: an elaboration error ends the output or rule that needs the
+    value, and a thunk stores it, so each reader of the thunk raises the same one. It becomes a
+    diagnostic at the stage's border.
+    """
 
     def __init__(
         self,
@@ -42,7 +50,8 @@ class ElaborationError(Exception):
 
 
 class NotConstant(ElaborationError):
-    """Something must be known here and depends on a param."""
+    """A constant is required, and the value depends on a param. Where a loop is tried, this ends
+    the attempt, and the loop is unrolled."""
 
 
 class UnequalLengths(ElaborationError):
@@ -75,7 +84,8 @@ class UnknownValue(ElaborationError):
 
 @frozen(eq=False)
 class TextValue:
-    """A text; several options stand under an unknown choice, told apart by `selector`."""
+    """A text. Under an unknown choice it has several options, of which `selector` selects one: the
+    graph has no texts, only their index."""
 
     options: tuple[str, ...]
     selector: SelectIndex | None = None
@@ -119,7 +129,7 @@ class ResultValue:
 
 @frozen(eq=False)
 class SelectIndex:
-    """Which of several alternatives holds.
+    """The selector of a value that is chosen among alternatives (of a select, or phi).
 
     A `ref` of type bool takes the first of two alternatives where it is true; an int one is the
     index of the alternative.
@@ -130,7 +140,7 @@ class SelectIndex:
 
 
 class ThunkState(Enum):
-    """How far a lazy value has come."""
+    """The state of a thunk. A thunk that is read while RUNNING depends on itself."""
 
     NEW = 0
     RUNNING = 1
@@ -140,7 +150,13 @@ class ThunkState(Enum):
 
 @define(eq=False)
 class Thunk:
-    """A value computed at its first reading, with the rules that its computation stated."""
+    """A lazy value, computed at its first reading and then stored (call by need).
+
+    Fields, variables, outputs and calls are thunks, so the order of a text does not matter and what
+    nothing reads is not evaluated. A thunk stores the assertions made while it was computed too:
+    each reader makes them again, since the assertions of a value are those of all that it depends
+    on. `keep` is what the thunk belongs to: a component, or the arguments of a call.
+    """
 
     label: str
     span: Span
@@ -154,16 +170,18 @@ class Thunk:
 
 @frozen(eq=False)
 class Assertion:
-    """A rule stated: `holds` is a bool of the graph.
+    """A condition that must hold, `holds`, a bool of the graph: a written rule, or one implied by
+    an expression (an index lies inside its list).
 
-    `rule` names it (`die.reticle`), `path` says how its record is reached, `owner` what that is
-    called where it is written, at `place`. `text` makes the message. Of a claim, `result` is the
-    evaluator's result that was read, and the rule that it is feasible or that it was asked.
-    `unknown` is the finding of a value that nobody knows, so that the rule is not decided; it then
-    `holds` where that value would be read. `absent` is set where a value that nobody knows is that
-    of one alternative: `holds` then says where it is not read, of alternatives that `choice` tells
-    apart; it is an error unless that is everywhere.
-    `elsewhere` names other places of the same component. `condition` is that of a written rule.
+    A false constant is an error of the file, a true one is dropped, and any other becomes a rule
+    bit of each point. `rule` names it (`die.reticle`), `path` says how its record is reached,
+    `owner` what that is called where it is written, at `place`. `text` makes the message. Of a
+    claim, `result` is the evaluator's result that was read, and the rule that it is feasible or
+    that it was asked. `unknown` is the finding of a value that nobody knows, so that the rule is
+    not decided; it then `holds` where that value would be read. `absent` is set where a value that
+    nobody knows is that of one alternative: `holds` then says where it is not read, of alternatives
+    that `choice` tells apart; it is an error unless that is everywhere. `elsewhere` names other
+    places of the same component. `condition` is that of a written rule.
     """
 
     rule: str
@@ -223,7 +241,7 @@ class Env:
 
 @frozen(eq=False)
 class MemberStatement:
-    """One statement about a member: what remains of its path, and the statement's node."""
+    """One statement about a member: its node, and the rest of its path after the member."""
 
     node: ast.Field | ast.Assign | ast.Amend | ast.Let | ast.Part | ast.Argument
     rest: tuple[ast.Ident, ...] = ()
@@ -242,8 +260,10 @@ class Block:
 
 @frozen(eq=False)
 class Layer:
-    """A block applied to a record.
+    """A block of text applied to a record, as one of its layers.
 
+    A component is not copied to amend it: `with` puts one more layer on top of those of its base,
+    and a member is looked up from the top layer down (as in a prototype chain, or Jsonnet's `+`).
     With `own` the block's expressions see the record as `self`; otherwise they are read in `env`
     as it stands (amendments by path). `kind` is set for a kind's own text. `count` is what the
     declaration of a part says in brackets.
@@ -260,7 +280,8 @@ class Layer:
 class Definition:
     """Where a member gets its value: an expression, a part or `unknown`, then amendments.
 
-    `slot` is what the text below says of the count, if a part is replaced by a value.
+    `slot` are the layers that give the count of a part which is replaced by a value: the value
+    takes the place of the part, as many times as the place holds.
     """
 
     node: ast.Expr | ast.Part | ast.Unknown
@@ -272,9 +293,10 @@ class Definition:
 
 @define(eq=False)
 class Record:
-    """A component: layers of text, the one that wins first, those of the kinds last.
+    """A component: layers of text, the top one first, those of the kinds last.
 
-    Members are evaluated lazily, each in this record, whatever layer they come from.
+    Members are thunks evaluated in this record, whatever layer they come from (late binding): where
+    a `with` changes a field, all formulas that read the field see the change.
     """
 
     kind: KindInfo
@@ -288,7 +310,12 @@ class Record:
 
 @define(eq=False)
 class SelectRecord:
-    """A component chosen by something unknown, read field by field."""
+    """A select (phi) of components by something unknown, read field by field.
+
+    A select of whole components is never built: reading a field selects among the values of that
+    field. A field that all alternatives take from the same formula of their kind is evaluated once,
+    with this record in place of the alternative, so the formula is in the graph once.
+    """
 
     selector: SelectIndex
     alternatives: tuple[Component, ...]
