@@ -73,7 +73,7 @@ def test_programs_give_the_interpreters_bits(number, tmp_path, monkeypatch):
     if number % 2:
         cases = [(optimise(graph), columns) for graph, columns in cases]
     if number % 4 > 1:
-        monkeypatch.setattr(code_sinking, "WORTH", 1)
+        monkeypatch.setattr(code_sinking, "MIN_GUARD_COST", 1)
     flags = (*STRICT, *(() if number == 1 else ("-O0",)))  # a third of the time of -O3
     kernels = build({f"{i}": g for i, (g, _) in enumerate(cases)}, cache_dir=tmp_path, flags=flags)
     for i, (graph, columns) in enumerate(cases):

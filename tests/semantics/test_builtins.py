@@ -7,7 +7,7 @@ import pytest
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
-from hwdsl.codegen.operations import FORMULAS, OPERATIONS
+from hwdsl.codegen.operations import FORMULAS, OPERATIONS, record
 from hwdsl.elaborate.builtins import HANDLERS
 from hwdsl.semantics.builtins import SPECIAL, VARIADIC, declarations
 from hwdsl.semantics.checker import check
@@ -32,6 +32,21 @@ def test_each_function_is_an_operation_or_has_a_handler(name: str) -> None:
         assert name in FORMULAS
         assert OPERATIONS[name].arity == len(declarations()[name].parameters)
     assert declarations()[name].doc
+
+
+def _ints(name: str) -> str:
+    """A call of a function with ints only, where its signature takes pure numbers."""
+    return f"{name}({', '.join('2' for _ in declarations()[name].parameters)})"
+
+
+@pytest.mark.parametrize("name", sorted(FORMULAS.keys() & declarations().keys() - HANDLERS.keys()))
+def test_a_signature_makes_an_int_of_ints_where_the_operation_does(name: str) -> None:
+    """`f(x: D) -> D` says int of ints: a function whose value is real needs a rule in `SPECIAL`."""
+    operation = OPERATIONS[name]
+    made = operation.type.result([record.INT] * operation.arity)
+    type_, found = checked(f"let y = {_ints(name)}")
+    assert not found
+    assert (type_ == INT) is (made == record.INT)
 
 
 def test_no_rule_or_handler_is_for_nothing() -> None:
