@@ -1,6 +1,10 @@
-"""Making graphs: constants are folded and equal operations shared as they are added.
+"""Building graphs: constant folding, value numbering and loop-invariant code motion by
+construction.
 
-Equal includes the sign of zero and every NaN. What does not depend on a loop is placed outside it.
+Every operation goes through `GraphBuilder.op`, which folds it if its operands are constant, returns
+the equal operation if there is one (hash consing), and places it in the outermost region that has
+its operands. So no caller needs to know whether it is inside a loop, and no pass has to find what
+is invariant (decision 3). Equal includes the sign of zero and every NaN.
 """
 
 from __future__ import annotations
@@ -31,7 +35,11 @@ from hwdsl.codegen.operations.record import Fold
 
 @define(eq=False)
 class Region:
-    """An operation list under construction: the graph's own, or a loop body's."""
+    """An operation list under construction: the graph's own, or a loop body's.
+
+    `shared` numbers the operations by value. `captured` are the values of outer regions that the
+    body reads, in the order of its inputs; `captures` finds the input of one.
+    """
 
     parent: Region | None
     depth: int
@@ -68,10 +76,11 @@ class Ref:
 
 @define(eq=False)
 class GraphBuilder:
-    """Makes a graph. Operations are placed in the outermost region that has their arguments.
+    """Builds one graph. Operations are placed in the outermost region that has their arguments.
 
     Inside a loop body, outer values may be used freely: they become captures by themselves, and
-    what does not depend on the loop is placed outside it.
+    loop-invariant operations are placed outside. Hoisting is safe although the loop may run no
+    round, since every operation is total: there is nothing to trap.
     """
 
     params: list[GraphParam] = field(factory=list)
@@ -85,7 +94,7 @@ class GraphBuilder:
         key = constant_bits(value), type
         found = self._constants.get(key)
         if found is None:
-            found = self._place(self.root, Op("const", (), type, value=float(value)))
+            found = self._intern(self.root, Op("const", (), type, value=float(value)))
             self._constants[key] = found
         return found
 
@@ -103,7 +112,7 @@ class GraphBuilder:
             raise ValueError(f"two params named {name}")
         self._names.add(name)
         self.params.append(GraphParam(name, type, uniform, low, high))
-        return self._place(self.root, Op("param", (), type, index=len(self.params) - 1))
+        return self._intern(self.root, Op("param", (), type, index=len(self.params) - 1))
 
     def table(self, values: Iterable[float]) -> int:
         """Intern a constant table and return its index, for `table` and `bucket`."""
@@ -124,19 +133,19 @@ class GraphBuilder:
         result = type or OPERATIONS[code].type.result([a.type for a in args])
         if code == "pow":
             # Before folding, so that known and unknown bases go through the same products.
-            product = self._power(args[0], args[1].known, type)
+            product = self._expand_power(args[0], args[1].known, type)
             if product is not None:
                 return product
         values = [a.known for a in args]
         if args and code != "proj" and None not in values:
             known = [v for v in values if v is not None]
             return self.const(fold(code, known, self.tables, index), result)
-        simpler = self._simplify(code, args, result)
+        simpler = self._algebraic_simplify(code, args, result)
         if simpler is not None:
             return self.widen(simpler, result)
-        region = self._deepest(args)
-        inner = tuple(self._inside(a, region) for a in args)
-        return self._place(region, Op(code, inner, result, index=index))
+        region = self._outermost_region(args)
+        inner = tuple(self._capture(a, region) for a in args)
+        return self._intern(region, Op(code, inner, result, index=index))
 
     def widen(self, ref: Ref, type: str) -> Ref:
         """The same number as one of a type that its own is part of: a product with 1, which keeps
@@ -150,54 +159,59 @@ class GraphBuilder:
 
         `within` are values that place the loop: it is built inside their deepest region.
         """
-        parent = self._deepest(list(within))
+        parent = self._outermost_region(list(within))
         region = Region(parent, parent.depth + 1, carries=len(carries))
         types = [INT, *carries]
-        inputs = [self._place(region, Op("input", (), t, index=i)) for i, t in enumerate(types)]
+        inputs = [self._intern(region, Op("input", (), t, index=i)) for i, t in enumerate(types)]
         return LoopRegion(self, region, inputs[0], tuple(inputs[1:]))
 
     def finish(
         self, outputs: Sequence[tuple[str, Ref]], rules: Sequence[tuple[str, Ref]] = ()
     ) -> Graph:
-        """Close the graph. Dead operations are kept; `passes.dead` removes them."""
+        """Close the graph. Dead operations are kept; `passes.dead_code` removes them."""
         return Graph(
             tuple(self.params),
             tuple(self.root.ops),
-            tuple((n, self._inside(r, self.root)) for n, r in outputs),
-            tuple((n, self._inside(r, self.root)) for n, r in rules),
+            tuple((n, self._capture(r, self.root)) for n, r in outputs),
+            tuple((n, self._capture(r, self.root)) for n, r in rules),
             tuple(self.tables),
         )
 
-    def _place(self, region: Region, op: Op) -> Ref:
+    def _intern(self, region: Region, op: Op) -> Ref:
         index = region.shared.setdefault(op, len(region.ops))
         if index == len(region.ops):
             region.ops.append(op)
         return Ref(region, index)
 
-    def _deepest(self, args: Sequence[Ref]) -> Region:
+    def _outermost_region(self, args: Sequence[Ref]) -> Region:
+        """The outermost region in which all arguments are available: the deepest of their own,
+        since they are all on one chain of nested regions."""
         region = self.root
         for a in args:
             if a.region.depth > region.depth:
                 region = a.region
         return region
 
-    def _inside(self, ref: Ref, region: Region) -> int:
+    def _capture(self, ref: Ref, region: Region) -> int:
         """The index in `region` of a value of it or of a region around it."""
         if ref.region is region:
             return ref.index
+        # A constant is repeated in each region instead of captured: passes and the emitter then see
+        # it where it is used.
         if ref.known is not None:
-            return self._place(region, ref.op).index
+            return self._intern(region, ref.op).index
         if region.parent is None:
             raise ValueError("a value of a loop body is used outside it")
         key = (id(ref.region), ref.index)
         if key not in region.captures:
             slot = 1 + region.carries + len(region.captured)
             region.captured.append(ref)
-            region.captures[key] = self._place(region, Op("input", (), ref.type, index=slot)).index
+            region.captures[key] = self._intern(region, Op("input", (), ref.type, index=slot)).index
         return region.captures[key]
 
-    def _simplify(self, code: str, args: Sequence[Ref], type: str) -> Ref | None:
-        """Identities that hold for every float64, NaN, infinities and signed zeros included."""
+    def _algebraic_simplify(self, code: str, args: Sequence[Ref], type: str) -> Ref | None:
+        """Identities that hold for every float64, NaN, infinities and signed zeros included: so not
+        x + 0 (-0.0), x * 0 (NaN) or x - x (infinity)."""
         record = OPERATIONS[code]
         if record.picks is not None and args[0].known is not None:
             return args[record.picks(args[0].known, len(args))]
@@ -224,7 +238,7 @@ class GraphBuilder:
             return self.const(1.0, type)
         return None
 
-    def _power(self, base: Ref, exponent: float | None, type: str | None) -> Ref | None:
+    def _expand_power(self, base: Ref, exponent: float | None, type: str | None) -> Ref | None:
         """Constant powers as products; the formula makes the same of a known base. They are
         of the base's type unless one is given."""
         if exponent == 0.5:
@@ -264,22 +278,22 @@ class LoopRegion:
         The loop is placed in the outermost region that has all it needs, as any operation is.
         """
         b, region = self.builder, self.region
-        inside = tuple(b._inside(n, region) for n in next)
-        stop = None if until is None else b._inside(until, region)
-        outer = b._deepest([lo, hi, *initial, *region.captured])
-        captures = tuple(b._inside(c, outer) for c in region.captured)
-        body = Body(tuple(region.ops), region.carries, inside, stop)
+        next_inside = tuple(b._capture(n, region) for n in next)
+        stop = None if until is None else b._capture(until, region)
+        outer = b._outermost_region([lo, hi, *initial, *region.captured])
+        captures = tuple(b._capture(c, outer) for c in region.captured)
+        body = Body(tuple(region.ops), region.carries, next_inside, stop)
         args = (
-            b._inside(lo, outer),
-            b._inside(hi, outer),
-            *(b._inside(i, outer) for i in initial),
+            b._capture(lo, outer),
+            b._capture(hi, outer),
+            *(b._capture(i, outer) for i in initial),
             *captures,
         )
         types = [*(s.type for s in self.states), INT, BOOL]
         if all(outer.ops[a].code == "const" for a in args):
             known = [outer.ops[a].value for a in args]
             return tuple(map(b.const, run_loop(body, bound, known, b.tables), types))
-        loop = b._place(outer, Op("loop", args, REAL, bound=bound, body=body))
+        loop = b._intern(outer, Op("loop", args, REAL, bound=bound, body=body))
         return tuple(
-            b._place(outer, Op("proj", (loop.index,), t, index=i)) for i, t in enumerate(types)
+            b._intern(outer, Op("proj", (loop.index,), t, index=i)) for i, t in enumerate(types)
         )

@@ -29,7 +29,12 @@ CHUNK = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class ExecutionPlan:
-    """Points to evaluate, and the kernel that does, with the spec of its params and outputs."""
+    """An execution plan: a grid of points, the kernel that evaluates them, and its spec.
+
+    The points are split into groups in which the uniform params (choices) have one value, a kernel
+    call each, so that a kernel branches on them outside its lanes; a group is split into chunks for
+    the threads. The kernel releases the interpreter's lock, so threads run in parallel.
+    """
 
     spec: Spec
     kernel: Kernel

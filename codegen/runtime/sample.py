@@ -65,7 +65,7 @@ class Samples:
         shares = (0.05, 0.5, 0.95)
         rows = [
             (name, self.units[name], *(html.number(float(x)) for x in (
-                self.mean(name), self.deviation(name), *self.quantile(name, shares))))
+                self.mean(name), self.std(name), *self.quantile(name, shares))))
             for name in self.outputs
         ]  # fmt: skip
         head = ("output", "unit", "mean", "deviation", "5 %", "50 %", "95 %")
@@ -79,7 +79,7 @@ class Samples:
         """The mean over all samples, feasible or not, in the output's unit."""
         return float(self[output].mean())
 
-    def deviation(self, output: str) -> float:
+    def std(self, output: str) -> float:
         """The standard deviation over all samples, in the output's unit."""
         values = self[output]
         return float((values - values[0]).std())  # a constant deviates by nothing at all

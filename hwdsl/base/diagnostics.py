@@ -112,17 +112,17 @@ class Diagnostics:
         self.items += [d for d in others.items if d not in self._seen]
         self._seen.update(others.items)
         for note in others.undecided:
-            self.leave(note)
+            self.add_undecided(note)
 
     def include(self, others: "Diagnostics") -> None:
         """Add what was found in another part of the file, before which nothing was missing."""
         for item in others.items:
             self.add(item)
         for note in others.undecided:
-            self.leave(note)
+            self.add_undecided(note)
         self._read.update(others._read)
 
-    def leave(self, note: Diagnostic) -> None:
+    def add_undecided(self, note: Diagnostic) -> None:
         """Note a rule that was not decided, once."""
         if note not in self._noted:
             self._noted.add(note)

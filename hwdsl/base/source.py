@@ -56,7 +56,7 @@ class Span:
         line, column = self.source.position(self.start)
         return f"{self.source.name}:{line}:{column}"
 
-    def to(self, other: "Span") -> "Span":
+    def join(self, other: "Span") -> "Span":
         """Return the span from this one's start to the other's end."""
         return Span(self.source, self.start, max(self.end, other.end))
 

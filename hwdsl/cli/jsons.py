@@ -180,7 +180,7 @@ def sample(
     def found(name: str) -> answers.Distribution:
         scale = scales[name]
         up, down, _ = scale.parts()
-        mean, deviation = samples.mean(name), samples.deviation(name)
+        mean, deviation = samples.mean(name), samples.std(name)
         quantiles = [
             answers.Quantile(value, scale.to_base(value), share)
             for share, value in zip(shares, samples.quantile(name, shares).tolist(), strict=True)

@@ -92,7 +92,7 @@ def _outputs(samples: Samples) -> str:
     heads = [f"{100 * share:g} %" for share in SHARES]
     rows = [["", "mean", "std dev", *heads]]
     for name, unit in samples.units.items():
-        cells = [samples.mean(name), samples.deviation(name), *samples.quantile(name, SHARES)]
+        cells = [samples.mean(name), samples.std(name), *samples.quantile(name, SHARES)]
         rows.append([title(name, unit), *(number(float(f"{cell:.4g}")) for cell in cells)])
     return table(rows, right=range(1, len(rows[0])))
 

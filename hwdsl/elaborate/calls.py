@@ -1,9 +1,10 @@
-"""Calls of evaluators: the callee's graph, replayed in the caller's with arguments for params.
+"""Calls of evaluators: the callee's graph is inlined in the caller's, with arguments for params.
 
-The callee is elaborated once with its params free, as `run` elaborates it, and the operations of
-what a call reads are placed in the caller's graph, or calculated where the arguments are known. So
-a call takes the callee's decisions (what is written out, what is a loop, what is masked), and gives
-the outputs and the feasibility that `run` gives at the same point, to the bit.
+The callee is elaborated once with its params free, as `run` elaborates it, and the operations that
+the outputs read by a call need are added to the caller's graph, or folded where the arguments are
+constant. So a call has the decisions of the callee's elaboration (what is unrolled, what is a loop,
+what is guarded), and gives the outputs and the feasibility that `run` gives at the same point, to
+the bit (decision 12).
 """
 
 from __future__ import annotations
@@ -40,10 +41,11 @@ from hwdsl.semantics.symbols import EvaluatorInfo, ValueInfo
 from hwdsl.syntax import ast
 
 FEASIBLE, ASKED = "feasible", "asked"
-"""What is noted of a result that is read: whether it is feasible, or that this was asked."""
+"""The rules recorded when a claim reads a result: that it is feasible, or that the claim reads
+`feasible` itself, and so may hold for an infeasible one."""
 
 STEP = 10
-"""Operations replayed that cost what evaluating an expression does (measured, about)."""
+"""Operations inlined for the fuel of one evaluated expression (measured, about)."""
 
 
 def callee_of(m: PartialEvaluator, info: EvaluatorInfo) -> Callee:

@@ -51,7 +51,7 @@ NEUTRAL: Mapping[str, float] = {
     "lowest": math.nan,  # it loses to every number, infinite ones too
     "highest": math.nan,
 }
-"""What takes part in a reduction without a say in it.
+"""The neutral element of each reduction.
 
 Where it is known which terms take part, the others are left out; where it is not, these stand in
 their places. Both must give the same bits, so that a known param changes no digit: a sum therefore
@@ -74,8 +74,8 @@ PAIR = {
 class ReductionTerm:
     """A value to be reduced, or already reduced over a loop, with the variables it stands for.
 
-    `exists` says whether there is a candidate behind it, where that is unknown. The value of one
-    that `goes_on` has taken in the terms before it.
+    `exists` says whether there is a candidate behind it, where that is unknown. `continues` marks
+    the value of a loop that started from the terms before it, so it stands for these too.
     """
 
     value: Ref
@@ -90,7 +90,7 @@ class ReductionTerm:
 def reduce(m: PartialEvaluator, how: str, expr: ast.Comprehension, env: Env) -> Value:
     """The reduction of a comprehension; `lowest` and `highest` give the variables too."""
     terms: list[ReductionTerm] = []
-    # What is still to be combined: a term that goes on has taken in the rest.
+    # The operands that are still to be combined: a term that continues replaces those before it.
     operands = [_zero(m, INT if _is_int(m, how, expr) else REAL)] if how == "sum" else list[Ref]()
 
     def lower_to_loop(part: Candidate, over: RangeValue) -> ReductionTerm | None:
@@ -242,7 +242,7 @@ def _index_of_bindings(
     return m.op(expr, "select", number, index, m.op(expr, "argmax", *there))
 
 
-# --- rolled ------------------------------------------------------------------------------------
+# --- lowered to a loop -------------------------------------------------------------------------
 
 
 def _try_lower_to_loop(
@@ -253,10 +253,10 @@ def _try_lower_to_loop(
     over: RangeValue,
     before: Sequence[Ref],
 ) -> ReductionTerm | None:
-    """The reduction over a long range as one loop; None if it has to be written out.
+    """The reduction over a long range as one loop; None if it has to be unrolled.
 
-    That is where something inside must be known, and where something breaks a rule of the language:
-    written out, it may be known to be in no term that takes part.
+    It has to be where something inside must be constant, and where something is known to break a
+    rule of the language: unrolled, it may turn out to be in no term that takes part.
     """
     low, high = m.interval(over.low)[0], m.interval(over.high)[1]
     count = high - low + 1
@@ -291,7 +291,8 @@ def _lower_to_loop(
     extra: int,
 ) -> LoopAttempt[ReductionTerm | None]:
     best = how in ("lowest", "highest")
-    # Whether a candidate exists is a state of its own where a filter may leave none.
+    # Whether a candidate exists is a carry of its own where a filter may leave none: the neutral
+    # element does not tell, since it may be the value of a candidate too.
     may_be_empty = expr.condition is not None and (best or how in ("min", "max"))
     kind = BOOL if how in ("any", "all") else INT if _is_int(m, how, expr) else REAL
     carries = [kind, *([INT] if best else []), *([BOOL] if may_be_empty else [])]
@@ -316,7 +317,8 @@ def _lower_to_loop(
         if may_be_empty:
             here = m.truth(True) if term.exists is None else term.exists
             following.append(m.op(expr, "or", loop.states[len(carries) - 1], here))
-    # Sums and products depend on the order: the loop goes on from what the terms before came to.
+    # Sums and products are not associative in floating point: the loop starts from the reduction of
+    # the terms before it, so that the order is the same as unrolled, and with it every bit.
     continues = how in ("sum", "prod") and bool(before)
     initial = [m.const(NEUTRAL[how], kind)]
     if continues:

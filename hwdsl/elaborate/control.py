@@ -88,6 +88,7 @@ def _match_cases(m: PartialEvaluator, expr: ast.Match, subject: EnumValue, env: 
             among.append((SelectIndex(here, 2), 0, compute))
     values = dict(zip(taken, m.guarded_arms(among), strict=True))
     some = next(iter(values.values()))  # stands where no case leads
+    # A selection by the case, not a chain of conditions: one `gather`, or a table of constants.
     return merge_select(m, selector, [values.get(arm, some) for arm in arms], expr.span)
 
 

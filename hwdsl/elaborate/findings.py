@@ -1,9 +1,8 @@
-"""What is said of rules that are broken or not decided: once, in however many places a component
-stands.
+"""Diagnostics of rules that are broken or not decided, deduplicated over the places of a component.
 
-A component that a package, a node and a cluster hold breaks its own rules in all three. What is
-said then is the same but for its name: it is said of the place with the shortest path, which names
-the others.
+A component that is in a package, a node and a cluster breaks its own rules in all three. The
+diagnostics would be the same but for the path: the one with the shortest path is reported, and
+names the other places.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from hwdsl.syntax import ast
 from hwdsl.syntax.tree import children
 
 NAMED = 2
-"""So many of the other places are named."""
+"""Number of the other places that are named."""
 
 LABELLED = 2
-"""So many of the fields that a broken rule reads are shown where they are given."""
+"""Number of the fields read by a broken rule for which a label shows where they are given."""
 
 Key = tuple[object, ...]
 
@@ -35,14 +34,14 @@ def report_static_violations(
 ) -> bool:
     """Report a rule that is known to be broken, or cannot be decided; False if params decide it."""
     if assertion.unknown is not None:
-        diagnostics.leave(undecided_note(assertion, assertion.unknown))
+        diagnostics.add_undecided(undecided_note(assertion, assertion.unknown))
     if assertion.holds.known == 0.0:
         diagnostics.add(_broken(m, assertion))
     return assertion.holds.known is not None
 
 
 def deduplicate(m: PartialEvaluator, assertions: Sequence[Assertion]) -> list[Assertion]:
-    """The rules, those to be told of once for each component that breaks them by its own text."""
+    """The rules, each once for all places of a component that breaks it by its own text."""
     groups: dict[Key, list[Assertion]] = {}
     for assertion in assertions:
         groups.setdefault(_said(m, assertion) or (id(assertion),), []).append(assertion)

@@ -1,4 +1,4 @@
-"""Components: layers of text over a kind, members evaluated late, in the final record."""
+"""Components: layers of text over a kind, and late binding of members in the final record."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _NUMBERS = ((Real, REAL), (Int, INT), (BoolType, BOOL))
 
 
 def block_of(m: PartialEvaluator, node: ast.Node, members: Sequence[ast.Member]) -> Block:
-    """The index of a block's members, made once per node."""
+    """The index of a block's members, made once per node: all records of the block share it."""
     found = m.blocks.get(node)
     if found is None:
         found = m.blocks[node] = _index(members)
@@ -188,7 +188,7 @@ def env_of(m: PartialEvaluator, record: Record, layer: Layer) -> Env:
 
 
 def with_lets(m: PartialEvaluator, env: Env, lets: Sequence[ast.Let]) -> Env:
-    """The environment with variables that are evaluated when first read."""
+    """The environment with local variables, as thunks: each may read any other of them."""
     names: dict[str, Value | Thunk] = {}
     inner = env.extend(names)
     for let in lets:
@@ -202,7 +202,8 @@ def with_lets(m: PartialEvaluator, env: Env, lets: Sequence[ast.Let]) -> Env:
 
 
 def find_definition(m: PartialEvaluator, record: Record, name: str) -> Definition | None:
-    """Where the record's member gets its value, and what amends it there."""
+    """The definition of a record's member: the expression of the topmost layer that has one, and
+    the amendments of the layers above it."""
     return _find_from(m, record, name, 0)
 
 
@@ -234,7 +235,7 @@ def _find_from(m: PartialEvaluator, record: Record, name: str, start: int) -> De
 
 
 def _slot_counts(m: PartialEvaluator, record: Record, name: str, start: int) -> tuple[Layer, ...]:
-    """What the layers from `start` on say of the count of a part, for a value put in its place."""
+    """The layers from `start` on that give the count of a part, for a value that replaces it."""
     entries = (e for x in record.layers[start:] for e in x.block.entries.get(name, ()))
     if not any(isinstance(e.node, ast.Part) for e in entries):
         return ()
@@ -252,7 +253,7 @@ def _slot_counts(m: PartialEvaluator, record: Record, name: str, start: int) -> 
 
 
 def _fill_slot(m: PartialEvaluator, value: Component, slot: tuple[Layer, ...]) -> Component:
-    """A component in a part's place: as many as the slot holds, unless it says how many it is."""
+    """A component in the place of a part: with the count of that part, unless it has one itself."""
     if isinstance(value, SelectRecord):
         alternatives = [_fill_slot(m, a, slot) for a in value.alternatives]
         return merge_components(m, value.selector, alternatives, value.span)
@@ -277,7 +278,7 @@ def shared_definition(m: PartialEvaluator, component: Component, name: str) -> D
 
 
 def member(m: PartialEvaluator, of: Component, name: str, span: Span) -> Value:
-    """The value of a component's member, evaluated once."""
+    """The value of a component's member, evaluated once per component."""
     thunk = of.thunks.get(name)
     if thunk is None:
         thunk = of.thunks[name] = Thunk(
@@ -402,7 +403,7 @@ def _select_member(m: PartialEvaluator, of: SelectRecord, name: str, span: Span)
 def map_alternatives(
     m: PartialEvaluator, of: SelectRecord, read: Callable[[Component], Value], span: Span
 ) -> Value:
-    """Read something of every alternative and select."""
+    """Read something of every alternative, each under its path condition, and select."""
     values = m.guarded_arms(
         [
             (of.selector, i, partial(m.under_case, of.selector, i, partial(read, a)))

@@ -1,4 +1,8 @@
-"""Rules: which are asserted of the components within reach, and which of them are waived."""
+"""Constraint collection: the rules of the components that an evaluator reaches, less those waived.
+
+Reached is what parts and fields lead to from the evaluator's variables and outputs, whether or not
+an output reads it.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,11 @@ Waivers = tuple[ast.Allow, ...]
 
 @define(eq=False)
 class RuleCollector:
-    """A walk through components: the rules found, and what has been visited."""
+    """A walk through components: the rules found, and the components visited.
+
+    `visited` has pairs of a component and the guard under which it was reached: a component that is
+    reached without a guard need not be visited again under one.
+    """
 
     m: PartialEvaluator
     found: list[Assertion] = field(factory=list)
@@ -72,7 +80,7 @@ class RuleCollector:
             value, assertions = m.collect(lambda: records.member(m, of, name, of.span))
             assertions, where, _ = m.where_known(assertions)
         except UnknownValue:
-            return  # Nobody has asked for it.
+            return  # An unknown member is an error only of what reads it, and the walk does not.
         self._add(assertions, waivers, guard)
         if where.known is None:
             guard = where if guard is None else m.op(of.span, "and", guard, where)
@@ -166,9 +174,10 @@ class RuleCollector:
 def lower_rule(
     m: PartialEvaluator, name: str, rule: ast.Rule, env: Env, path: str
 ) -> list[Assertion]:
-    """A written rule as an effect, after those its condition states itself.
+    """A written rule as an assertion, after those that its condition implies.
 
-    A rule that reads what nobody knows is not decided: it holds, and says what is not known.
+    A rule that reads what nobody knows is not decided: it holds, and says what is not known. It is
+    no error, else each rule would need a guard `if known(x)` (decision 8).
     """
     depth, unknown = m.depth, None
     try:
@@ -199,7 +208,7 @@ def lower_rule(
 
 
 def own_rules(m: PartialEvaluator, of: Record) -> list[tuple[str, ast.Rule, Env]]:
-    """A record's rules: who states them, the rule, where it is read.
+    """A record's rules: the name of the owner, the rule, the environment of its text.
 
     A kind's rule replaces one of the same name of a base kind.
     """
@@ -263,7 +272,7 @@ def _holds_components(type_: Type) -> bool:
 
 
 def _records(of: Component) -> list[Record]:
-    """What a component may be."""
+    """The records that a component may be: itself, or the alternatives of a select."""
     if isinstance(of, Record):
         return [of]
     return [record for each in of.alternatives for record in _records(each)]

@@ -185,7 +185,7 @@ def _check_overlap(state: CheckerState, members: Sequence[ast.Member]) -> None:
     for member in members:
         if isinstance(member, ast.Assign | ast.Amend):
             path = tuple(p.name for p in member.path)
-            span = member.path[0].span.to(member.path[-1].span)
+            span = member.path[0].span.join(member.path[-1].span)
         elif isinstance(member, ast.Part):
             path, span = (member.name.name,), member.name.span
         else:

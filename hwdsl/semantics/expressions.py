@@ -311,7 +311,7 @@ def _compare_two(
         state.error(
             "unit-mismatch" if numbers else "type-mismatch",
             f"cannot compare {short(a)} with {short(b)}",
-            a.span.to(b.span),
+            a.span.join(b.span),
             others=[(a.span, f"this is {have[0]}"), (b.span, f"this is {have[1]}")],
             help=zero_help(a, b, have[0], have[1]) if numbers else None,
         )

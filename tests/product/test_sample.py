@@ -43,7 +43,7 @@ def test_draws_follow_their_distributions(module: hwdsl.Module) -> None:
     shares = [0.1, 0.5, 0.9]
     assert np.allclose(drawn.quantile("bill", shares), [0.06, 0.1, 0.14], atol=0.0006)
     assert drawn.mean("bill") == pytest.approx(0.1, abs=0.0004)
-    assert drawn.deviation("bill") == pytest.approx(0.1 / 12**0.5, rel=0.01)
+    assert drawn.std("bill") == pytest.approx(0.1 / 12**0.5, rel=0.01)
     assert drawn.feasible.mean() == pytest.approx(0.9563, abs=0.0025)  # log 2 / log 1.5 deviations
     assert drawn.clipped["price"] == pytest.approx(0.0437 + 0.0015, abs=0.0025)
     assert drawn.clipped["energy"] == 0.0
@@ -133,7 +133,7 @@ def test_the_command_prints_what_python_gives(
     printed = [line.split() for line in capsys.readouterr().out.splitlines()]
     drawn = module.hour.sample(20_000, seed=3, life="2 year")
     cells = next(line for line in printed if line[:2] == ["rate", "[USD/h]"])[2:]
-    expected = [drawn.mean("rate"), drawn.deviation("rate"),
+    expected = [drawn.mean("rate"), drawn.std("rate"),
                 *drawn.quantile("rate", [0.05, 0.25, 0.5, 0.75, 0.95])]  # fmt: skip
     assert [float(cell) for cell in cells] == pytest.approx(expected, rel=1e-3)
     assert ["feasible:", f"{100 * drawn.feasible.mean():.6g}", "%"] in [x[:3] for x in printed]
@@ -172,7 +172,7 @@ def test_draws_are_written_beside_what_they_gave(
 
 def test_what_is_constant_deviates_by_nothing(module: hwdsl.Module) -> None:
     drawn = module.hour.sample(1000, energy=0.1)
-    assert drawn.deviation("bill") == 0.0
+    assert drawn.std("bill") == 0.0
     assert drawn.rank_correlation("bill") == {}
 
 
