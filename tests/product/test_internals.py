@@ -13,7 +13,9 @@ import numpy
 import pytest
 from stages import stages
 
+from hwdsl.codegen.numerics.backend import Backend
 from hwdsl.codegen.operations import arithmetic
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 
 ROOT = Path(__file__).parents[2]
 WRITE = os.environ.get("HWDSL_WRITE_STAGES") == "1"
@@ -101,6 +103,15 @@ def test_names_are_where_the_page_says(page: str) -> None:
         if not any(re.search(rf"\b{name}\b", t) for t in found):
             wrong.append(f"{name} in {file}")
     assert wrong == []
+
+
+def test_m_has_what_the_pages_call() -> None:
+    """`m` is the partial evaluator in elaboration, and the backend in formulas."""
+    texts = [path.read_text("utf-8") for path in FOUND if path.name.startswith("internals")]
+    called = {name for text in texts for name in re.findall(r"`m\.(\w+)", text)}
+    assert {"op", "where"} < called
+    known = {*dir(PartialEvaluator), *dir(Backend)}
+    assert called - known == set()
 
 
 @pytest.mark.parametrize(
