@@ -43,7 +43,7 @@ def iterate_type(
 
 def _states(state: CheckerState, env: TypeEnv, node: ast.Iterate) -> dict[str, Type]:
     states: dict[str, Type] = {}
-    seen: dict[str, Span] = {}
+    seen = {node.variable.name: node.variable.span}
     for member in node.members:
         if not isinstance(member, ast.State):
             continue

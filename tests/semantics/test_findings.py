@@ -132,6 +132,10 @@ CASES = {
                 let i = 2 s                              # error: duplicate-name
                 next u = late + i
             }
+            let s = iterate i in 1 .. 3 {
+                state i : [real] = [1]                   # error: duplicate-name
+                next i[0] = sum(i)
+            }
             r.u
         }
         """,
