@@ -32,6 +32,8 @@ def is_always_true(
     """
     if condition.known is not None:
         return condition.known == 1.0
+    # Two ways, since neither covers the other: the selectors may depend on params that are no
+    # choices, and choices that exclude each other are only seen in the params they come from.
     given = [(ref, [float(k) for k in range(count)]) for ref, count in choices]
     return any(
         _holds_in_all_cases(builder, condition, each) for each in (given, _choice_params(builder))
@@ -44,6 +46,7 @@ def _holds_in_all_cases(
     cases: list[Values] = [{}]
     for ref, values in choices:
         cases = [{**case, _key(ref): value} for case in cases for value in values]
+        # The number grows as the product of the choices; too many count as not proved.
         if len(cases) > MAX_COMBINATIONS:
             return False
     return all(_CaseEvaluator(builder, case).value(condition) == 1.0 for case in cases)
@@ -93,6 +96,7 @@ class _CaseEvaluator:
         if op.code == "input":
             return self._captured(region, op.index)
         record = OPERATIONS[op.code]
+        # A param without a given value, and a loop's result, depend on more than the choices.
         if record.structural:
             return None
         args = [Ref(region, a) for a in op.args]

@@ -39,6 +39,7 @@ class ConstantFolder(GraphRewriter):
 
     def visit(self, op: Op, args: list[Ref]) -> Ref:
         """Copy an operation; a gather among constants becomes a table."""
+        # With a constant index the gather folds to one of its arguments; a table would hide which.
         entries = known_table(op, args)
         if entries is None or len(entries) < TABLE_FROM or args[0].known is not None:
             return self.builder.op(op.code, *args, index=op.index, type=op.type)

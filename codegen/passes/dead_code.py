@@ -26,6 +26,7 @@ def eliminate_dead_code_once(graph: Graph) -> Graph:
     """One round of dead-code elimination."""
     live_slice = LiveSlice(graph.ops, [i for _, i in (*graph.outputs, *graph.rules)])
     ops = live_slice.live_ops()
+    # A dead table would be compiled into the kernel, and would be part of its key.
     tables = sorted(tables_of(ops))
     if len(tables) < len(graph.tables):
         ops = tuple(with_tables(op, {old: new for new, old in enumerate(tables)}) for op in ops)
@@ -58,6 +59,7 @@ class LiveSlice:
         self.live = [False] * len(self.ops)
         for root in self.roots:
             self.live[root] = True
+        # Operands come before their users, so one walk backwards marks everything.
         for i in range(len(self.ops) - 1, -1, -1):
             if self.live[i]:
                 self._mark(i)
@@ -77,6 +79,7 @@ class LiveSlice:
         body = op.body
         assert body is not None
         carries = live_carries(body, self.used_results.get(i, set()))
+        # `until` is a root though nothing reads it: it says how many rounds are run.
         roots = [body.next[c] for c in carries]
         if body.until is not None:
             roots.append(body.until)

@@ -125,6 +125,7 @@ class ForwardModeAD(GraphRewriter):
         pairs = [(c, d) for c in range(body.carries) for d in range(len(zero)) if start[c] >> d & 1]
         if not pairs:
             return self.visit_loop(op, args), [zero] * (body.carries + 2)
+        # The last two results, rounds run and whether `until` held, are flat: their tangents are 0.
         made = JvpLoop(self, op, args, tangents, pairs).build()
         found: dict[tuple[int, int], Ref] = dict(zip(pairs, made[body.carries :], strict=False))
         tangents = [tuple(found.get((c, d)) for d in range(len(zero))) for c in range(body.carries)]
@@ -201,6 +202,8 @@ class JvpLoop:
         b, body = self.owner.builder, self.body
         assert body.until is not None
         done, rounds, last_variable = loop.states[-3:]
+        # After the stop the body is evaluated at the variable of the last round: the fixpoint whose
+        # tangents converge is that of this round's function, if the function reads the variable.
         at = b.op("select", done, last_variable, loop.variable, type=INT)
         values, states, tangents = self._round(loop, at)
         old = loop.states[: body.carries]
@@ -215,6 +218,7 @@ class JvpLoop:
             for o, n in zip(before, tangents, strict=True)
         ]
         converged = [self._converged(o, n) for o, n in zip(before, after, strict=True)]
+        # The rounds of the values, not those of the tangents: the result `rounds` keeps its value.
         counted = b.op("add", rounds, b.op("select", done, b.const(0.0, INT), b.const(1.0, INT)))
         next = [*frozen, *after, b.op("or", done, values[body.until]), counted, at]
         return next, b.op("and", done, self._all(converged))

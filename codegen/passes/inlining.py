@@ -46,6 +46,7 @@ class Inliner(Copier):
         """The copy in the builder of a value of the source's top-level list."""
         if ref.known is not None:
             return self.builder.const(ref.known, ref.type)
+        # Values inside a loop's body have no meaning outside it; only top-level ones are asked for.
         assert ref.region is self.source.root
         before = len(self._values)
         found = self._evaluate(ref.index)
@@ -62,6 +63,8 @@ class Inliner(Copier):
             op = self.source.root.ops[i]
             passed_on, needed = self._operands_needed(op)
             lacking = [a for a in needed if a not in self._values]
+            # Looked at again once its first argument is there: only then is it known which others
+            # are needed.
             if lacking:
                 todo.extend(lacking)
             else:

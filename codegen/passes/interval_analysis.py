@@ -23,6 +23,7 @@ def param_range(param: GraphParam) -> Range:
     """The range of a param; NaN lies in no range that has an end."""
     if param.type == BOOL:
         return TRUTH
+    # A param with a declared end is checked against it by every caller, and NaN fails the check.
     bounded = math.isfinite(param.low) or math.isfinite(param.high)
     return Range(param.low, param.high, nan=not bounded)
 

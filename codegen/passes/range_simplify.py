@@ -59,6 +59,7 @@ class RangeSimplifier(GraphRewriter):
             terms = [values[a] for a in op.args[1:]]
             if len(terms) > 1 or terms[0].type == op.type:
                 return self.builder.op("sum", *terms, type=op.type)
+        # The ranges of a body follow from those of the loop's arguments; `super` copies it next.
         if op.body is not None:
             body = op.body.ops
             self.ranges[id(body)] = analyze_ranges(self.graph, body, loop_inputs(ops, i, operands))
@@ -108,6 +109,7 @@ def possible_extrema(code: str, operands: Sequence[Range]) -> list[int]:
         operands = [Range(-a.high, -a.low, a.nan) for a in operands]
     bound = min(a.high for a in operands)
     kept = [k for k, a in enumerate(operands) if a.nan or a.low <= bound]
+    # The first operands go one by one: each must be beaten, for every value, by the one after it.
     while len(kept) > 1:
         first, second = operands[kept[0]], operands[kept[1]]
         if first.nan or first.low < second.high:

@@ -137,6 +137,7 @@ class ReverseModeAD(ForwardModeAD):
             zero: Tangents = (None,) * len(self.wrt)
             tangents = [self.forward_tangents[a] or zero for a in op.args]
         else:
+            # The Jacobian of the loop in its own active arguments: unit tangents as seeds.
             own = active_inputs(self.graph.ops, i, active)
             one = self.builder.const(1.0)
             tangents = [tuple(one if a == s else None for s in own) for a in op.args]
@@ -150,6 +151,8 @@ class ReverseModeAD(ForwardModeAD):
         adjoints: dict[int, list[Ref]] = {root: [b.const(1.0)]}
         forward_parts: list[list[Ref]] = [[] for _ in self.wrt]
         param_adjoints: dict[int, Ref] = {}
+        # Users of an operation come after it, so all contributions to its adjoint are there when
+        # the walk backwards reaches it.
         for i in range(root, -1, -1):
             terms = adjoints.pop(i, None)
             if not terms or not active[i]:
@@ -184,6 +187,8 @@ class ReverseModeAD(ForwardModeAD):
     ) -> None:
         loop = op.args[0]
         tangents = self.loop_tangents[loop][op.index]
+        # The directions of this loop are the params themselves: its part of the gradient is
+        # complete and goes no further back.
         if loop not in self.sources:
             for d, m in enumerate(tangents):
                 if m is not None:

@@ -49,6 +49,8 @@ class Copier:
         code = op.code
         if code == "const":
             return self.builder.const(op.value, op.type)
+        # A param, input or result may have been replaced by a value of a narrower type (an int
+        # constant for a real): users of the operation go by its declared type.
         if code == "param":
             return self.builder.widen(self.params[op.index], op.type)
         if code == "input":
@@ -71,6 +73,8 @@ class Copier:
         assert body is not None
         start, captures = args[2 : 2 + body.carries], args[2 + body.carries :]
         types = state_types(body, [a.type for a in start])
+        # A carry whose next value is its own input never changes: its start value can be used in
+        # its place, as a capture or a constant, which folds further.
         invariant = {c for c in range(body.carries) if is_input(body, body.next[c], 1 + c)}
         while True:
             varying = [c for c in range(body.carries) if c not in invariant]

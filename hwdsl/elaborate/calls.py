@@ -135,6 +135,8 @@ class EvaluatorCall:
         with self._inside():
             value, assertions = self.callee.output(name)
         nowhere = {id(e) for e in self.callee.m.read_nowhere(assertions)}
+        # What is proved in the callee, for all its arguments, is not carried over; the rest is
+        # looked at again with the arguments of this call.
         for assertion in (e for e in assertions if id(e) not in nowhere):
             choice = assertion.choice
             holds = self.number(assertion.holds)
@@ -163,6 +165,7 @@ class EvaluatorCall:
             reasons.extend(messages.render(inner, text, self._known) for text in known[:1])
             outputs = [self.callee.output(name)[0] for name in info.outputs]
         for value in outputs:
+            # x == x is false for NaN alone: the rule `undefined` that `run` has.
             hard.extend(m.op(info.decl, "eq", ref, ref) for ref in _numbers(self.value(value)))
         return m.all_of(hard, info.decl)
 
@@ -200,6 +203,7 @@ class EvaluatorCall:
     def consume_fuel(self, operations: int) -> None:
         """Count the operations of the replay as steps of the caller's."""
         self.spent += operations
+        # The remainder is kept, so that many small parts of a graph cost what one large part does.
         self.m.consume_fuel(self.spent // STEP, self.span)
         self.spent %= STEP
 

@@ -173,6 +173,7 @@ def _term(
         )
 
     value, _ = m.guarded_arms([(selector, 0, element), (selector, 1, nothing)])
+    # Of the element's type: an int and a real neutral element would make the selection real.
     other = m.const(NEUTRAL[how], value.type)
     return ReductionTerm(m.op(expr, "select", inside, value, other), candidate.bindings, inside)
 
@@ -236,6 +237,7 @@ def _index_of_bindings(
     """Which term the variables are read from: where none is a number, the first that exists."""
     if len(terms) == 1 or all(t.exists is None for t in terms):
         return index
+    # `argmax` gives the first of the greatest: of ones and zeros the first that exists.
     one, zero = m.const(1.0), m.const(0.0)
     there = [one if t.exists is None else m.op(expr, "select", t.exists, one, zero) for t in terms]
     number = m.op(expr, "eq", value, value)

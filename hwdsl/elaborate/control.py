@@ -68,6 +68,7 @@ def _match_cases(m: PartialEvaluator, expr: ast.Match, subject: EnumValue, env: 
     if subject.ref.known is not None:
         return m.evaluate(arms[int(subject.ref.known)].value, env)
     selector = SelectIndex(subject.ref, count)
+    # Arms of cases that the subject cannot be are not evaluated: an error in one is no error here.
     possible = _possible(m, subject.ref.region, subject.ref.index)
     reached = [i for i in range(count) if possible is None or i in possible]
     if len({arms[i] for i in reached}) == 1:

@@ -104,7 +104,9 @@ def rules_of(
                 found.extend(assertions)
                 walk.value(value, name, waivers, None if where.known else where)
             except UnknownValue as failure:
-                if isinstance(node, ast.Output):  # who reads a variable is told of it
+                # A variable may be unknown: what reads it reports it. An output is read by the
+                # caller.
+                if isinstance(node, ast.Output):
                     report(failure)
             except ElaborationError as failure:
                 report(failure)
@@ -114,6 +116,7 @@ def rules_of(
                 found.extend(lower_rule(m, name, node, instance.env, ""))
             except ElaborationError as failure:
                 report(failure)
+    # The walk applies the waivers of components itself; these are those of the evaluator.
     kept = [e for e in found if not waived(waivers, e.rule, f"{e.path}.{e.rule}")]
     return [*kept, *walk.found]
 
@@ -157,8 +160,9 @@ def elaborate_evaluator(
 
     instance = open_evaluator(m, info, {}, free)
     callee = Callee(m, instance)
+    # With overrides the params are not free, so the graph is no callee's for other arguments.
     if not m.overrides:
-        m.callees[info] = callee  # who calls it need not elaborate it again
+        m.callees[info] = callee
     if m.trace is not None:
         m.trace.names = instance.names
     for name in info.free:
@@ -195,6 +199,7 @@ def elaborate_evaluator(
         report(failure)
     order = {p.name: i for i, p in enumerate(graph.params)}
     notes = tuple(undecided_note(e, e.unknown) for e in assertions if e.unknown is not None)
+    # A param may be read by what failed or is undecided alone, which the graph does not show.
     if not (diagnostics.failed or notes):
         _warn_of_unread(graph, frees, diagnostics)
     return Elaboration(

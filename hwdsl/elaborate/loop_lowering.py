@@ -76,6 +76,8 @@ def finish_loop(
     Returns the loop's results and the assertions as they read outside; None and the assertions that
     need carries if those were not provided (`extra`).
     """
+    # The builder has hoisted what does not vary with the round, so the region of a condition tells
+    # whether the assertion needs a carry.
     inside = [e for e in assertions if e.holds.region is loop.region]
     if len(inside) != extra:
         return None, inside
@@ -84,7 +86,7 @@ def finish_loop(
         m.builder.op("and", state, e.holds)
         for state, e in zip(loop.states[plain:], inside, strict=True)
     ]
-    starts = [m.truth(True)] * extra
+    starts = [m.truth(True)] * extra  # the neutral element of `and`
     known = [low, high, *initial, *loop.region.captured]
     check_rounds(bound * (1 + rounds(loop.region.ops)), "this loop", node.span)
     # What is known folds, round by round; the rest becomes a loop of the graph.
@@ -94,6 +96,7 @@ def finish_loop(
     if m.trace is not None:
         m.trace.closed(loop.region, Closing(low, high, bound, first, after, until))
     results = loop.close(low, high, bound, first, after, until)
+    # A loop that runs no round asserts nothing.
     some = m.op(node, "le", low, high)
     outside = [m.guarded(some, e) for e in assertions if e.holds.region is not loop.region]
     carried = [evolve(e, holds=results[plain + i]) for i, e in enumerate(inside)]

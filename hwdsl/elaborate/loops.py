@@ -135,6 +135,7 @@ def _iteration(
 ) -> IterationResult:
     """One round of the body from given states."""
     lets = [x for x in loop.expr.members if isinstance(x, ast.Let)]
+    # One environment for all members: every `next` and `until` reads the states before the round.
     env = loop.env.extend({**states, loop.expr.variable.name: variable})
     env = with_lets(m, env, lets)
     after = dict(states)
@@ -162,6 +163,7 @@ def _replaced(
         items[at] = value
         return ListValue(tuple(items), old.labels)
     check_index(m, index, len(items), node, env)
+    # The graph has no arrays to store into: each element selects between the new value and its own.
     for i, item in enumerate(items):
         here = m.op(node, "eq", index, m.const(i, INT))
         items[i] = merge_select(m, SelectIndex(here, 2), (value, item), node.span)
@@ -215,6 +217,7 @@ def _unroll(
         if step.stop is not None and step.stop.known:
             settled = True
             break
+    # After a stop the states stay: the history has an entry for each round of the range.
     trace.extend([states] * (min(count, MAX_ROUNDS) - len(trace)))
     return ResultValue(
         "result of `iterate`",

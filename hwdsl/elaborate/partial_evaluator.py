@@ -106,6 +106,8 @@ class PartialEvaluator:
                 expr.span,
                 "shorten the chain, for instance with `iterate`",
             )
+        # Restored by hand and not in a `finally`: who catches an error of an expression restores
+        # the depth that it had itself.
         depth = self.depth
         handle = self.handlers[type(expr)]
         if self.trace is None:
@@ -313,6 +315,7 @@ class PartialEvaluator:
     ) -> tuple[list[Assertion], Ref, UnknownValue | None]:
         """The rules stated on the way to a value, where that reads nothing unknown, and what is
         unknown elsewhere; a failure if that is everywhere."""
+        # Those proved to be read nowhere are settled; the others limit where the value is known.
         rest = [e for e in assertions if e.absent is None]
         nowhere = {id(e) for e in self.read_nowhere(assertions)}
         absent = [e for e in assertions if e.absent is not None and id(e) not in nowhere]
@@ -367,7 +370,7 @@ class PartialEvaluator:
 
     def _state_where(self, condition: Ref, assertions: Sequence[Assertion]) -> None:
         masked = [self.guarded(condition, e) for e in assertions]
-        # Here rather than later: in a loop, what is left becomes a state of the loop.
+        # Proved here and not at the end: in a loop, an assertion that is left becomes a carry.
         nowhere = {id(e) for e in self.read_nowhere(masked)}
         self.assertions.extend(e for e in masked if id(e) not in nowhere)
 
@@ -383,6 +386,7 @@ class PartialEvaluator:
         self, rule: str, holds: Ref, span: Span, text: str, env: Env, *, warns: bool = False
     ) -> None:
         """State an implicit rule: of a table, an index, a loop, `whole`."""
+        # True constants are dropped. False ones are kept: a path condition may still exclude them.
         if holds.known:
             return
         message = MessageText(ast.Template(span, (text,)), env)

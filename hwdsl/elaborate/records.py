@@ -145,6 +145,8 @@ def _derive(
     if narrow is base.kind:
         below = base.layers
     else:
+        # A narrower kind brings the layers of its bases along, in place of those of the base's
+        # kind.
         own = tuple(layer for layer in base.layers if layer.kind is None)
         below = (*own, *layers_of_kind(m, narrow))
     return m.make_record(
@@ -327,6 +329,7 @@ def _define(
             raise _unknown(of, name, found.node, span)
         return assumed
     value = m.evaluate(found.node, env)
+    # An anonymous component `K(…)` has its kind for a path; as a field's value it has the field's.
     if isinstance(value, Record) and value.path == value.kind.name and found.layer.kind is None:
         value.path = f"{of.path}.{name}"
     return _fill_slot(m, as_component(value), found.slot) if found.slot else value
@@ -442,6 +445,7 @@ def method(of: Component, name: str) -> MemberInfo | None:
 def part_names(of: Record) -> tuple[str, ...]:
     """The names of a record's direct parts, in the order of their first declaration."""
     names: dict[str, None] = {}
+    # From the bottom layer up: parts that a `with` adds come after those of its base.
     for layer in reversed(of.layers):
         for name in layer.block.parts:
             names[name] = None

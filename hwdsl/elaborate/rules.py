@@ -113,6 +113,8 @@ class RuleCollector:
                 continue
             assert kind.scope is not None
             env = Env(kind.scope, None, (of,))
+            # Evaluated once, on the select: the rule's formula is in the graph once for all
+            # alternatives.
             try:
                 assertions = self._lower(kind.name, rule, env, of, path, waivers)
             except UnequalLengths:
@@ -122,6 +124,8 @@ class RuleCollector:
             self._add(assertions, waivers, guard)
             alike.append(rule)
         for i, alternative in enumerate(of.alternatives):
+            # A copy of `visited`: what one alternative has visited, under its guard, is not yet
+            # visited for another.
             inner = RuleCollector(m, [], set(self.visited), self.alive)
             inner.alternative(alternative, path, waivers, alike, [*known, *names])
             if inner.found:

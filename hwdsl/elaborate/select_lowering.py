@@ -63,6 +63,8 @@ def _merge_texts(
 ) -> TextValue:
     if all(v.selector is None and v.options == values[0].options for v in values):
         return values[0]
+    # The options of all values one after the other; the index is that within a value plus the
+    # offset at which its options begin.
     options: list[str] = []
     picks: list[Ref] = []
     for value in values:
@@ -195,6 +197,7 @@ def _merge_results(
 
         return Thunk(name, span, compute)
 
+    # Only fields that all results have can be selected.
     names = [n for n in values[0].fields if all(n in v.fields for v in values)]
     return ResultValue(values[0].what, {n: field(n) for n in names})
 
