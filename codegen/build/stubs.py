@@ -86,7 +86,7 @@ def _keywords(spec: Spec) -> list[str]:
 
 
 def _many(spec: Spec, *options: str, sized: bool = False) -> list[str]:
-    """The arguments of a sweep; a param that is called as an option stands in the mapping."""
+    """The arguments of a sweep; a param with the name of an option goes into the mapping."""
     params = [p for p in spec.params if _usable(p.name) and p.name not in options]
     given = (f"{p.name}: {_given(p)} | Sequence[Any] | NDArray[Any] = ..." for p in params)
     places = [*([f"{_fresh(spec, 'size')}: int = ..."] if sized else []),

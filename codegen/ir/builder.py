@@ -155,7 +155,7 @@ class GraphBuilder:
         return self.op("mul", self.const(1.0, type), ref, type=type)
 
     def open_loop(self, carries: Sequence[str], within: Iterable[Ref] = ()) -> LoopRegion:
-        """Start a loop body with states of the given types.
+        """Start a loop body with loop-carried values of the given types.
 
         `within` are values that place the loop: it is built inside their deepest region.
         """

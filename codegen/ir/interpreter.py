@@ -78,7 +78,7 @@ def interpret(
 
 @define(eq=False)
 class Point:
-    """A list of operations at one point: each value is computed when it is first asked for.
+    """Lazy evaluation of a list of operations at one point: each value is computed on demand, once.
 
     `inputs` gives the values of params, or of what goes into a body. The list may go on growing.
     """

@@ -1,4 +1,4 @@
-"""What a caller did wrong, told apart from what this program does wrong."""
+"""Errors of a caller, distinguished from errors of this program."""
 
 
 class CallError(ValueError):

@@ -233,7 +233,7 @@ class KernelEvaluator:
         return spread(text, self.param(name), self.units)
 
     def _spread(self, name: str, value: Any) -> Any:
-        """A text that stands for many values as those; all else as it is."""
+        """The values of a text that denotes several (`1..8`); any other value unchanged."""
         if not isinstance(value, str):
             return value
         meant = elsewhere(value, self.param(name))

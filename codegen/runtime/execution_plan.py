@@ -115,7 +115,8 @@ class ExecutionPlan:
 
 
 def workers(threads: int | None) -> int:
-    """How many threads to use: as many as asked for, or one a core. CallError for no number."""
+    """The number of threads to use: the number given, or one a core. CallError if it is no
+    number."""
     if threads is None:
         return os.cpu_count() or 1
     if isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 1:

@@ -124,7 +124,7 @@ class FileFindings:
         return True
 
     def _dependencies(self, name: str) -> tuple[str, tuple[Anchor, ...]]:
-        """A key of all that a part depends on, and where that stands in the file."""
+        """The key of all that a declaration depends on, and its position in the file."""
         spans = [item.span for item in _read_by(self.checked.main.tree, name)]
         texts = [span.text for span in spans]
         key = store.PARTS.key({**(self.around or {}), "items": texts, "part": name})

@@ -127,7 +127,7 @@ class Evaluator(runtime.KernelEvaluator):
         return driver.kernels(graphs, compiled=self._how)[0][self.name]
 
     def _drawing(self) -> runtime.Kernel:
-        """What makes draws, built when first asked for."""
+        """The sampler, built at its first use."""
         return self._sampler
 
     def interpreted(self) -> Evaluator:

@@ -1,4 +1,4 @@
-"""What the runtime is told of evaluators: params, outputs and rules, in numbers and texts."""
+"""Interfaces of evaluators for the runtime: params, outputs and rules, in numbers and texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def evaluator_specs(program: driver.Program) -> dict[str, runtime.Spec]:
-    """What the runtime is told of each evaluator where the language is not there to help."""
+    """The interface of each evaluator for a runtime without the language."""
     return {
         name: evaluator_spec(info, program.elaborations[name], scales(info.scope.visible_units))
         for name, info in driver.evaluators(program.checked).items()
@@ -29,7 +29,7 @@ def evaluator_specs(program: driver.Program) -> dict[str, runtime.Spec]:
 def evaluator_spec(
     info: EvaluatorInfo, elaboration: Elaboration, units: Mapping[str, runtime.Scale] | None = None
 ) -> runtime.Spec:
-    """What the runtime is told of an evaluator; `units` are those that texts may use without us."""
+    """The interface of an evaluator; `units` are those that texts may use without the language."""
     return runtime.Spec(
         info.name,
         tuple(_param(p, g.uniform) for p, g in zip(elaboration.params, elaboration.graph.params,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @define(eq=False, slots=False)
 class LoadedProgram:
-    """What stands behind the evaluators of one file; coefficients in `free` are params there."""
+    """The program of the evaluators of one file; coefficients in `free` are params there."""
 
     main: Source
     file: KeptFile

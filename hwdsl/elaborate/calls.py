@@ -229,7 +229,7 @@ class EvaluatorCall:
         return found
 
     def _of_the_file(self, name: str) -> Ref:
-        """A coefficient that is a param, or what stands for a missing value."""
+        """A coefficient that is a param, or the placeholder of a missing value."""
         inner = self.callee.m
         if name in inner.placeholders:
             kind = inner.placeholders[name].type

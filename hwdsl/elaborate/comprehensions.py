@@ -38,7 +38,7 @@ from hwdsl.semantics.symbols import Int
 from hwdsl.syntax import ast
 
 MAX_UNROLLED = 16
-"""Ranges up to this length are written out."""
+"""Length up to which a range is unrolled."""
 
 NEUTRAL: Mapping[str, float] = {
     "sum": 0.0,
@@ -72,7 +72,8 @@ PAIR = {
 
 @frozen(eq=False)
 class ReductionTerm:
-    """A value to be reduced, or already reduced over a loop, with the variables it stands for.
+    """An operand of a reduction, or the result of a loop over several, with the values of its
+    variables.
 
     `exists` says whether there is a candidate behind it, where that is unknown. `continues` marks
     the value of a loop that started from the terms before it, so it stands for these too.

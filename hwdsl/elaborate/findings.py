@@ -57,7 +57,7 @@ def undecided_note(assertion: Assertion, unknown: Diagnostic) -> Diagnostic:
 
 
 def _said(m: PartialEvaluator, assertion: Assertion) -> Key | None:
-    """What is equal for two rules of which the same is to be told; None if nothing is."""
+    """The key of rules whose diagnostics are equal but for the path; None for a rule by itself."""
     records = assertion.text.env.records
     of = records[0] if records else None
     unknown = assertion.unknown is not None
@@ -141,7 +141,7 @@ def _members_read(m: PartialEvaluator, node: ast.Node) -> Iterator[str]:
 
 
 def _labels(assertion: Assertion) -> tuple[Label, ...]:
-    """Where a rule is asked of a component, and where it is written."""
+    """The labels of the component that must satisfy a rule, and of the rule's text."""
     rule = Label(assertion.span, f"rule of `{assertion.owner}`" if assertion.owner else "")
     if assertion.place is None:
         return (rule,)

@@ -69,7 +69,7 @@ def _check_known(m: PartialEvaluator, value: Value, what: str, span: Span) -> No
 
 
 def _key(value: object) -> object:
-    """What tells equal arguments; components are told by identity."""
+    """The key of equal arguments; components are compared by identity."""
     if isinstance(value, Ref):
         return (id(value.region), value.index)
     if isinstance(value, EnumValue):

@@ -91,7 +91,7 @@ def both(m: PartialEvaluator, node: ast.Node, a: Ref | None, b: Ref | None) -> R
 
 
 def filtered(m: PartialEvaluator, expr: ast.Comprehension, part: Candidate) -> Candidate | None:
-    """The candidate with the filter in its mask; None if it is known not to take part."""
+    """The candidate with the filter in its guard; None if it is known not to take part."""
     guard = part.guard
     if expr.condition is not None:
         filter_ = expr.condition

@@ -20,7 +20,7 @@ class InputSpec:
 
 @define(eq=False)
 class Instance:
-    """An evaluator at given params: its environment, to be evaluated as far as asked for."""
+    """An evaluator at given params: its environment of thunks."""
 
     info: EvaluatorInfo
     env: Env

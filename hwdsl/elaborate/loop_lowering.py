@@ -117,7 +117,7 @@ def check_rounds(count: int, what: str, span: Span) -> None:
 
 
 def flatten(value: Value) -> list[Ref]:
-    """The numbers a state consists of."""
+    """The numbers of which a state consists, in order: a loop carries numbers alone."""
     return list(_flat(value))
 
 

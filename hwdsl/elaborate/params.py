@@ -279,7 +279,7 @@ def _between(m: PartialEvaluator, info: ParamInfo, value: Value, span: Span) -> 
 
 
 def _among(m: PartialEvaluator, alternatives: Sequence[Value], value: Value, span: Span) -> Ref:
-    """Whether a value is one of the alternatives; components are told by identity."""
+    """Whether a value is one of the alternatives; components are compared by identity."""
     if isinstance(value, SelectRecord):
         return m.select_number(
             value.selector, [_among(m, alternatives, a, span) for a in value.alternatives]

@@ -313,7 +313,7 @@ class PartialEvaluator:
     def where_known(
         self, assertions: Sequence[Assertion]
     ) -> tuple[list[Assertion], Ref, UnknownValue | None]:
-        """The rules stated on the way to a value, where that reads nothing unknown, and what is
+        """The assertions made on the way to a value, where that reads nothing unknown, and what is
         unknown elsewhere; a failure if that is everywhere."""
         # Those proved to be read nowhere are settled; the others limit where the value is known.
         rest = [e for e in assertions if e.absent is None]

@@ -122,7 +122,7 @@ def build_part(
 
 
 def _symbol(m: PartialEvaluator, ident: ast.Ident) -> Symbol:
-    """What the kind or base of a part stands for."""
+    """The symbol of the kind or base of a part."""
     noted = m.checked.resolutions[ident]
     assert isinstance(noted, Global)
     return noted.symbol
@@ -377,7 +377,8 @@ def _unknown(of: Component, name: str, node: ast.Unknown, span: Span) -> Unknown
 
 
 def _placeholder(m: PartialEvaluator, of: Component, name: str) -> Ref | None:
-    """What stands for a missing value while it is asked what else is missing, if it is a number."""
+    """A placeholder for a missing number, so that elaboration goes on and finds all that is
+    missing."""
     path, info = f"{of.path}.{name}", of.kind.member(name)
     if path not in m.assumed or info is None:
         return None

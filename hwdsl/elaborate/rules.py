@@ -294,7 +294,7 @@ def _waivers_of(of: Record) -> Waivers:
 
 
 def module_waivers(layer: Layer) -> Waivers:
-    """The waivers at the top of the file a layer stands in."""
+    """The waivers at the top of the file that contains a layer."""
     return tuple(i for i in layer.env.scope.tree.items if isinstance(i, ast.Allow))
 
 

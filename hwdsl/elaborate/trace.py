@@ -1,8 +1,8 @@
-"""Where values come from: what is partially evaluated, as a graph of nodes, each once.
+"""Provenance recording: a trace of one elaboration (as in dynamic slicing).
 
-Input: the calls of a `PartialEvaluator` that elaborates with a `Trace`. Output: for each cell a
-`TraceNode` whose parts are the expressions evaluated and the cells read on its behalf, in order,
-each with the conditions under which its value counts. Nothing here changes what is calculated.
+Input: the calls of a `PartialEvaluator` that elaborates with a `Trace`. Output: for each thunk a
+`TraceNode` whose parts are the expressions evaluated and the thunks read on its behalf, in order,
+each with its path condition. Recording changes nothing in the graph, which is verified.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Guard = tuple[SelectIndex, int]
 
 @define(eq=False)
 class TraceItem:
-    """What was evaluated or read on behalf of something; it counts where all `guards` hold."""
+    """An evaluation or a read on behalf of a node; it is active where all `guards` hold."""
 
     guards: tuple[Guard, ...]
 
 
 @define(eq=False)
 class TraceNode(TraceItem):
-    """An expression that was evaluated in an environment; a cell's own node has none."""
+    """An expression that was evaluated in an environment; the node of a thunk has neither."""
 
     expr: ast.Expr | None = None
     env: Env | None = None
@@ -42,14 +42,14 @@ class TraceNode(TraceItem):
 
 @define(eq=False)
 class ThunkRead(TraceItem):
-    """A cell that was read."""
+    """The read of a thunk."""
 
     thunk: Thunk
 
 
 @define(eq=False)
 class Entered(TraceItem):
-    """A cell of an evaluator that is called: its numbers are those of the callee's graph.
+    """A thunk of an evaluator that is called: its numbers are those of the callee's graph.
 
     `arguments` gives, for a param of `callee` by its index, the caller's value.
     """
@@ -61,7 +61,7 @@ class Entered(TraceItem):
 
 @frozen(eq=False)
 class Closing:
-    """What a loop starts from and goes on with; see `codegen.ir.Body`."""
+    """The bounds, initial and next values of a loop; see `Body` in `codegen.ir.graph`."""
 
     low: Ref
     high: Ref
@@ -75,7 +75,7 @@ class Closing:
 class Rounds(TraceNode):
     """The body of a loop of the graph, evaluated once for all rounds.
 
-    One that was never closed was an attempt, and counts for nothing.
+    One without `closing` is of an attempt that was given up, and is ignored.
     """
 
     region: Region | None = None
@@ -86,8 +86,8 @@ class Rounds(TraceNode):
 class Trace:
     """The recording of one elaboration.
 
-    `nodes` are those of cells. `bodies` are, by the identity of its variables, those of calls: the
-    variables, the node of the cell and the call that first asked for it. `owners` say in which
+    `nodes` are those of thunks. `bodies` are, by the identity of its variables, those of calls: the
+    variables, the node of the thunk and the call that read it first. `owners` say in which
     component another was built. `names` are the evaluator's params, variables and outputs.
     """
 
@@ -108,7 +108,7 @@ class Trace:
         return node.value
 
     def running(self, thunk: Thunk) -> Value:
-        """Compute a cell."""
+        """Force a thunk, recording under its own node."""
         node = self.nodes[thunk] = TraceNode(())
         node.value = self._inside(node, thunk.compute)
         return node.value
@@ -123,7 +123,7 @@ class Trace:
             self._guards = guards
 
     def read(self, thunk: Thunk) -> None:
-        """Note that a cell was read."""
+        """Record that a thunk was read."""
         if self._within:
             self._within[-1].parts.append(ThunkRead(self._guards, thunk))
         value, of = thunk.value, thunk.keep
@@ -137,13 +137,14 @@ class Trace:
             self._own(each, of, path)
 
     def entered(self, thunk: Thunk, callee: GraphBuilder, arguments: Callable[[int], Ref]) -> None:
-        """Note that what is being evaluated has its value from a cell of a called evaluator."""
+        """Record that the node under evaluation has its value from a thunk of a called
+        evaluator."""
         if self._within:
             self._within[-1].parts.append(Entered(self._guards, thunk, callee, arguments))
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """What is evaluated here, for a called evaluator, is no part of the rest."""
+        """Within it, evaluations for a called evaluator are recorded apart from the caller's."""
         within, guards = self._within, self._guards
         self._within, self._guards = [], ()
         try:
@@ -152,7 +153,7 @@ class Trace:
             self._within, self._guards = within, guards
 
     def where(self, guard: Guard, compute: Callable[[], T]) -> Callable[[], T]:
-        """The computation, whose parts count only where the selector takes the alternative."""
+        """The computation, with the guard added to the path condition of its parts."""
 
         def guarded() -> T:
             before, self._guards = self._guards, (*self._guards, guard)

@@ -24,7 +24,7 @@ UNKNOWN = "unknown, as this says"
 
 
 IMPLIED = frozenset(["bad-count", "empty-list", "index-out-of-range", "not-whole", "outside-range"])
-"""Failures of a value that is known: where it depends on a param, a rule is stated instead."""
+"""Errors of values that are constant: where the value depends on a param, it is a rule instead."""
 
 
 class ElaborationError(Exception):
@@ -68,7 +68,7 @@ class UnknownValue(ElaborationError):
     member = ""
 
     def read_at(self, span: Span) -> UnknownValue:
-        """The same failure of a reading elsewhere: the first one may only have asked `known`."""
+        """The same failure of a read elsewhere: the first read may have been by `known`."""
         found = self.diagnostic
         others = [(label.span, label.text) for label in found.labels[1:]]
         return UnknownValue(found.name, found.message, span, found.help, others, found.missing)

@@ -121,7 +121,7 @@ def trace_provenance(
 
 @define(eq=False)
 class _ProvenanceWalk:
-    """Turns formulas into steps; that of a cell or formula is made once."""
+    """Turns formulas into steps, one for each thunk or formula."""
 
     p: Provenance
     elaboration: Elaboration

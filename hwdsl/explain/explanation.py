@@ -33,7 +33,7 @@ LARGEST = 1e6
 """Numbers from this on have a larger unit than others of their dimension."""
 
 Key = tuple[str, str, float]
-"""What tells steps apart: path or name, place and value."""
+"""The key of a step: path or name, place and value."""
 
 
 @frozen(eq=False)
@@ -192,7 +192,7 @@ def _parts(line: _Line, owner: str, told: Set[Key]) -> tuple[list[_Line], str]:
 
 
 def _key(step: Explanation) -> Key:
-    """Tells steps apart; what a function is given is the same step in each function."""
+    """The key of a step; an argument of a function is the same step in each function."""
     return (step.path or step.name, step.place, step.value)
 
 

@@ -42,7 +42,7 @@ REDUCERS = ("sum", "max", "min", "lowest", "highest")
 """The functions whose value comes of one or all elements of what they go through."""
 
 MOST_ROUNDS = 10_000
-"""Rounds of a loop that are told one by one."""
+"""Number of rounds up to which a loop's rounds are shown one by one."""
 
 
 @frozen(eq=False)
@@ -65,7 +65,7 @@ class At:
 
 @frozen
 class Formula:
-    """An expression as it was evaluated, and the point or round at which it is looked at."""
+    """An expression as it was evaluated, at a point or in a round of a loop."""
 
     node: TraceNode
     at: At
@@ -91,7 +91,7 @@ class Formula:
 
 @frozen
 class Read:
-    """A cell that was read, and the point or round at which it is looked at."""
+    """A thunk that was read, at a point or in a round of a loop."""
 
     thunk: Thunk
     at: At
@@ -160,7 +160,7 @@ class Provenance:
         return of.path if owner is None else self.path(owner, at) + of.path[len(owner.path) :]
 
     def name(self, thunk: Thunk, at: At) -> str:
-        """What a cell is called: a member by the path of its component."""
+        """The name of a thunk: of a member, the path of its component and the member."""
         of = thunk.keep
         if not isinstance(of, Record | SelectRecord):
             return thunk.label
@@ -169,7 +169,7 @@ class Provenance:
     # --- rounds of loops -----------------------------------------------------------------------
 
     def rounds(self, loop: Rounds, outer: At) -> list[At] | None:
-        """The rounds that a loop runs; None if they are too many to be told."""
+        """The rounds that a loop runs; None if they are too many to be shown."""
         if (loop, outer) not in self._rounds:
             self._rounds[loop, outer] = self._run(loop, outer)
         return self._rounds[loop, outer]
@@ -272,12 +272,13 @@ class Provenance:
         return next(p for p in reversed(self.inside(formula)) if p.expr is expr)
 
     def follow(self, formula: Formula) -> Read | None:
-        """The cell that a name, member or call stands for, if it does."""
+        """The thunk that a name, member or call denotes, if it denotes one."""
         found = [part for part in self.parts(formula) if isinstance(part, Read)]
         return self.resolve(found[-1]) if found else None
 
     def resolve(self, read: Read) -> Read:
-        """The cell that a cell passes on, such as the member of the alternative taken."""
+        """The thunk whose value a thunk has unchanged, such as the member of the alternative
+        taken."""
         while True:
             node = self.trace.nodes.get(read.thunk)
             found = [] if node is None else list(self._parts(node, read.at))
@@ -286,7 +287,7 @@ class Provenance:
             read = found[0]
 
     def behind(self, read: Read) -> Formula | None:
-        """The formula that a cell has its value from: the last that was evaluated for it."""
+        """The formula of a thunk's value: the last that was evaluated for it."""
         node = self.trace.nodes.get(read.thunk)
         at = self.home(read.thunk, read.at)
         found = [] if node is None else [p for p in self._parts(node, at) if isinstance(p, Formula)]
@@ -300,7 +301,7 @@ class Provenance:
         return found.dim if isinstance(found, Real) else ONE
 
     def is_reference(self, expr: ast.Expr) -> bool:
-        """Whether an expression stands for something written elsewhere."""
+        """Whether an expression is a reference to something written elsewhere."""
         if isinstance(expr, ast.Call):
             return not isinstance(self.m.checked.resolutions.get(expr.function), Builtin)
         return isinstance(expr, ast.Name | ast.Attr)

@@ -1,4 +1,4 @@
-"""What tells the terms of a sum apart that are written alike: `time_of(o, on)` for each `o`.
+"""Labels of the terms of a sum that have the same text: `time_of(o, on)` for each `o`.
 
 Input: formulas of one text, each where its variables have values of their own. Output: for each a
 text of the few values that differ, such as `rows = 4,096, engine = vector`.
@@ -37,7 +37,7 @@ def distinguishing_bindings(p: Provenance, alike: Sequence[Formula]) -> list[str
 
 
 def _told(rows: Sequence[Mapping[str, str]], labels: Sequence[str]) -> int:
-    """How many of the rows some columns tell apart."""
+    """The number of rows that some columns distinguish."""
     return len({tuple(row[k] for k in labels) for row in rows})
 
 

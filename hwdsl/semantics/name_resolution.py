@@ -219,7 +219,7 @@ def qualified(
 
 
 def namespace(env: TypeEnv, base: ast.Expr) -> ModuleScope | None:
-    """The module a name stands for, if nothing nearer has that name."""
+    """The module that a name denotes, if nothing nearer has that name."""
     if not isinstance(base, ast.Name) or base.name in env.locals or levels(env, base.name):
         return None
     return env.scope.namespaces.get(base.name)

@@ -33,7 +33,7 @@ from hwdsl.syntax import ast
 
 
 def sign_module(state: CheckerState, scope: ModuleScope) -> None:
-    """Fill in members of kinds, signatures of functions; put off shapes of components."""
+    """Fill in members of kinds, signatures of functions; defer shapes of components."""
     for symbol in scope.values.values():
         if isinstance(symbol, ComponentInfo):
             _put_off_component(state, symbol)

@@ -1,4 +1,4 @@
-"""What the checker carries along: findings, tables, work put off, and who calls whom."""
+"""The state of the checker: findings, tables, deferred work, and the call graph."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NAMES = ("unknown-name", "unknown-type", "unknown-kind", "unknown-function", "u
 
 @define(eq=False)
 class CheckedProgram(Checked):
-    """`Checked`; `bodies` are the checks of definitions that have not been asked for yet."""
+    """`Checked`; `bodies` are the deferred checks of definitions, run when something reads them."""
 
     bodies: dict[Symbol, Callable[[], None]] = field(factory=dict)
 
@@ -148,7 +148,7 @@ class MemberSetting:
 
 
 def _home(key: object) -> ModuleScope | None:
-    """The module of what is put off, if the key tells it."""
+    """The module of deferred work, if it follows from the key."""
     if isinstance(key, MemberInfo):
         return key.owner.scope
     return key.scope if isinstance(key, ComponentInfo | ValueInfo | EvaluatorInfo) else None
@@ -234,7 +234,7 @@ class CheckerState:
         return scope is not None and symbol.name in self.extras[scope].doubled
 
     def resolve(self, node: ast.Node, resolution: Resolution) -> None:
-        """Note what a name stands for."""
+        """Record the symbol that a name denotes."""
         self.checked.resolutions[node] = resolution
 
     def note_call(self, caller: Symbol | None, callee: Symbol, span: Span) -> None:
@@ -252,7 +252,7 @@ class CheckerState:
         return names
 
     def force(self, key: object) -> bool:
-        """Do the work put off for `key`; False if it is being done right now (a cycle)."""
+        """Do the deferred work of `key`; False if it is under way, which is a cycle."""
         work = self.pending.pop(key, None)
         if work is not None:
             work()
@@ -260,7 +260,7 @@ class CheckerState:
         return all(key != k for k, _, _ in self.active)
 
     def defer(self, key: object, name: str, span: Span, work: Callable[[], None]) -> None:
-        """Do `work` when `key` is first asked for."""
+        """Defer `work` until `key` is forced: declarations may stand in any order."""
 
         def run() -> None:
             self.active.append((key, name, span))
@@ -270,7 +270,7 @@ class CheckerState:
         self.pending[key] = run
 
     def settle(self, done: Collection[ModuleScope]) -> None:
-        """Do all work put off so far, but for the modules in `done`."""
+        """Do all deferred work, but for the modules in `done`."""
         kept = {}
         while self.pending:
             key = next(iter(self.pending))

@@ -50,7 +50,7 @@ def kind_of(type_: Type) -> KindInfo | None:
 
 
 def is_assignable(actual: Type, expected: Type) -> bool:
-    """Whether a value of type `actual` may stand where `expected` is asked for."""
+    """Whether a value of type `actual` is assignable where `expected` is required (subtyping)."""
     if is_poison(actual) or is_poison(expected):
         return True
     if isinstance(expected, Real):

@@ -75,7 +75,7 @@ def find_kind(
 
 
 def as_type(symbol: TypeSymbol) -> Type:
-    """The type of the values that a type symbol stands for."""
+    """The type of the values that a type symbol denotes."""
     if isinstance(symbol, Dim):
         return Real(symbol)
     if isinstance(symbol, KindInfo):

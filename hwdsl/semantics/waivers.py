@@ -47,7 +47,7 @@ def check_waivers(state: CheckerState) -> None:
 
 
 def _placed(members: Sequence[ast.Node], place: Place) -> Iterator[tuple[ast.Allow, Place]]:
-    """Waivers with what they stand in."""
+    """Waivers with the definition that contains them."""
     for member in members:
         if isinstance(member, ast.Allow):
             yield member, place
@@ -56,7 +56,7 @@ def _placed(members: Sequence[ast.Node], place: Place) -> Iterator[tuple[ast.All
 
 
 def _take_back(state: CheckerState, waiver: ast.Allow, place: Place) -> None:
-    """Forget the warnings that a waiver names, of the block or the file it stands in."""
+    """Remove the warnings that a waiver names, of the block or the file that contains it."""
     name, source = _warning(waiver), waiver.span.source
 
     def waived(found: Diagnostic) -> bool:
