@@ -78,9 +78,12 @@ class InterpreterKernel:
 
 @define(eq=False)
 class TieredKernel:
-    """Interprets, until compiling at the start would have been no slower; then it compiles.
+    """Tiered execution: it interprets until the time spent, by its own estimate, equals the cost of
+    building the kernel, and then builds it.
 
-    Which of the two runs is seen in the time alone: they agree to the bit.
+    That is the ski-rental rule: at most twice the time of the better choice, without knowing how
+    many points are to come (decision 9). Which tier runs is seen in the time alone: both agree to
+    the bit.
     """
 
     interpreter: InterpreterKernel

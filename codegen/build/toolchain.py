@@ -286,7 +286,7 @@ def _write(work: Path, texts: Mapping[str, str]) -> None:
 
 
 def kernel_flags(command: Sequence[str]) -> tuple[str, ...]:
-    """The flags for kernels of a compiler; clang takes those of gcc alone for errors."""
+    """The flags for kernels of a compiler; `GCC_FLAGS` are errors for clang."""
     try:
         done = subprocess.run([*command, "--version"], capture_output=True, text=True,
                               check=False, errors="replace", timeout=SECONDS)  # fmt: skip

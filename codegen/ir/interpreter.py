@@ -91,7 +91,7 @@ class Point:
     def value(self, index: int) -> float:
         """The value of an operation; a loop's is its rounds run."""
         if index not in self._values:
-            for i in sorted(self._missing(index)):
+            for i in sorted(self._missing(index)):  # in the order of the list: operands come first
                 self._values[i] = _value(self.ops[i], self._values, self.inputs, self.tables)
         found = self._values[index]
         body = self.ops[index].body
@@ -132,12 +132,13 @@ def _block(
     graph: Graph, inputs: Sequence[Value], count: int, halted: Callable[[], bool]
 ) -> Results:
     kept = [i for _, i in (*graph.outputs, *graph.rules)]
+    # Infinities and NaN are values of a graph, and the rule `undefined` reports them.
     with np.errstate(all="ignore"):
         values = _Run(graph.tables, halted).values(graph.ops, inputs, kept)
         outputs = {name: values[i] for name, i in graph.outputs}
         rules = np.zeros((count, graph.words), np.uint64)
         for bit, (_, i) in enumerate(graph.rules):
-            _set_bit(rules, bit, np.not_equal(values[i], 1.0))
+            _set_bit(rules, bit, np.not_equal(values[i], 1.0))  # true for NaN: it breaks a rule
         for value in outputs.values():
             _set_bit(rules, len(graph.rules), np.isnan(value))
     return Results(outputs, rules)
@@ -149,7 +150,11 @@ def _set_bit(rules: NDArray[np.uint64], bit: int, where: Any) -> None:
 
 @define(eq=False)
 class _Run:
-    """One pass over a block. Values that do not differ between its lanes stay numbers."""
+    """One pass over a block of points. Values that are uniform over its lanes stay numbers.
+
+    `deaths` has, for each operation of a list, the values whose live range ends there: dropping
+    them keeps the memory of a block small, however long the list is.
+    """
 
     tables: Tables
     halted: Callable[[], bool]
@@ -208,6 +213,8 @@ class _Run:
         active: Any = True
         settled: Any = body.until is None
         rounds: Value = 0.0
+        # All lanes run all rounds that one of them needs; a lane that has stopped keeps its states
+        # by masked updates (predicated execution), as in the kernel.
         for turn in range(op.bound):
             variable = low + turn
             active = _both(active, variable <= high)

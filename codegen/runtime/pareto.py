@@ -37,8 +37,10 @@ def pareto_front(costs: Sequence[Floats]) -> NDArray[np.int64]:
 
 def _front(rows: Floats) -> NDArray[np.int64]:
     """The rows that none dominates, in their order."""
-    order = np.lexsort(rows.T[::-1])  # none dominates one before it
+    # In lexicographic order no row dominates one before it, so one pass over the rows is enough.
+    order = np.lexsort(rows.T[::-1])
     rows = rows[order]
+    # Equal rows do not dominate each other: they are compared once and share the answer.
     new = np.ones(len(rows), np.bool_)
     new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
     different = rows[new]

@@ -145,6 +145,8 @@ def _columns(kernel: Kernel, seed: int, chunk: int, points: int) -> list[Floats]
 
     The even numbers are odd multiples of 2^-53: neither 0 nor 1, where quantiles are infinite.
     """
+    # A stream for each chunk, so that the draws do not depend on the number of threads. Whole
+    # chunks are drawn and cut: the first draws of 1,000 points are those of 100.
     stream = np.random.default_rng([seed, chunk])
     whole = [stream.integers(0, 1 << 52, CHUNK)[:points] for _ in range(kernel.params)]
     even = [(u.astype(np.float64) + 0.5) * _GRAIN for u in whole]
