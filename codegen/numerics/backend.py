@@ -1,13 +1,13 @@
 """What the formulas of this package run on: Python floats here, NumPy arrays, or C text.
 
-A formula is written once, as a function of a machine and its operands, with `+ - *`, comparisons
-and the methods below. Run on `Scalars` it computes one value, run on `arrays.Arrays` it computes
-many, run on a `c.Writer` it becomes C. All three do the same IEEE operations in the same order,
+A formula is written once, as a function of a back end and its operands, with `+ - *`, comparisons
+and the methods below. Run on `Scalars` it computes one value, run on `Arrays` it computes many,
+run on the `Writer` of C it becomes text. All three do the same IEEE operations in the same order,
 which is what makes their results equal bit for bit. Division is a method because Python's raises
 on zero.
 
 There are three sorts of operand: numbers, words (64-bit unsigned, made by `bits`) and truths.
-Truths are combined by `|` and `&` only, so that no machine needs to branch.
+Truths are combined by `|` and `&` only, so that no back end needs to branch.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import Any, Protocol
 _MASK = (1 << 64) - 1
 
 Formula = Callable[..., Any]
-"""A function of a machine and its operands."""
+"""A function of a back end and its operands."""
 
 
 class Backend(Protocol):
-    """The operations that the three machines spell differently."""
+    """The operations that the three back ends spell differently."""
 
     def div(self, a: Any, b: Any) -> Any:
         """The IEEE quotient."""
