@@ -83,7 +83,9 @@ INTERFACES = EntryKind(
     (*_BUILT, "files"),
 )
 GRAMMAR = EntryKind(
-    "grammar", "what Lark makes of the grammar: its LALR tables", ("grammar", "lark", "python")
+    "grammar",
+    "what Lark makes of the grammar: its LALR tables",
+    ("grammar", "maker", "lark", "python"),
 )
 PARSED = EntryKind(
     "parsed",

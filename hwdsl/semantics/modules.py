@@ -193,8 +193,9 @@ class _Loader:
             )
             return
         try:
-            table = unit.tables[use] = read_csv(read_text(path, LARGEST_TABLE))
-            self.inputs[str(path)] = table.digest
+            text = read_text(path, LARGEST_TABLE)
+            self.inputs[str(path)] = text_hash(text)  # what is found in it depends on it too
+            unit.tables[use] = read_csv(text)
         except OSError as error:
             message = f"cannot read `{use.file}`: {reason(error)}"
             self.diagnostics.error("unreadable-file", message, use.span)

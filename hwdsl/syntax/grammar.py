@@ -12,8 +12,10 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from hwdsl.base import store
-from hwdsl.base.fingerprint import package_folder, release
+from hwdsl.base.fingerprint import code, package_folder, release
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -30,20 +32,35 @@ def grammar_text() -> str:
 
 def load(options: Mapping[str, Any]) -> "Lark":
     """Return Lark with the grammar; of the `options` it calls what lexes and what builds."""
-    name = store.GRAMMAR.key(
-        {"grammar": f"{grammar_text()}{OPTIONS}", "lark": release("lark"), "python": sys.version}
-    )
-    data = store.get(store.GRAMMAR, name, dict[str, Any])
-    if data is not None:
-        with suppress(AttributeError, LookupError, TypeError, ValueError):  # no parser's data
-            return _loaded(data, options)
-    data = _made()
-    with suppress(store.CacheError):  # nothing but time depends on it
-        store.put(store.GRAMMAR, name, data)
-    return _loaded(data, options)
+    from lark import Lark
+
+    found = _data()
+    data = {**found.data, "options": {**found.data["options"], **options}}
+    return Lark.load({"data": data, "memo": found.memo})
 
 
-def _made() -> dict[str, Any]:
+@frozen
+class GrammarData:
+    """What Lark makes of a grammar: itself, and the terminals and rules that it refers to."""
+
+    data: dict[str, Any]
+    memo: dict[int, dict[str, Any]]
+
+
+@cache
+def _data() -> GrammarData:
+    """Return what Lark makes of the grammar, from the store if it is there."""
+    made_of = {"grammar": grammar_text(), "maker": f"{code('hwdsl.syntax')} {OPTIONS}"}
+    key = store.GRAMMAR.key({**made_of, "lark": release("lark"), "python": sys.version})
+    data = store.get(store.GRAMMAR, key, GrammarData)
+    if data is None:
+        data = _made()
+        with suppress(store.CacheError):  # nothing but time depends on it
+            store.put(store.GRAMMAR, key, data)
+    return data
+
+
+def _made() -> GrammarData:
     """Make the parser's data from the grammar."""
     from lark import Lark
     from lark.grammar import Rule
@@ -54,21 +71,12 @@ def _made() -> dict[str, Any]:
         pattern = terminal.get("pattern", {})
         if "_width" in pattern:  # the order of patterns depends on it; without a bound it is 2^64
             pattern["_width"] = [min(width, MOST) for width in pattern["_width"]]
-    return {"data": data, "memo": memo}
+    return GrammarData(data, memo)
 
 
-def _loaded(data: dict[str, Any], options: Mapping[str, Any]) -> "Lark":
-    """Make a parser of its data, and tell it what to call."""
-    from lark import Lark
-
-    data["data"]["options"] |= options
-    return Lark.load(data)
-
-
-@cache
-def plain() -> "Lark":
-    """Return Lark with the grammar alone, for its terminals and rules."""
-    return load({})
+def _described(kind: str) -> list[dict[str, Any]]:
+    """Return what Lark's data say of the grammar's terminals (`TerminalDef`) or rules (`Rule`)."""
+    return [each for each in _data().memo.values() if each["__type__"] == kind]
 
 
 @cache
@@ -85,15 +93,15 @@ def signs() -> dict[str, str]:
 
 def _fixed() -> list[tuple[str, str]]:
     """Return the terminals that are one text, with their kinds."""
-    found = [t for t in plain().terminals if t.pattern.type == "str"]
-    return sorted((t.pattern.value, t.name) for t in found)
+    found = ((t["pattern"], t["name"]) for t in _described("TerminalDef"))
+    return sorted((p["value"], name) for p, name in found if p["__type__"] == "PatternStr")
 
 
 @cache
 def soft_kinds() -> frozenset[str]:
     """Return the kinds of keywords that may be names too."""
-    rules = (rule for rule in plain().rules if rule.origin.name == "name")
-    return frozenset(rule.expansion[0].name for rule in rules) - {"NAME"}
+    rules = (rule for rule in _described("Rule") if rule["origin"]["name"] == "name")
+    return frozenset(rule["expansion"][0]["name"] for rule in rules) - {"NAME"}
 
 
 def is_number(text: str) -> bool:
@@ -104,5 +112,5 @@ def is_number(text: str) -> bool:
 @cache
 def _number() -> re.Pattern[str]:
     """Return the pattern of numbers."""
-    found = (plain().get_terminal(name).pattern for name in ("QUANTITY", "NUMBER"))
-    return re.compile("|".join(f"(?:{pattern.to_regexp()})" for pattern in found))
+    found = {t["name"]: t["pattern"]["value"] for t in _described("TerminalDef")}
+    return re.compile("|".join(f"(?:{found[name]})" for name in ("QUANTITY", "NUMBER")))

@@ -12,7 +12,7 @@ of a library module is never asked for.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -21,8 +21,11 @@ from attrs import define, fields, frozen
 from hwdsl.base.source import Source, Span
 from hwdsl.base.structuring import packed, unpacked
 from hwdsl.syntax import ast
+from hwdsl.syntax.tree import children
 
 TUPLE, PLACE = -1, -2
+UNSOUND = (AttributeError, IndexError, TypeError, ValueError)
+"""What reading data raises that are no tree, though their hash is right."""
 
 LATER: Mapping[type[ast.Node], tuple[str, ...]] = {
     ast.Part: ("members",),
@@ -97,9 +100,13 @@ def _data(value: Any) -> Any:
     return [PLACE, value.start, value.end] if isinstance(value, Span) else value
 
 
-def from_kept(kept: KeptTree, source: Source) -> ast.Module:
-    """The module that `to_kept` wrote; `source` is the text that it came from."""
-    reader = _Reader(source, _by_number())
+def from_kept(kept: KeptTree, source: Source, again: Callable[[], ast.Module]) -> ast.Module:
+    """The module that `to_kept` wrote; `source` is the text that it came from.
+
+    Data that are no tree raise one of `UNSOUND`. Where they are found later, in what is read when
+    it is asked for, `again` parses the text.
+    """
+    reader = _Reader(source, _by_number(), again)
     items = tuple([reader.value(item) for item in kept.items])
     return ast.Module(source, kept.edition, items, (), kept.doc)
 
@@ -110,6 +117,7 @@ class _Reader:
 
     source: Source
     forms: list[_Form]
+    again: Callable[[], ast.Module]
 
     def value(self, data: Any) -> Any:
         """What some data stands for."""
@@ -148,7 +156,19 @@ class _Rest:
         """Give the node its fields, once: what is read stands for itself from then on."""
         with _filling:
             if self.data:
-                values = [self.reader.value(part) for part in unpacked(self.data, list)]
+                try:
+                    values = [self.reader.value(part) for part in unpacked(self.data, list)]
+                except UNSOUND:
+                    values = self.parsed(node)
                 for name, value in zip(self.names, values, strict=True):
                     object.__setattr__(node, name, value)
                 self.data = b""
+
+    def parsed(self, node: ast.Node) -> list[Any]:
+        """The fields of a node, from its text."""
+        waiting: list[Any] = list(self.reader.again().items)
+        while True:
+            found = waiting.pop()
+            if type(found) is type(node) and found.span == node.span:
+                return [getattr(found, name) for name in self.names]
+            waiting.extend(children(found))

@@ -4,13 +4,14 @@ A tree is found by its text and by all that turns text into trees.
 """
 
 from contextlib import suppress
+from functools import partial
 
 from hwdsl.base import fingerprint, store
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.syntax import ast
 from hwdsl.syntax.read import parse
-from hwdsl.syntax.serialise import KeptTree, from_kept, to_kept
+from hwdsl.syntax.serialise import UNSOUND, KeptTree, from_kept, to_kept
 
 PARSER = ("hwdsl.syntax", "hwdsl.grammar", "hwdsl.base")
 
@@ -21,7 +22,8 @@ def parse_stored(source: Source, diagnostics: Diagnostics) -> ast.Module:
     key = store.PARSED.key({"parser": parser, "text": source.text})
     kept = store.get(store.PARSED, key, KeptTree)
     if kept is not None:
-        return from_kept(kept, source)
+        with suppress(*UNSOUND):
+            return from_kept(kept, source, partial(parse, source, Diagnostics()))
     found = Diagnostics()
     tree = parse(source, found)
     for item in found.items:

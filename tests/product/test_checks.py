@@ -189,6 +189,19 @@ def test_a_module_that_comes_to_be_is_found(file: Path, tmp_path: Path) -> None:
     assert "unknown-module" not in said(file)[0]
 
 
+@pytest.mark.parametrize("wrong", ["a,a\n1,2\n", "a,[s\n1,2\n", 'a,b\n1,"2\n', "a,b\n1\n"])
+def test_a_table_that_is_mended_is_read_again(tmp_path: Path, wrong: str) -> None:
+    path = tmp_path / "t.hw"
+    path.write_text(HEAD + 'use "t.csv" as t\nlet y = t.a[0]\n')
+    (tmp_path / "t.csv").write_text(wrong)
+    assert said(path) == said(path) == cold(path)
+    assert said(path)[0] != "[]"
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    assert said(path) == cold(path)
+    (tmp_path / "t.csv").write_text(wrong)
+    assert said(path) == cold(path)
+
+
 @pytest.mark.parametrize(
     "broken",
     [

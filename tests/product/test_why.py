@@ -345,13 +345,7 @@ def test_a_very_large_derivation_stops_somewhere(
 
 
 SLOW = {"copa_gpu"}  # two minutes for the derivations of thousands of operators
-ROOT = shipped.ROOT
-FILES = [
-    path
-    for folder in ("library", "docs")
-    for path in sorted((ROOT / folder).rglob("*.hw"))
-    if path.stem not in SLOW
-]
+FILES = [path for path in shipped.LIBRARY + shipped.EXAMPLES if path.stem not in SLOW]
 
 
 @pytest.mark.parametrize("path", FILES, ids=shipped.name_of)

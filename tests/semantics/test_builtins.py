@@ -14,6 +14,7 @@ from hwdsl.semantics.checker import check
 from hwdsl.semantics.modules import BUILTINS, library_root, load
 from hwdsl.semantics.symbols import Real
 from hwdsl.semantics.type_relations import BOOL, INT, REAL
+from hwdsl.syntax import format_module
 
 LANGUAGE = Path(__file__).parents[2] / "docs" / "language.md"
 
@@ -56,8 +57,9 @@ def test_no_rule_or_handler_is_for_nothing() -> None:
 def test_the_declarations_are_sound() -> None:
     diagnostics = Diagnostics()
     path = library_root().joinpath(*BUILTINS.split(".")).with_suffix(".hw")
-    check(load(path, diagnostics), diagnostics)
+    program = check(load(path, diagnostics), diagnostics)
     assert not diagnostics.items
+    assert format_module(program.main.tree) == path.read_text("utf-8")
 
 
 def test_the_language_page_lists_the_functions() -> None:

@@ -21,13 +21,18 @@ TEXT = "edition 2026\n## A length.\nlet span = 3 mm * (1 + 2)\nlet twice = 2 * s
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HWDSL_CACHE_DIR", str(tmp_path / "cache"))
-    language.cache_clear()
+    forget()
     yield grammar.store.folder() / grammar.store.GRAMMAR.name
+    forget()
+
+
+def forget():
     language.cache_clear()
+    grammar._data.cache_clear()
 
 
 def read():
-    language.cache_clear()
+    forget()
     return shape(parse(Source("x.hw", TEXT), Diagnostics()))
 
 

@@ -12,16 +12,20 @@ from hwdsl.base.source import Source
 from hwdsl.base.structuring import packed, unpacked
 from hwdsl.syntax import ast, parse
 from hwdsl.syntax.compare import shape
-from hwdsl.syntax.serialise import LATER, KeptTree, from_kept, to_kept
+from hwdsl.syntax.serialise import LATER, UNSOUND, KeptTree, from_kept, to_kept
 
 LIBRARY = Path(next(iter(hwdsl.library.__path__)))
 EXAMPLE = Source("t", "edition 2026\n## D.\nlet a = f(b, c = 1) # x\nkind k { a : real = 2 }\n")
 
 
+def refused() -> ast.Module:
+    raise AssertionError("what is kept should do")
+
+
 def kept(source: Source) -> tuple[ast.Module, ast.Module]:
     """A tree, and the same read from its bytes."""
     tree = parse(source, Diagnostics())
-    return tree, from_kept(unpacked(packed(to_kept(tree)), KeptTree), source)
+    return tree, from_kept(unpacked(packed(to_kept(tree)), KeptTree), source, refused)
 
 
 def places(node: ast.Node) -> list[object]:
@@ -45,6 +49,33 @@ def test_trees_come_back(name: str) -> None:
     assert [places(item) for item in again.items] == [places(item) for item in tree.items]
     assert again.doc == tree.doc
     assert again.edition == tree.edition
+
+
+WRONG = [9_999, -9, None, "text"]  # in place of the number of a class
+
+
+@pytest.mark.parametrize("number", WRONG)
+def test_a_wrong_head_is_refused(number: object) -> None:
+    data = to_kept(parse(EXAMPLE, Diagnostics()))
+    data.items[1][0] = number
+    with pytest.raises(UNSOUND):
+        from_kept(data, EXAMPLE, refused)
+    data.items[1] = data.items[1][:2]
+    with pytest.raises(UNSOUND):
+        from_kept(data, EXAMPLE, refused)
+
+
+@pytest.mark.parametrize("number", WRONG)
+def test_a_wrong_rest_is_parsed_again(number: object) -> None:
+    tree = parse(EXAMPLE, Diagnostics())
+    data = to_kept(tree)
+    rest = unpacked(data.items[0][-1], list)
+    rest[0][0] = number
+    data.items[0][-1] = packed(rest)
+    with pytest.raises(AssertionError, match="should do"):
+        shape(from_kept(data, EXAMPLE, refused))
+    again = from_kept(data, EXAMPLE, lambda: parse(EXAMPLE, Diagnostics()))
+    assert shape(again) == shape(tree)
 
 
 def test_what_is_not_asked_for_is_not_read() -> None:
