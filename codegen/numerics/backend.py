@@ -56,9 +56,6 @@ class Backend(Protocol):
     def merge(self, w: Any, constant: int) -> Any:
         """Bitwise or with a constant."""
 
-    def flip(self, w: Any, v: Any) -> Any:
-        """Bitwise exclusive or of two words."""
-
     def left(self, w: Any, count: int) -> Any:
         """Shift up, dropping what leaves the word."""
 
@@ -115,9 +112,6 @@ class Scalars:
 
     def merge(self, w: int, constant: int) -> int:  # noqa: D102
         return w | constant
-
-    def flip(self, w: int, v: int) -> int:  # noqa: D102
-        return w ^ v
 
     def left(self, w: int, count: int) -> int:  # noqa: D102
         return (w << count) & _MASK

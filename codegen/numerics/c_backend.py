@@ -140,9 +140,6 @@ class Writer:
     def merge(self, w: COperand, constant: int) -> COperand:  # noqa: D102
         return self.word(f"{w.text} | UINT64_C({constant})")
 
-    def flip(self, w: COperand, v: COperand) -> COperand:  # noqa: D102
-        return self.word(f"{w.text} ^ {v.text}")
-
     def left(self, w: COperand, count: int) -> COperand:  # noqa: D102
         return self.word(f"{w.text} << {count}")
 

@@ -46,9 +46,6 @@ class Arrays:
     def merge(self, w: Any, constant: int) -> Any:  # noqa: D102
         return w | np.uint64(constant)
 
-    def flip(self, w: Any, v: Any) -> Any:  # noqa: D102
-        return w ^ v
-
     def left(self, w: Any, count: int) -> Any:  # noqa: D102
         return w << np.uint64(count)
 

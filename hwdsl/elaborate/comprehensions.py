@@ -102,7 +102,7 @@ def reduce(m: PartialEvaluator, how: str, expr: ast.Comprehension, env: Env) -> 
         terms.append(term)
         if term.continues:
             operands.clear()
-        operands.append(term.value)  # one by one: `roll` reads those there are
+        operands.append(term.value)  # one by one: `lower_to_loop` reads those there are
     exists = _any_of(m, [t.exists for t in terms], expr)
     if how in ("lowest", "highest"):
         return _select_best(m, how, terms, exists, expr, env)

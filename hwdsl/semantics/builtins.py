@@ -328,7 +328,7 @@ def call_builtin(state: CheckerState, env: TypeEnv, node: ast.Call, info: Builti
                     "unknown-argument",
                     f"`{name}` takes its arguments by position",
                     argument.name.span,
-                    help=f"it is `{info.decl.signature}`",
+                    help=_declaration(info),
                 ),
             )
     given = len(node.arguments)
@@ -343,10 +343,16 @@ def call_builtin(state: CheckerState, env: TypeEnv, node: ast.Call, info: Builti
                 "missing-argument" if missing else "unknown-argument",
                 f"`{name}` takes {least} argument{'s' if least > 1 else ''}, {given} given",
                 span,
-                help=f"it is `{info.decl.signature}`",
+                help=_declaration(info),
             ),
         )
     return SPECIAL.get(name, _declared)(BuiltinCall(state, env, node, info))
+
+
+def _declaration(info: BuiltinInfo) -> str:
+    """A help text with a function's declaration and what it says: some are called in other ways."""
+    said = " ".join(info.decl.doc.split()).rstrip(".")
+    return f"it is `{info.decl.signature}`: {said[:1].lower()}{said[1:]}"
 
 
 def _give_up(state: CheckerState, env: TypeEnv, node: ast.Call, type_: Type) -> Type:
