@@ -1,6 +1,7 @@
 """The functions of the language: their declarations say what calls are, and each has its value."""
 
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -35,19 +36,15 @@ def test_each_function_is_an_operation_or_has_a_handler(name: str) -> None:
     assert declarations()[name].doc
 
 
-def _ints(name: str) -> str:
-    """A call of a function with ints only, where its signature takes pure numbers."""
-    return f"{name}({', '.join('2' for _ in declarations()[name].parameters)})"
-
-
 @pytest.mark.parametrize("name", sorted(FORMULAS.keys() & declarations().keys() - HANDLERS.keys()))
-def test_a_signature_makes_an_int_of_ints_where_the_operation_does(name: str) -> None:
-    """`f(x: D) -> D` says int of ints: a function whose value is real needs a rule in `SPECIAL`."""
+def test_a_signature_makes_an_int_where_the_operation_does(name: str) -> None:
+    """`f(x: D) -> D` says int of ints: where the value is real, a function needs a rule."""
     operation = OPERATIONS[name]
-    made = operation.type.result([record.INT] * operation.arity)
-    type_, found = checked(f"let y = {_ints(name)}")
-    assert not found
-    assert (type_ == INT) is (made == record.INT)
+    for types in product((record.INT, record.REAL), repeat=operation.arity):
+        arguments = ", ".join("2" if each == record.INT else "2.5" for each in types)
+        type_, found = checked(f"let y = {name}({arguments})")
+        assert not found
+        assert (type_ == INT) is (operation.type.result(list(types)) == record.INT), types
 
 
 def test_no_rule_or_handler_is_for_nothing() -> None:
