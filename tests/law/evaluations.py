@@ -474,13 +474,15 @@ class Judge:
         whole = {k: g for k, g in graphs.items() if k in sent}
         folder = self.folder / "module"
         ahead_of_time.write_module(folder, "law_module", whole, sent, samplers)
-        module = imported(folder / "law_module.py")
+        module = None
+        with self.asked(subjects[0], "folder"):  # what it raises may be the doing of any of them
+            module = imported(folder / "law_module.py")
         left = {k: g for k, g in graphs.items() if k not in sent}
         built = build({**whole, **{f"{k}~": g for k, g in samplers.items()}})
         kernels = {**built, **(build(left) if left else {})}
         for key, s in zip(graphs, subjects, strict=True):
             self.kernel(s, kernels[key])
-            if key in sent:
+            if key in sent and module is not None:
                 self.module(s, getattr(module, key))
 
     def kernel(self, s: Subject, kernel: runtime.Kernel) -> None:
