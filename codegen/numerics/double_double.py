@@ -15,7 +15,7 @@ _HIGH = 0xFFFFFFFFF8000000
 Pair = tuple[Any, Any]
 
 
-def fast_sum(a: Any, b: Any) -> Pair:
+def fast_two_sum(a: Any, b: Any) -> Pair:
     """a + b and its rounding error, for |a| >= |b| or a = 0."""
     s = a + b
     return s, b - (s - a)
@@ -28,7 +28,7 @@ def two_sum(a: Any, b: Any) -> Pair:
     return s, (a - (s - t)) + (b - t)
 
 
-def split(m: Backend, a: Any) -> Pair:
+def veltkamp_split(m: Backend, a: Any) -> Pair:
     """A number as one of 26 bits plus one of 27."""
     high = m.real(m.mask(m.bits(a), _HIGH))
     return high, a - high
@@ -37,8 +37,8 @@ def split(m: Backend, a: Any) -> Pair:
 def two_product(m: Backend, a: Any, b: Any) -> Pair:
     """a * b and its rounding error."""
     p = a * b
-    ah, al = split(m, a)
-    bh, bl = split(m, b)
+    ah, al = veltkamp_split(m, a)
+    bh, bl = veltkamp_split(m, b)
     return p, al * bl - (((p - ah * bh) - al * bh) - ah * bl)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from hwdsl.codegen.numerics.backend import SCALARS, Backend
 from hwdsl.codegen.numerics.double_double import (
     Pair,
-    fast_sum,
+    fast_two_sum,
     multiply,
     polynomial,
     power_of_two,
@@ -78,13 +78,13 @@ def _reduce(m: Backend, x: Any, low: Any) -> tuple[Any, Pair]:
     k = (x * _LOG2E + _SHIFTER) - _SHIFTER
     a = x - k * _LN2[0]
     r, e = two_sum(a, -(k * _LN2[1]))
-    return k, fast_sum(r, (e - k * _LN2[2]) + low)
+    return k, fast_two_sum(r, (e - k * _LN2[2]) + low)
 
 
 def _exp_pair(m: Backend, x: Any, low: Any) -> Any:
     """exp(x + low) for low far below x, which lies in -800 .. 800."""
     k, (r, tail) = _reduce(m, x, low)
-    one, rest = fast_sum(1.0, r)
+    one, rest = fast_two_sum(1.0, r)
     y = one + (rest + (r * r * polynomial(r, _EXP) + (tail + tail * r)))
     # Twice half the exponent: 2^k itself may be beyond the range when the result is not.
     half = (k * 0.5 + _SHIFTER) - _SHIFTER
@@ -99,7 +99,7 @@ def exp(m: Backend, x: Any) -> Any:
 def _expm1_pair(m: Backend, x: Any) -> Pair:
     """Half of exp(x) - 1 as a pair, for x in -50 .. 710."""
     k, (r, tail) = _reduce(m, x, 0.0)
-    p, q = fast_sum(r, r * r * polynomial(r, _EXP) + (tail + tail * r))
+    p, q = fast_two_sum(r, r * r * polynomial(r, _EXP) + (tail + tail * r))
     scale = power_of_two(m, k - 1.0)
     whole, part = two_sum(scale, -0.5)
     high, low = two_sum(whole, scale * p)
@@ -117,7 +117,7 @@ def tanh(m: Backend, x: Any) -> Any:
     """The hyperbolic tangent, as E / (E + 2) with E = expm1(2 |x|)."""
     a = abs(x)
     b = m.where(a > 22.0, 22.0, a)
-    high, low = fast_sum(*_expm1_pair(m, b + b))  # E is twice this
+    high, low = fast_two_sum(*_expm1_pair(m, b + b))  # E is twice this
     d, e = two_sum(high, 1.0)
     q = m.div(high, d)
     p, f = two_product(m, q, d)
@@ -148,8 +148,8 @@ def _log_sum(m: Backend, e: Any, f: Any, correction: Any) -> Any:
     half = 0.5 * f * f
     tail = s * (half + z * polynomial(z, _LOG)) + (e * _LN2_LOW + correction)
     # f - f^2/2 is the largest part beside e ln 2; adding it in pairs keeps its rounding error.
-    a, b = fast_sum(f, -half)
-    high, low = fast_sum(e * _LN2_HIGH, a)
+    a, b = fast_two_sum(f, -half)
+    high, low = fast_two_sum(e * _LN2_HIGH, a)
     return high + (low + (b + tail))
 
 
@@ -186,16 +186,16 @@ def _log_pair(m: Backend, x: Any) -> Pair:
     s_low = m.div(((f - p) - q) - s * d_low, d)
     z = two_product(m, s, s)
     z = (z[0], z[1] + 2.0 * (s * s_low))
-    a = fast_sum(_FIFTH[0], z[0] * polynomial(z[0], _LOG_TAIL))
+    a = fast_two_sum(_FIFTH[0], z[0] * polynomial(z[0], _LOG_TAIL))
     b = multiply(m, z, (a[0], a[1] + _FIFTH[1]))
-    c = fast_sum(_THIRD[0], b[0])
+    c = fast_two_sum(_THIRD[0], b[0])
     b = multiply(m, z, (c[0], c[1] + (b[1] + _THIRD[1])))
     b = multiply(m, (s, s_low), b)
-    high, low = fast_sum(s, b[0])
+    high, low = fast_two_sum(s, b[0])
     low = low + (s_low + b[1])
     e = e + shift
-    total, rest = fast_sum(e * _LN2_HIGH, high + high)
-    return fast_sum(total, rest + (e * _LN2_LOW + (low + low)))
+    total, rest = fast_two_sum(e * _LN2_HIGH, high + high)
+    return fast_two_sum(total, rest + (e * _LN2_LOW + (low + low)))
 
 
 def _log_by(m: Backend, x: Any, factor: Pair) -> Any:
@@ -242,7 +242,7 @@ def pow_(m: Backend, a: Any, b: Any) -> Any:
     log_high, log_low = _log_pair(m, size)
     b_near = _clamp(m, b, -(2.0**70), 2.0**70)
     high, low = two_product(m, b_near, log_high)
-    high, low = fast_sum(high, low + b_near * log_low)
+    high, low = fast_two_sum(high, low + b_near * log_low)
     inside = abs(high) < 800.0
     result = _exp_pair(m, _clamp(m, high, -800.0, 800.0), m.where(inside, low, 0.0))
     large = size > 1.0

@@ -11,11 +11,11 @@ from typing import Any
 from hwdsl.codegen.numerics.backend import Backend
 from hwdsl.codegen.numerics.double_double import (
     Pair,
-    fast_sum,
+    fast_two_sum,
     multiply,
     polynomial,
-    split,
     two_sum,
+    veltkamp_split,
 )
 from hwdsl.codegen.operations import intervals
 from hwdsl.codegen.operations.derivatives import slope
@@ -59,7 +59,7 @@ def _reduce(m: Backend, x: Any) -> tuple[Any, Pair]:
     first = m.floor((m.where(e > 0.0, e, 0.0) + 0.5) * (1.0 / 24.0))
     index = m.mask(m.bits(first + 2.0**52), 0xFF)
     scale = m.real(m.left(m.bits((2.0**52 + 1023.0) - 24.0 * first), 52))
-    halves = split(m, x * scale)
+    halves = veltkamp_split(m, x * scale)
     high: Any = 0.0
     middle: Any = 0.0
     low: Any = 0.0
@@ -74,10 +74,10 @@ def _reduce(m: Backend, x: Any) -> tuple[Any, Pair]:
             low = low + dropped
     q = m.rint(high)
     high, middle = two_sum(high - q, middle)
-    middle, low = fast_sum(middle, low)
-    high, middle = fast_sum(high, middle)
+    middle, low = fast_two_sum(middle, low)
+    high, middle = fast_two_sum(high, middle)
     r, tail = multiply(m, (high, middle + low), _HALF_PI)
-    return m.bits(q + _SHIFTER), fast_sum(r, tail)
+    return m.bits(q + _SHIFTER), fast_two_sum(r, tail)
 
 
 def _quadrant(m: Backend, q: Any, r: Any, tail: Any) -> Any:

@@ -35,7 +35,7 @@ from hwdsl.base.source import Source, reason
 
 if TYPE_CHECKING:
     from hwdsl.api.check_artifact import FileFindings, Findings
-    from hwdsl.api.evaluator_artifact import Kept
+    from hwdsl.api.evaluator_artifact import CachedEvaluator
     from hwdsl.codegen.ir.graph import Graph
     from hwdsl.codegen.runtime import Kernel
     from hwdsl.elaborate import ClaimResult, Elaboration
@@ -272,7 +272,7 @@ def kernels(
 
 
 def kernels_from_text(
-    evaluators: Mapping[str, Kept], *, compiled: bool | None = True
+    evaluators: Mapping[str, CachedEvaluator], *, compiled: bool | None = True
 ) -> tuple[Mapping[str, Kernel], str]:
     """As `kernels`, by the texts of graphs: what is in the cache is found without reading them."""
     from hwdsl.codegen.build.toolchain import BuildError, cached

@@ -19,7 +19,7 @@ from attrs import define, evolve, field
 
 from hwdsl.api import driver
 from hwdsl.api import evaluator_artifact as kept
-from hwdsl.api.evaluator_artifact import Kept, KeptFile
+from hwdsl.api.evaluator_artifact import CachedEvaluator, CachedModule
 from hwdsl.api.interface import evaluator_spec
 from hwdsl.api.program import LoadedProgram
 from hwdsl.api.quantities import scales
@@ -69,7 +69,7 @@ class Evaluator(runtime.KernelEvaluator):
     def __init__(
         self,
         main: Source,
-        file: KeptFile,
+        file: CachedModule,
         name: str,
         program: LoadedProgram,
         kernel: runtime.Kernel,
@@ -84,7 +84,7 @@ class Evaluator(runtime.KernelEvaluator):
     def __reduce__(self) -> tuple[Any, ...]:
         # By content: the graph, the units, the text of the file. A process that has the same cache
         # finds the kernel there.
-        own = KeptFile({self.name: evolve(self._kept)}, self._file.scales, self._file.doc, ())
+        own = CachedModule({self.name: evolve(self._kept)}, self._file.scales, self._file.doc, ())
         return _unpickled, (self._main, own, self.name, self._how)
 
     def _content(self) -> tuple[object, ...]:
@@ -315,7 +315,7 @@ class Module:
     _program: LoadedProgram = field(repr=False, eq=False)
     # By its text: a copy of a module has an absolute name for the same file.
     _main: Source = field(repr=False, eq=lambda main: main.text)
-    _file: KeptFile = field(repr=False, eq=False)
+    _file: CachedModule = field(repr=False, eq=False)
     _how: bool | None = field(repr=False, eq=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -349,7 +349,7 @@ def load(path: str | os.PathLike[str], *, compiled: bool | None = True) -> Modul
     DescriptionError, a ValueError that shows the diagnostics, if the file is wrong.
     """
     where = Path(path)
-    found = kept.find(where)
+    found = kept.lookup(where)
     if found is not None:
         with suppress(GraphError):  # no entry of ours
             return _module(where, _placed(*found), compiled=compiled)
@@ -358,12 +358,12 @@ def load(path: str | os.PathLike[str], *, compiled: bool | None = True) -> Modul
     if program is None:
         raise DescriptionError(diagnostics)
     file = file_of(program, diagnostics)
-    kept.keep(program.checked.main.tree.source, program.checked.inputs, file)
+    kept.save(program.checked.main.tree.source, program.checked.inputs, file)
     main = program.checked.main.tree.source
     return _module(where, LoadedProgram(main, file, program), compiled=compiled)
 
 
-def _placed(main: Source, file: KeptFile) -> LoadedProgram:
+def _placed(main: Source, file: CachedModule) -> LoadedProgram:
     """The program of a file that is read again only when more is asked for.
 
     Its path is absolute: the working directory may be another by then.
@@ -371,12 +371,14 @@ def _placed(main: Source, file: KeptFile) -> LoadedProgram:
     return LoadedProgram(Source(os.path.abspath(main.name), main.text), file)
 
 
-def _unpickled(main: Source, file: KeptFile, name: str, compiled: bool | None) -> Evaluator:
+def _unpickled(main: Source, file: CachedModule, name: str, compiled: bool | None) -> Evaluator:
     """An evaluator from its content."""
     return _unpickled_module(Path(main.name), main, file, compiled).evaluators[name]
 
 
-def _unpickled_module(path: Path, main: Source, file: KeptFile, compiled: bool | None) -> Module:
+def _unpickled_module(
+    path: Path, main: Source, file: CachedModule, compiled: bool | None
+) -> Module:
     """A module from its content."""
     return _module(path, _placed(main, file), compiled=compiled)
 
@@ -394,7 +396,7 @@ def _module(path: Path, program: LoadedProgram, *, compiled: bool | None) -> Mod
     return Module(path, evaluators, warnings, file.doc, program, main, file, compiled)
 
 
-def file_of(program: driver.Program, diagnostics: Diagnostics) -> KeptFile:
+def file_of(program: driver.Program, diagnostics: Diagnostics) -> CachedModule:
     """What is kept of a program: its evaluators, its units, its warnings."""
     main = program.checked.main
     found = {}
@@ -402,7 +404,7 @@ def file_of(program: driver.Program, diagnostics: Diagnostics) -> KeptFile:
         if name in program.graphs:
             elaboration = program.elaborations[name]
             sampler = elaboration.sampler
-            found[name] = Kept(
+            found[name] = CachedEvaluator(
                 evaluator_spec(info, elaboration),
                 {p.name: p.unit for p in elaboration.params},
                 dump(program.graphs[name]),
@@ -411,4 +413,4 @@ def file_of(program: driver.Program, diagnostics: Diagnostics) -> KeptFile:
                 count_operations(elaboration.graph.ops, rounds=True),
             )
     units = scales(main.visible_units)
-    return KeptFile(found, units, main.tree.doc, tuple(diagnostics.items))
+    return CachedModule(found, units, main.tree.doc, tuple(diagnostics.items))

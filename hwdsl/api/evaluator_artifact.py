@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @frozen(slots=False)
-class Kept:
+class CachedEvaluator:
     """An evaluator: its spec, the exact units of its params, and its graphs as text.
 
     `undecided` holds the name and the message of each rule that reads what nobody knows;
@@ -55,10 +55,10 @@ class Kept:
 
 
 @frozen
-class KeptFile:
+class CachedModule:
     """A file: its evaluators, the units that texts may use, its `#!` text and its warnings."""
 
-    evaluators: Mapping[str, Kept]
+    evaluators: Mapping[str, CachedEvaluator]
     scales: Mapping[str, Scale]
     doc: str
     warnings: tuple[Diagnostic, ...]
@@ -70,10 +70,10 @@ class _Entry:
 
     key: str
     inputs: tuple[artifact.Input, ...]
-    file: KeptFile
+    file: CachedModule
 
 
-def keep(main: Source, used: Mapping[str, str], file: KeptFile) -> None:
+def save(main: Source, used: Mapping[str, str], file: CachedModule) -> None:
     """Put a file's entry into the cache; nothing but time is lost if that cannot be done.
 
     `used` are the files read on behalf of `main`, with hashes of their texts.
@@ -85,7 +85,7 @@ def keep(main: Source, used: Mapping[str, str], file: KeptFile) -> None:
         store.put(store.LOADED, artifact.entry_name(main.name), entry)
 
 
-def find(path: Path) -> tuple[Source, KeptFile] | None:
+def lookup(path: Path) -> tuple[Source, CachedModule] | None:
     """A file's text and entry if there is one made from what is there now, else nothing."""
     entry = artifact.load(store.LOADED, str(path), _Entry)
     if entry is None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from attrs import define, field
 
 from hwdsl.api import driver
-from hwdsl.api.evaluator_artifact import KeptFile
+from hwdsl.api.evaluator_artifact import CachedModule
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.codegen.ir.serialization import dump
@@ -32,7 +32,7 @@ class LoadedProgram:
     """The program of the evaluators of one file; coefficients in `free` are params there."""
 
     main: Source
-    file: KeptFile
+    file: CachedModule
     program: driver.Program | None = None
     free: Collection[str] = ()
     _elaborations: dict[str, Elaboration] = field(factory=dict)

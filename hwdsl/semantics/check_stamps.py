@@ -16,7 +16,7 @@ from hwdsl.semantics.modules import PRELUDES, Loaded, Modules
 
 
 def names(modules: Modules) -> dict[str, str]:
-    """The name of each library module's mark; modules stand after those they use."""
+    """The name of each library module's stamp; modules stand after those they use."""
     found: dict[str, str] = {}
     for name, loaded in modules.loaded.items():
         used = list(_used(modules, loaded))
@@ -33,32 +33,32 @@ def names(modules: Modules) -> dict[str, str]:
     return found
 
 
-def clean_before(modules: Modules, marks: dict[str, str]) -> set[str]:
-    """The modules that need no check: those with a mark, and what they use."""
+def unchanged_since_check(modules: Modules, stamps: dict[str, str]) -> set[str]:
+    """The modules that need no check: those with a stamp, and what they use."""
     found: set[str] = set()
-    for name in reversed(marks):
-        if name in found or store.get(store.CHECKED, marks[name], str) == name:
+    for name in reversed(stamps):
+        if name in found or store.get(store.CHECKED, stamps[name], str) == name:
             found.add(name)
             found.update(_used(modules, modules.loaded[name]))
     return found
 
 
-def mark_clean(
-    modules: Modules, marks: dict[str, str], done: set[str], diagnostics: Diagnostics
+def stamp(
+    modules: Modules, stamps: dict[str, str], done: set[str], diagnostics: Diagnostics
 ) -> None:
     """Mark the modules that were checked now and, like all they use, gave no finding."""
     if any(d.span is None for d in diagnostics.items):
         return
     found = {d.span.source.name for d in diagnostics.items if d.span is not None}
     clean: set[str] = set()
-    for name, mark in marks.items():
+    for name, key in stamps.items():
         loaded = modules.loaded[name]
         if loaded.tree.source.name in found or not clean.issuperset(_used(modules, loaded)):
             continue
         clean.add(name)
         if name not in done:
             with suppress(store.CacheError):  # nothing but time depends on it
-                store.put(store.CHECKED, mark, name)
+                store.put(store.CHECKED, key, name)
 
 
 def _used(modules: Modules, loaded: Loaded) -> Iterator[str]:

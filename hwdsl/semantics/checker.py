@@ -65,7 +65,7 @@ def _check(modules: Modules, diagnostics: Diagnostics) -> Checked:
         sign_module(state, scope)
         defer_bodies(state, scope)
     named = check_stamps.names(modules)
-    clean = check_stamps.clean_before(modules, named)
+    clean = check_stamps.unchanged_since_check(modules, named)
     for name, scope in scopes.items():
         (check_bodies_later if name in clean else check_bodies)(state, scope)
     state.settle([scopes[name] for name in clean])
@@ -74,6 +74,6 @@ def _check(modules: Modules, diagnostics: Diagnostics) -> Checked:
         if name not in clean and not diagnostics.failed:  # an error may hide what reads a name
             check_unused(state, modules.loaded[name], scope)
     check_waivers(state)
-    check_stamps.mark_clean(modules, named, clean, diagnostics)
+    check_stamps.stamp(modules, named, clean, diagnostics)
     state.checked.main = scopes[modules.main]
     return state.checked

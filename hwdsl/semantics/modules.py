@@ -21,7 +21,7 @@ from hwdsl.base.source import (
     text_hash,
 )
 from hwdsl.syntax import ast, parse
-from hwdsl.syntax.stored import parse_stored
+from hwdsl.syntax.parse_cache import parse_cached
 
 BUILTINS, PRELUDE = "std.builtins", "std.units"
 PRELUDES = (BUILTINS, PRELUDE)
@@ -214,7 +214,7 @@ def _parse(source: Source, diagnostics: Diagnostics, library: Path) -> ast.Modul
     key = (source.name, source.text)
     if key not in _parsed:
         own = Diagnostics()
-        tree = parse_stored(source, own)
+        tree = parse_cached(source, own)
         for item in own.items:
             diagnostics.add(item)
         if own.items:

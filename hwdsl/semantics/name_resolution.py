@@ -43,7 +43,7 @@ from hwdsl.semantics.type_relations import (
     kind_of,
 )
 from hwdsl.syntax import ast
-from hwdsl.syntax.words import power_help
+from hwdsl.syntax.expected_tokens import power_help
 
 
 def _name(state: CheckerState, env: TypeEnv, node: ast.Name, expected: Type | None) -> Type:

@@ -13,18 +13,18 @@ from typing import Any
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from hwdsl.base.source import Span
-from hwdsl.syntax.braces import with_missing
+from hwdsl.syntax.brace_recovery import insert_missing
 from hwdsl.syntax.build import Builder
+from hwdsl.syntax.expected_tokens import describe, suggest_block_keyword, suggest_keyword
 from hwdsl.syntax.habits import Slip, beside, slip, start_word, statement, without_let
-from hwdsl.syntax.joiner import join
 from hwdsl.syntax.kinds import BROKEN, END, MAX_ERRORS, MAX_HEIGHT
 from hwdsl.syntax.language import NOW, language
 from hwdsl.syntax.lexer import LexedText
+from hwdsl.syntax.line_joining import join
 from hwdsl.syntax.mended import mended
 from hwdsl.syntax.reductions import TooDeep
 from hwdsl.syntax.stack import Stack
 from hwdsl.syntax.tokens import Built, Token
-from hwdsl.syntax.words import describe, meant, misspelt
 
 
 class Reading:
@@ -59,7 +59,7 @@ class Reading:
         if not self.tokens:
             tokens = mended(self.source, list(stream), self.diagnostics)
             if self.whole:
-                tokens = with_missing(self.source, tokens, self.diagnostics)
+                tokens = insert_missing(self.source, tokens, self.diagnostics)
             joined = join(self.source, tokens, self.diagnostics)
             self.tokens, self.unclosed = joined.tokens, joined.unclosed
         last = len(self.tokens) - 1
@@ -105,7 +105,7 @@ class Reading:
         message, remedy = describe(kinds).message(token, self.source)
         first = self.first_word(token.start_pos)
         help = found or self.without_let(at, stack)
-        help = help or meant(token, self.source.text, kinds, first)
+        help = help or suggest_keyword(token, self.source.text, kinds, first)
         help = help or remedy or beside(self.tokens, at, kinds)
         end = token.start_pos if token.type == "_NL" else token.end_pos
         span = Span(self.source, token.start_pos, end)
@@ -131,7 +131,7 @@ class Reading:
     def misspelt_block(self, stack: Stack) -> tuple[Token, str] | None:
         """The innermost open brace, with what to do if the word before it is misspelt."""
         for brace in stack.braces()[-1:]:
-            remedy = misspelt(self.first_word(brace.start_pos))
+            remedy = suggest_block_keyword(self.first_word(brace.start_pos))
             return None if remedy is None else (brace, remedy)
         return None
 

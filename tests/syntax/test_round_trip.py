@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source, Span
 from hwdsl.syntax import ast, format_module, parse
+from hwdsl.syntax.ast_serialization import from_kept, to_kept
 from hwdsl.syntax.compare import shape
-from hwdsl.syntax.serialise import from_kept, to_kept
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((Path(__file__).parent / "examples").glob("*.hw"))

@@ -11,8 +11,8 @@ from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.base.structuring import packed, unpacked
 from hwdsl.syntax import ast, parse
+from hwdsl.syntax.ast_serialization import LATER, UNSOUND, KeptTree, from_kept, to_kept
 from hwdsl.syntax.compare import shape
-from hwdsl.syntax.serialise import LATER, UNSOUND, KeptTree, from_kept, to_kept
 
 LIBRARY = Path(next(iter(hwdsl.library.__path__)))
 EXAMPLE = Source("t", "edition 2026\n## D.\nlet a = f(b, c = 1) # x\nkind k { a : real = 2 }\n")

@@ -10,13 +10,13 @@ from hwdsl.base import fingerprint, store
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.syntax import ast
+from hwdsl.syntax.ast_serialization import UNSOUND, KeptTree, from_kept, to_kept
 from hwdsl.syntax.read import parse
-from hwdsl.syntax.serialise import UNSOUND, KeptTree, from_kept, to_kept
 
 PARSER = ("hwdsl.syntax", "hwdsl.grammar", "hwdsl.base")
 
 
-def parse_stored(source: Source, diagnostics: Diagnostics) -> ast.Module:
+def parse_cached(source: Source, diagnostics: Diagnostics) -> ast.Module:
     """The tree of a text, from the store if it is there; one without findings is put there."""
     parser = (fingerprint.code(*PARSER), fingerprint.release("lark"))
     key = store.PARSED.key({"parser": parser, "text": source.text})

@@ -5,7 +5,7 @@ import pytest
 from hwdsl.base import store
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
-from hwdsl.syntax import stored
+from hwdsl.syntax import parse_cache
 from hwdsl.syntax.compare import shape
 from hwdsl.syntax.read import parse
 
@@ -19,14 +19,14 @@ def folder(tmp_path, monkeypatch):
 
 
 def read(text=TEXT):
-    return stored.parse_stored(Source("x.hw", text), Diagnostics())
+    return parse_cache.parse_cached(Source("x.hw", text), Diagnostics())
 
 
 def forbid(monkeypatch):
     def refuse(*_):
         raise AssertionError("parsed again")
 
-    monkeypatch.setattr(stored, "parse", refuse)
+    monkeypatch.setattr(parse_cache, "parse", refuse)
 
 
 def test_the_second_time_nothing_is_parsed(folder, monkeypatch):
@@ -62,7 +62,7 @@ def test_what_is_not_sound_is_parsed_again(folder, monkeypatch, how):
 
 def test_a_text_with_findings_is_not_kept(folder):
     diagnostics = Diagnostics()
-    stored.parse_stored(Source("x.hw", "edition 2026\nlet = 3\n"), diagnostics)
+    parse_cache.parse_cached(Source("x.hw", "edition 2026\nlet = 3\n"), diagnostics)
     assert diagnostics.failed
     assert not folder.exists()
 

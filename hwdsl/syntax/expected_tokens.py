@@ -80,7 +80,7 @@ def _remedy(token: Token, source: Source) -> str | None:
     return None
 
 
-def meant(token: Token, text: str, kinds: set[str], first: str) -> str | None:
+def suggest_keyword(token: Token, text: str, kinds: set[str], first: str) -> str | None:
     """Return what to do if a word of the language is misspelt at a token or before it.
 
     `kinds` may stand where the token does; `first` is the first word of its line.
@@ -106,7 +106,7 @@ def _defines(text: str, at: int) -> bool:
     return _DEFINITION.match(text, text.rfind("\n", 0, at) + 1) is not None
 
 
-def misspelt(word: str) -> str | None:
+def suggest_block_keyword(word: str) -> str | None:
     """Return what to do about a word that resembles one with which a block begins."""
     found = None if word in keywords() else close(word, _BLOCKS)
     return None if found is None else f"did you mean `{found}` for `{word}`?"

@@ -10,7 +10,7 @@ from hwdsl.syntax.tokens import Token, new_token
 _MOST = 10  # each is looked for from the start of the file
 
 
-def with_missing(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> list[Token]:
+def insert_missing(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> list[Token]:
     """Return the tokens, with a `{` at the end of the line that lacks one, which is reported."""
     for _ in range(_MOST):
         stray = _stray(tokens)
