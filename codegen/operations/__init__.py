@@ -6,14 +6,14 @@ C has operators for, that have derivatives, that are dear, …) is a property of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from hwdsl.codegen.numerics.backend import Formula
 from hwdsl.codegen.operations import arithmetic, exponential, logic, selection, trigonometric
 from hwdsl.codegen.operations.record import Elementwise, Operation
 
-__all__ = ["FORMULAS", "OPERATIONS", "scalar"]
+__all__ = ["FORMULAS", "OPERATIONS"]
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {
@@ -27,9 +27,4 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
 FORMULAS: Mapping[str, Formula] = MappingProxyType(
     {c: o.compute.formula for c, o in OPERATIONS.items() if isinstance(o.compute, Elementwise)}
 )
-"""The elementwise codes as formulas of a machine and the operands."""
-
-
-def scalar(code: str, args: Sequence[float]) -> float:
-    """One elementwise or n-ary operation on numbers; never raises on a value."""
-    return OPERATIONS[code].fold(args)
+"""The elementwise codes as formulas of a back end and the operands."""

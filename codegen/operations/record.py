@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from attrs import field, frozen
+from attrs import frozen
 
 from hwdsl.codegen.numerics.backend import SCALARS, Formula
 from hwdsl.codegen.operations.derivatives import Derivative
@@ -196,15 +196,15 @@ class Operation:
     """Where the first of so many operands chooses another: which one, by the value of the first."""
     indexed: bool = False
     """Whether its `index` counts, though it be 0."""
-    reads_table: bool = field(init=False)
-    structural: bool = field(init=False)
 
-    @reads_table.default
-    def _reads_table(self) -> bool:
+    @property
+    def reads_table(self) -> bool:
+        """Whether its `index` names a table of constants."""
         return isinstance(self.compute, Entry | Count)
 
-    @structural.default
-    def _structural(self) -> bool:
+    @property
+    def structural(self) -> bool:
+        """Whether every pass handles it itself."""
         return isinstance(self.compute, Structure)
 
     def fold(self, args: Sequence[float], row: Sequence[float] = ()) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -29,17 +29,8 @@ def code(*packages: str) -> str:
     folders = [str(package_folder(package)) for package in packages]
     for k, folder in enumerate(folders):  # installed, some lie within others
         if not any(folder.startswith(other + os.sep) for other in folders[:k]):
-            for path in sorted(_below(folder)):
-                if not path.endswith(".md"):
-                    digest.update(f"{path[len(folder) :]}\n".encode() + _content(path))
+            _add(digest, folder, _content)
     return digest.hexdigest()
-
-
-@cache
-def _content(path: str) -> bytes:
-    """A hash of a file of the code: several fingerprints have files in common."""
-    with open(path, "rb") as file:
-        return hashlib.sha256(file.read()).digest()
 
 
 def compiler() -> str:
@@ -64,13 +55,22 @@ def release(package: str) -> str:
 def library() -> str:
     """A hash of all files of the library, read anew each time: people work on them."""
     digest = hashlib.sha256()
-    top = str(package_folder("hwdsl.library"))
-    for path in sorted(_below(top)):
-        with open(path, "rb") as file:
-            data = file.read()
-        digest.update(f"{path[len(top) :]}:{len(data)}\n".encode())
-        digest.update(data)
+    _add(digest, str(package_folder("hwdsl.library")), _content.__wrapped__)
     return digest.hexdigest()
+
+
+def _add(digest: hashlib._Hash, folder: str, content: Callable[[str], bytes]) -> None:
+    """Add the names of a folder's files and what hashes of their contents are."""
+    for path in sorted(_below(folder)):
+        if not path.endswith(".md"):
+            digest.update(f"{path[len(folder) :]}\n".encode() + content(path))
+
+
+@cache
+def _content(path: str) -> bytes:
+    """A hash of a file; of the code it is kept, as several fingerprints have files in common."""
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).digest()
 
 
 def package_folder(package: str) -> Path:

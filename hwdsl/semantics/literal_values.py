@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
@@ -9,7 +10,7 @@ from functools import lru_cache
 from hwdsl.base.units import Unit
 from hwdsl.syntax import ast
 
-_DIGITS = frozenset("0123456789")
+_DECIMAL = re.compile(r"[+-]?(?=\.?[0-9])[0-9]*\.?[0-9]*(?:[eE]([+-]?[0-9]+))?")
 _LONGEST = 400
 _EXPONENT = 400
 
@@ -17,25 +18,11 @@ _EXPONENT = 400
 @lru_cache(maxsize=8192)
 def exact(text: str) -> Fraction | None:
     """The number a decimal literal (`-1_000.5e3`) denotes; None if it is none or out of bounds."""
-    text = text.strip().replace("_", "")
-    if not text or len(text) > _LONGEST:
+    plain = text.strip().replace("_", "")
+    found = _DECIMAL.fullmatch(plain) if len(plain) <= _LONGEST else None
+    if found is None or abs(int(found[1] or 0)) > _EXPONENT:
         return None
-    mantissa, marker, exponent = text.lower().partition("e")
-    if marker and not _is_integer(exponent):
-        return None
-    whole, _, fraction = mantissa.lstrip("+-").partition(".")
-    if len(mantissa) - len(mantissa.lstrip("+-")) > 1 or not whole + fraction:
-        return None
-    if not set(whole + fraction) <= _DIGITS or (marker and abs(int(exponent)) > _EXPONENT):
-        return None
-    value = Fraction(int(whole + fraction), 10 ** len(fraction))
-    value *= Fraction(10) ** (int(exponent) if marker else 0)
-    return -value if mantissa.startswith("-") else value
-
-
-def _is_integer(text: str) -> bool:
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    return bool(digits) and set(digits) <= _DIGITS
+    return Fraction(plain)
 
 
 def reading(expr: ast.Expr, units: Mapping[ast.UnitExpr, Unit]) -> float | None:

@@ -11,7 +11,7 @@ from strategies import columns_for, equal, graphs
 from hwdsl.codegen.ir.builder import GraphBuilder
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.codegen.ir.interpreter import Point, interpret
-from hwdsl.codegen.operations import scalar
+from hwdsl.codegen.operations import OPERATIONS
 
 
 def inside(i, count):
@@ -27,7 +27,7 @@ def nary(code, xs):
     if code in ("nmin", "nmax"):
         total = xs[0]
         for x in xs[1:]:
-            total = scalar(code[1:], [total, x])
+            total = OPERATIONS[code[1:]].fold([total, x])
         return total
     numbers = [x for x in xs if x == x]
     if not numbers:
@@ -60,7 +60,7 @@ def evaluate(ops, given, tables):
         elif op.code == "loop":
             v = loop(op, a, tables)
         else:
-            v = scalar(op.code, a)
+            v = OPERATIONS[op.code].fold(a)
         values.append(v)
     return values
 

@@ -3,8 +3,6 @@
 The programs are the same in every run, so that a failure can be looked at.
 """
 
-from functools import cache
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -57,18 +55,13 @@ def grid(graph, columns):
     return axes
 
 
-@cache
-def drawn(number):
-    return collect(BATCH, programs(), number)
-
-
 @pytest.mark.parametrize("number", range(BATCHES))
 def test_programs_give_the_interpreters_bits(number, tmp_path, monkeypatch):
     """Loops, NaN, choices; every other batch is optimised, half have branches wherever they can.
 
-    One becomes vector code, as kernels do. Each is tried with and without branches.
+    One becomes vector code, as kernels do.
     """
-    cases = drawn(number % 2)
+    cases = collect(BATCH, programs(), number)
     assert len(cases) == BATCH
     if number % 2:
         cases = [(optimise(graph), columns) for graph, columns in cases]
