@@ -141,11 +141,12 @@ def through_check(text, folder):
     from hwdsl.base import render
     from hwdsl.base.diagnostics import Diagnostics
     from hwdsl.base.source import Source
+    from hwdsl.cli.jsons import render_json
 
     diagnostics = Diagnostics()
     checked = driver.check(Source(str(folder / "mutant.hw"), text), diagnostics)
     render.render_text(diagnostics.items)
-    render.render_json(diagnostics.items)
+    render_json(diagnostics.items)
     return None if diagnostics.failed else checked
 
 

@@ -1,26 +1,16 @@
-"""Diagnostics as text for people and for machines.
+"""Diagnostics as text for people: the source lines with carets under what is meant.
 
-Input: `Diagnostic` objects. Output: terminal text with the source lines and carets, JSON lines, or
-a SARIF 2.1.0 log. None of them depends on time, path of the checkout or hash seed.
+The text depends on no time, path of the checkout or hash seed.
 """
 
-from __future__ import annotations
-
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TextIO
-from urllib.parse import quote
+from typing import TextIO
 
 from attrs import frozen
 
 from hwdsl.base.diagnostics import Diagnostic, Label
 from hwdsl.base.source import Source, Span
-
-Json = dict[str, object]
-
-if TYPE_CHECKING:
-    from hwdsl.base.answers import Finding, Place
 
 _RESET = "\x1b[0m"
 _COLOURS = {
@@ -56,9 +46,6 @@ def printable(text: str) -> str:
     return "".join(
         _TAB if c == "\t" else c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text
     )
-
-
-# --- terminal --------------------------------------------------------------------------------
 
 
 LONG_LINE = 1_000
@@ -227,108 +214,3 @@ def _waits_for(note: Diagnostic) -> tuple[str, str]:
     declared = note.labels[-1].span
     field = note.missing.rpartition(".")[2]
     return f"`{field}`, {printable(' '.join(declared.text.split()))}", str(declared)
-
-
-# --- machines --------------------------------------------------------------------------------
-
-
-def render_json(diagnostics: Iterable[Diagnostic]) -> str:
-    """Render findings as JSON lines, each a `Finding` of `hwdsl.base.answers`."""
-    from hwdsl.base.answers import as_json
-
-    return "".join(as_json(finding(d), indent=None) + "\n" for d in diagnostics)
-
-
-def finding(diagnostic: Diagnostic) -> Finding:
-    """A diagnostic as programs get it."""
-    from hwdsl.base.answers import Finding  # to make the shapes takes a while
-
-    return Finding(
-        diagnostic.name,
-        diagnostic.severity.value,
-        diagnostic.message,
-        [place(label.span, label.text) for label in diagnostic.labels],
-        diagnostic.help,
-        diagnostic.missing or None,
-    )
-
-
-def place(span: Span, text: str = "") -> Place:
-    """A place of a file as programs get it."""
-    from hwdsl.base.answers import Place
-
-    ends = (*span.source.position(span.start), *span.source.position(span.end))
-    return Place(span.source.name, *ends, text)
-
-
-def render_sarif(
-    diagnostics: Iterable[Diagnostic], summaries: Mapping[str, str], version: str
-) -> str:
-    """Render findings as a SARIF 2.1.0 log; `summaries` describes the names that have a page."""
-    found = sorted(diagnostics, key=_order)
-    names = sorted({d.name for d in found})
-    rules = [
-        {"id": n, "shortDescription": {"text": summaries.get(n, "a rule of the description")}}
-        for n in names
-    ]
-    driver = {
-        "name": "hwdsl",
-        "version": version,
-        "rules": rules,
-    }
-    log = {
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {"driver": driver},
-                "columnKind": "unicodeCodePoints",
-                "results": [_result(d, names.index(d.name)) for d in found],
-            }
-        ],
-    }
-    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
-
-
-def _order(diagnostic: Diagnostic) -> tuple[str, int, int, str, str]:
-    span = diagnostic.span
-    place = ("", 0, 0) if span is None else (span.source.name, span.start, span.end)
-    return (*place, diagnostic.name, diagnostic.message)
-
-
-def _result(diagnostic: Diagnostic, rule: int) -> Json:
-    message = diagnostic.message
-    if diagnostic.help:
-        message += f"\nhelp: {diagnostic.help}"
-    result: Json = {
-        "ruleId": diagnostic.name,
-        "ruleIndex": rule,
-        "level": diagnostic.severity.value,
-        "message": {"text": message},
-    }
-    if diagnostic.labels:
-        result["locations"] = [_location(diagnostic.labels[0])]
-    if len(diagnostic.labels) > 1:
-        result["relatedLocations"] = [
-            {"id": i, **_location(la)} for i, la in enumerate(diagnostic.labels[1:], 1)
-        ]
-    return result
-
-
-def _location(label: Label) -> Json:
-    at = place(label.span)
-    uri = quote(at.file.replace(os.sep, "/"))
-    location: Json = {
-        "physicalLocation": {
-            "artifactLocation": {"uri": uri},
-            "region": {
-                "startLine": at.line,
-                "startColumn": at.column,
-                "endLine": at.end_line,
-                "endColumn": at.end_column,
-            },
-        }
-    }
-    if label.text:
-        location["message"] = {"text": label.text}
-    return location

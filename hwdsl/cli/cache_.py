@@ -2,7 +2,7 @@
 
 import argparse
 
-from hwdsl.base.answers import Cache
+from hwdsl.cli.answers import Cache
 from hwdsl.cli.errors import FINE, CommandError
 
 

@@ -40,15 +40,8 @@ def run(options: argparse.Namespace) -> int:
     import hwdsl
     from hwdsl.api import driver
     from hwdsl.base.diagnostics import Diagnostics
-    from hwdsl.base.render import (
-        palette_for,
-        render_json,
-        render_sarif,
-        render_text,
-        render_undecided,
-    )
+    from hwdsl.base.render import palette_for, render_text, render_undecided
     from hwdsl.cli.streams import write_painted
-    from hwdsl.help.diagnostic_catalog import CATALOG
 
     if options.needs:
         return _needs(options)
@@ -62,8 +55,13 @@ def run(options: argparse.Namespace) -> int:
         diagnostics.take(findings.found)
     asked = diagnostics.undecided if options.undecided else []
     if options.format == "json":
+        from hwdsl.cli.jsons import render_json
+
         sys.stdout.write(render_json([*diagnostics.items, *asked]))
     elif options.format == "sarif":
+        from hwdsl.cli.sarif import render_sarif
+        from hwdsl.help.diagnostic_catalog import CATALOG
+
         sys.stdout.write(render_sarif(diagnostics.items, CATALOG, hwdsl.__version__))
     else:
         palette = palette_for(sys.stdout)

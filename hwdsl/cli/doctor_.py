@@ -6,7 +6,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from shutil import which
 
-from hwdsl.base.answers import Doctor
+from hwdsl.cli.answers import Doctor
 from hwdsl.cli.base import format_argument
 from hwdsl.cli.cache_ import contents, describe
 from hwdsl.cli.errors import FINE

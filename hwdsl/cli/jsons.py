@@ -1,4 +1,4 @@
-"""Answers of commands in JSON: what they found, in the shapes of `hwdsl.base.answers`.
+"""Answers of commands in JSON: what they found, in the shapes of `hwdsl.cli.answers`.
 
 Only commands that are asked for JSON import this: the shapes take a while to be made.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hwdsl.base import answers
+from hwdsl.cli import answers
 
 if TYPE_CHECKING:
     from hwdsl.api.evaluator import Evaluator
     from hwdsl.base.diagnostics import Diagnostic
+    from hwdsl.base.source import Span
     from hwdsl.base.units import Dim
     from hwdsl.cli.errors import CommandError
     from hwdsl.codegen.runtime import OutputSpec, ParamSpec, Result, Samples
@@ -28,10 +29,34 @@ def write(answer: object) -> None:
     print(answers.as_json(answer))
 
 
+# --- findings ------------------------------------------------------------------------------------
+
+
+def render_json(diagnostics: Iterable[Diagnostic]) -> str:
+    """Findings as JSON, a line each."""
+    return "".join(answers.as_json(finding(d), indent=None) + "\n" for d in diagnostics)
+
+
+def finding(diagnostic: Diagnostic) -> answers.Finding:
+    """A diagnostic as programs get it."""
+    return answers.Finding(
+        diagnostic.name,
+        diagnostic.severity.value,
+        diagnostic.message,
+        [place(label.span, label.text) for label in diagnostic.labels],
+        diagnostic.help,
+        diagnostic.missing or None,
+    )
+
+
+def place(span: Span, text: str = "") -> answers.Place:
+    """A place of a file as programs get it."""
+    ends = (*span.source.position(span.start), *span.source.position(span.end))
+    return answers.Place(span.source.name, *ends, text)
+
+
 def write_failure(failure: CommandError) -> None:
     """Print why a command gives no answer."""
-    from hwdsl.base.render import finding
-
     found = [finding(each) for each in failure.findings]
     write(answers.Failure(failure.code, str(failure), found))
 
@@ -40,10 +65,11 @@ def write_needs(
     name: str, missing: Iterable[Diagnostic], params: Sequence[str], others: int
 ) -> None:
     """Print what an evaluator lacks, in a line."""
-    from hwdsl.base.render import finding
-
     needs = answers.Needs(name, [finding(each) for each in missing], params, others)
     print(answers.as_json(needs, indent=None))
+
+
+# --- run and why ---------------------------------------------------------------------------------
 
 
 def dimension(dims: Mapping[str, float]) -> str:
@@ -247,8 +273,6 @@ def verify(
     claims: Sequence[tuple[str, Checked, str, Sequence[ClaimResult]]], wrong: Sequence[Diagnostic]
 ) -> answers.Verify:
     """Claims, each with its file's name, and what is wrong in files."""
-    from hwdsl.base.render import finding
-
     return answers.Verify([_claim(*each) for each in claims], [finding(each) for each in wrong])
 
 
@@ -268,7 +292,6 @@ def _claim(
 
 
 def _expectation(verdict: ClaimResult) -> answers.Expectation:
-    from hwdsl.base.render import place
     from hwdsl.show.claim_report import notes
 
     def shown(base: float | None) -> float | None:

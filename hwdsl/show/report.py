@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from html import escape
 
 from hwdsl.api.evaluator import Module
-from hwdsl.base.markdown import table
 from hwdsl.codegen.runtime import OutputSpec, ParamSpec
 from hwdsl.measure.validate import Validation, validate, validation_requests
 from hwdsl.measure.validation_report import Table, by_group, by_row, summary_table
@@ -158,6 +157,12 @@ def _infeasible(display: FigureData, looks: str) -> str:
         f'\n<div class="note">{looks}: infeasible, because these rules are broken:'
         f"<ul>{''.join(told)}{rest}</ul></div>"
     )
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A header and rows of text in Markdown; a bar in a cell is escaped."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(c.replace('|', chr(92) + '|') for c in r)} |" for r in lines)
 
 
 def _table(display: FigureData) -> str:

@@ -11,7 +11,7 @@ import hwdsl
 from hwdsl import elaborate
 from hwdsl.api import artifact, driver
 from hwdsl.base import store
-from hwdsl.base.render import render_json
+from hwdsl.cli.jsons import render_json
 
 HEAD = "edition 2026\n"
 USE = "use part: machine, fast\n"

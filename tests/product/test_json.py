@@ -21,8 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hwdsl
-from hwdsl.base.answers import ANSWERS, Statistic, as_json
 from hwdsl.base.units import Dim, Unit
+from hwdsl.cli.answers import ANSWERS, Statistic, as_json
 from hwdsl.cli.main import main
 from hwdsl.codegen.runtime import Scale
 
@@ -251,7 +251,7 @@ def shapes() -> list[type]:
             found[shape.__name__] = shape
             used = msgspec.json.schema(shape)["$defs"]
             for name in used:
-                add(getattr(hwdsl.base.answers, name))
+                add(getattr(hwdsl.cli.answers, name))
 
     for shape in ANSWERS.values():
         add(shape)

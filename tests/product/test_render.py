@@ -6,15 +6,10 @@ import subprocess
 import sys
 
 from hwdsl.base.diagnostics import Diagnostics
-from hwdsl.base.render import (
-    Palette,
-    palette_for,
-    printable,
-    render_json,
-    render_sarif,
-    render_text,
-)
+from hwdsl.base.render import Palette, palette_for, printable, render_text
 from hwdsl.base.source import Source, Span
+from hwdsl.cli.jsons import render_json
+from hwdsl.cli.sarif import render_sarif
 
 TEXT = "edition 2026\nlet x = hbm.rate + hbm.size\nlet y = 1\n"
 
@@ -139,7 +134,7 @@ def test_sarif_does_not_depend_on_the_hash_seed() -> None:
     code = (
         "import sys\nfrom hwdsl.base.diagnostics import Diagnostics\n"
         "from hwdsl.base.source import *\n"
-        "from hwdsl.base.render import render_sarif\n"
+        "from hwdsl.cli.sarif import render_sarif\n"
         "d, s = Diagnostics(), Source('a.hw', 'abc')\n"
         "for n in 'zeta', 'alpha', 'mid': d.error(n, n, Span(s, 0, 1))\n"
         "sys.stdout.write(render_sarif(d.items, {}, '1'))"

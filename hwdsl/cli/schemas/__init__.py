@@ -1,1 +1,1 @@
-"""JSON Schemas of what commands answer with `--format json`, made from `hwdsl.base.answers`."""
+"""JSON Schemas of what commands answer with `--format json`, made from `hwdsl.cli.answers`."""
