@@ -17,7 +17,7 @@ SURE = 0.75
 """How much alike a name must be to be suggested: a hint that misleads is worse than none."""
 
 OF_THE_LIBRARY = (
-    "of the library: a folder (std, vendor, workloads, models, studies), a module (vendor.nvidia), "
+    "of the library: a folder (std, vendor, workloads, peers, studies), a module (vendor.nvidia), "
     "a name (die), a member or a rule (die.reticle)"
 )
 OF_THE_LANGUAGE = "of the language: a keyword (with), a function (lowest), a unit (TB/s)"

@@ -238,11 +238,16 @@ def _plain(one: Declared) -> Page:
     info = scope(one.module).values.get(one.name)
     if isinstance(info, ValueInfo):
         notes.append(f"It is {type_text(info.type, scope(one.module))}.")
+    text = text_of(one.item)
     if isinstance(one.item, ast.ExternFn):
-        notes.append("A function of the language itself: it needs no `use`.")
+        text = one.item.signature
+        notes.append("A function of the language: every file sees it without a `use`.")
+        for variable in one.item.dim_vars:  # as `std/builtins.hw` writes them
+            of = "type" if variable.name == "T" else "dimension"
+            notes.append(f"`{variable.name}` stands for any {of}.")
     if isinstance(one.item, ast.Dimension | ast.TypeAlias):
         notes += _units_of(one)
-    return Page(one.name, one.word, notes=tuple(notes), text=text_of(one.item))
+    return Page(one.name, one.word, notes=tuple(notes), text=text)
 
 
 def _units_of(one: Declared) -> Iterator[str]:

@@ -1,8 +1,10 @@
 """What `hwdsl explain NAME` says: diagnostics, what the library holds, the language's own words.
 
 Input: a name. Output: a `Page`, or None. A name is looked for among diagnostics, modules and their
-folders, public names (std first, then vendor, workloads and the rest), members and rules, words and
-functions of the language, units, and the terms of the glossary.
+folders, as they are called or were, public names (std first, then vendor, workloads and the rest),
+members and rules, words and functions of the language, units, and the terms of the glossary. A
+module may be named without its folder; what std, vendor or workloads declare by that name is before
+it, what peers and studies declare is behind it.
 """
 
 from __future__ import annotations
@@ -15,9 +17,13 @@ from hwdsl.help.library_index import FOLDERS, Named, definitions, modules, sente
 from hwdsl.help.members import member, members_help
 from hwdsl.help.page import Page, PageRow, PageSection, render
 from hwdsl.help.search import entries, near
+from hwdsl.semantics.renamed import new_module
 from hwdsl.syntax import ast
 
 __all__ = ["Page", "diagnostics", "explain", "members_help", "names", "near", "render"]
+
+
+_EXAMPLES = ("peers.", "studies.")
 
 
 def explain(name: str) -> Page | None:
@@ -34,7 +40,7 @@ def explain(name: str) -> Page | None:
     terms = glossary.entries_of(name)
     if terms and _in_examples_alone(name):
         return _term(name, terms)
-    known = _of_library(name) or _rule(name) or _of_language(name)
+    known = _renamed(name) or _of_library(name) or _rule(name) or _of_language(name)
     if known is not None:
         return glossary.with_entries(known, name)
     return _term(name, terms) if terms else _in_other_letters(name)
@@ -64,11 +70,30 @@ def _of_library(name: str) -> Page | None:
         return Page(name, "folder", sections=(PageSection("Modules", tuple(rows)),))
     if name in modules():
         return _module(name)
-    found = lookup(name)
+    found, called = lookup(name), _called(name)
+    if called and (not found or found[0].module.startswith(_EXAMPLES)):
+        others = [f"`{other}` (module)" for other in called[1:]]
+        others += [f"`{other.path}` ({other.word})" for other in found]
+        return evolve(_module(called[0]), others=tuple(others))
     if found and not (isinstance(found[0].item, ast.ExternFn) and language.word(name)):
         one = definition(found)
         return evolve(one, others=(*one.others, *language.also(name)))
     return member(name)
+
+
+def _renamed(name: str) -> Page | None:
+    """The page of a module or folder by the name that it had."""
+    new = new_module(name)
+    page = None if new is None else _of_library(new)
+    if page is None:
+        return None
+    others = tuple(f"`{one.path}` ({one.word})" for one in lookup(name))
+    return evolve(page, lead=f"`{name}` is called `{new}` now.\n\n{page.lead}", others=others)
+
+
+def _called(name: str) -> list[str]:
+    """The modules that are called so in their folders."""
+    return [module for module in modules() if module.rpartition(".")[2] == name]
 
 
 def _module(name: str) -> Page:
@@ -80,9 +105,9 @@ def _module(name: str) -> Page:
 
 
 def _in_examples_alone(name: str) -> bool:
-    """Whether only peers and studies declare a name, so that it is rather a term of the field."""
-    found = definitions().get(name)
-    return found is not None and found[0].module.startswith(("peers.", "studies."))
+    """Whether only peers and studies have a name, so that it is rather a term of the field."""
+    places = [*_called(name), *(one.module for one in definitions().get(name, ()))]
+    return bool(places) and all(place.startswith(_EXAMPLES) for place in places)
 
 
 def _term(name: str, terms: list[glossary.GlossaryEntry]) -> Page:

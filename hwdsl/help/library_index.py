@@ -21,7 +21,8 @@ FOLDERS = ("std", "vendor", "workloads", "peers", "studies")
 
 WORDS: dict[type, str] = {
     ast.Dimension: "dimension", ast.UnitDecl: "unit", ast.TypeAlias: "type", ast.Enum: "enum",
-    ast.Kind: "kind", ast.Fn: "fn", ast.ExternFn: "fn", ast.Calibrated: "calibrated",
+    ast.Kind: "kind", ast.Fn: "fn", ast.ExternFn: "built-in function",
+    ast.Calibrated: "calibrated",
     ast.Let: "let", ast.Evaluator: "evaluator", ast.Claim: "claim",
 }  # fmt: skip
 Named = (

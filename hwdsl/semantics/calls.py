@@ -64,8 +64,8 @@ def _called(state: CheckerState, env: TypeEnv, node: ast.Call) -> Type:
             state.resolve(function, Global(found[1]))
             return _call_symbol(state, env, node, found[1])
         if found is not None and function.base.span.text not in env.scope.visible_values:
-            name = function.name
-            state.unknown("unknown-function", "function", name.name, name.span, found[0].values)
+            of, name = found[0], function.name
+            state.unknown("unknown-function", "function", name.name, name.span, of.values, of=of)
             return _arguments_alone(state, env, node)
         return _method(state, env, node, function)
     type_ = infer(state, env, function)

@@ -20,6 +20,7 @@ from hwdsl.base.source import (
     reason,
     text_hash,
 )
+from hwdsl.semantics.renamed import new_module
 from hwdsl.syntax import ast, parse
 from hwdsl.syntax.parse_cache import parse_cached
 
@@ -172,12 +173,15 @@ class _Loader:
         )
 
     def _unknown(self, use: ast.Use, dotted: str, folder: Path) -> None:
+        new = new_module(dotted)
         self.diagnostics.error(
             "unknown-module",
             f"there is no module `{dotted}`",
             use.span,
             "neither in the library nor beside this file",
-            help=did_you_mean(dotted, _known_modules(self.library, folder)),
+            help=f"it is called `{new}` now"
+            if new
+            else did_you_mean(dotted, _known_modules(self.library, folder)),
         )
 
     def _table(self, unit: Loaded, use: ast.Use, folder: Path) -> None:

@@ -258,8 +258,9 @@ def _attr(state: CheckerState, env: TypeEnv, node: ast.Attr, expected: Type | No
     if found is not None and (found[1] is not None or not base_value):
         scope, symbol = found
         if symbol is None:
-            what = f"name in `{scope.name}`:"
-            return state.unknown("unknown-name", what, node.name.name, node.name.span, scope.values)
+            what, name = f"name in `{scope.name}`:", node.name
+            known = scope.values
+            return state.unknown("unknown-name", what, name.name, name.span, known, of=scope)
         return use_symbol(state, env, node, symbol)
     if is_parts(node.base):
         return _parts_of(state, env, node)

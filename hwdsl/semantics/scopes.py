@@ -136,12 +136,13 @@ def _import_one(
             return
         known = state.comparable(chain(module.values, module.types, module.units))
         close = closest(name, known)
-        seen = f"every file sees `{name}` without a `use`" if name in state.builtins else None
         state.error(
             "unknown-name",
             f"`{module.name}` has nothing called `{name}`",
             ident.span,
-            help=seen or elsewhere_help(name) or (close and f"did you mean `{close}`?"),
+            help=state.missing_help(module, name)
+            or elsewhere_help(name)
+            or (close and f"did you mean `{close}`?"),
         )
         lost = state.lost.setdefault(ident.span.source.name, set())
         lost.update({name, close or name})  # the text below may spell it right

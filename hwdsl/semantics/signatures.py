@@ -238,7 +238,8 @@ def _base_of(
         return symbol
     if symbol is None:
         known = (n for n, s in scope.visible_values.items() if isinstance(s, ComponentInfo))
-        state.unknown("unknown-name", "component", last.name, last.span, known)
+        of = scope if len(node.base) > 1 else None
+        state.unknown("unknown-name", "component", last.name, last.span, known, of=of)
     else:
         state.error("type-mismatch", f"`{last.name}` is no component", last.span)
     return None

@@ -11,6 +11,7 @@ from hwdsl.base.diagnostics import Diagnostics, did_you_mean
 from hwdsl.base.source import Span
 from hwdsl.base.units import Dim, Unit
 from hwdsl.semantics.import_suggestions import import_help
+from hwdsl.semantics.renamed import new_name
 from hwdsl.semantics.symbols import (
     BuiltinInfo,
     Checked,
@@ -201,15 +202,33 @@ class CheckerState:
         self.diagnostics.error(name, message, span, label, others=others, help=help)
         return POISON
 
-    def unknown(self, name: str, what: str, ident: str, span: Span, known: Iterable[str]) -> Type:
-        """Report an unknown name with the closest known one.
+    def missing_help(self, module: ModuleScope, name: str) -> str | None:
+        """What to write for a name that a module lacks, if it is known why it does."""
+        if name in self.builtins:
+            return f"every file sees `{name}` without a `use`"
+        new = new_name(module.name, name)
+        known = new in module.values or new in module.types or new in module.units
+        return f"it is called `{new}` now" if known else None
+
+    def unknown(
+        self,
+        name: str,
+        what: str,
+        ident: str,
+        span: Span,
+        known: Iterable[str],
+        *,
+        of: ModuleScope | None = None,
+    ) -> Type:
+        """Report an unknown name, `of` a module if one is named, with the closest known one.
 
         Nothing is said of names that a failed import or an unread item would have brought.
         """
         source = span.source.name
         if name in _NAMES and (source in self.incomplete or ident in self.lost.get(source, ())):
             return POISON
-        help = import_help(name, ident) if name in _NAMES else None
+        help = self.missing_help(of, ident) if of is not None else None
+        help = help or (import_help(name, ident) if name in _NAMES else None)
         help = help or elsewhere(name, ident) or did_you_mean(ident, self.comparable(known))
         return self.error(name, f"unknown {what} `{ident}`", span, "", help=help)
 

@@ -51,7 +51,8 @@ def find_path_type(
     else:
         found, known_types = scope.types.get(last.name), scope.types
     if found is None:
-        state.unknown(f"unknown-{what}", what, last.name, last.span, known_types)
+        of = scope if len(path) > 1 else None
+        state.unknown(f"unknown-{what}", what, last.name, last.span, known_types, of=of)
     return found
 
 

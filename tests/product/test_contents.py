@@ -8,6 +8,7 @@ import pytest
 from hwdsl.api import driver
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
+from hwdsl.cli.explain_ import OF_THE_LIBRARY
 from hwdsl.cli.main import main
 from hwdsl.help import rule_docs
 from hwdsl.help.explain import Page, explain, names, near, render
@@ -127,7 +128,6 @@ def test_members_units_and_functions(name: str, says: str) -> None:
     [
         ("exposed offload", "training_step.exposed_offload"),
         ("rating", "power_supply.rating"),
-        ("distributions", "std.distributions"),
         ("Llama", "Llama3_70B"),
         ("throughput", "training_step.throughput"),
         ("stitched", "die.stitched_fields"),
@@ -162,6 +162,34 @@ def test_every_function_of_the_language_says_what_it_is(name: str) -> None:
     assert declarations()[name].doc in text
     assert declarations()[name].signature in text
     assert "std.builtins" in render(page(name)) or name in words()
+    assert "extern" not in render(page(f"{name}()"))  # which users cannot write
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "others"),
+    [
+        ("distributions", "module std.distributions", ()),
+        ("collectives", "module std.collectives", ("`studies.collectives` (module)",)),
+        ("training", "module std.training", ("`peers.epoch.training` (evaluator)",)),
+        ("std.chance", "module std.distributions", ()),
+        ("models", "folder peers", ("`studies.lite_gpu.models` (let)",)),
+        ("models.catch", "module peers.catch", ()),
+        ("die", "kind die", None),
+        ("fsdp", "term fully sharded data parallelism", None),
+    ],
+)
+def test_a_module_is_found_without_its_folder_and_by_its_old_name(
+    name: str, head: str, others: tuple[str, ...] | None
+) -> None:
+    found = page(name)
+    assert f"{found.what} {found.name}" == head
+    assert others in (None, found.others)
+    renamed = f"`{name}` is called `{found.name}` now." in found.lead
+    assert renamed == (name in ("std.chance", "models", "models.catch"))
+
+
+def test_the_help_of_explain_names_each_folder() -> None:
+    assert f"({', '.join(FOLDERS)})" in OF_THE_LIBRARY
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ import pytest
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.semantics import check, load
+from hwdsl.semantics.modules import library_root
+from hwdsl.semantics.renamed import new_module
 from hwdsl.semantics.symbols import TableInfo
 
 
@@ -97,6 +99,35 @@ def test_a_missing_module_causes_no_second_error(verify, write, tmp_path):
         tmp_path,
     )
     assert diagnostics.items[0].help == "did you mean `other`?"
+
+
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        ("use std.chance", "it is called `std.distributions` now"),
+        ("use models.calculon", "it is called `peers.calculon` now"),
+        ("use std.distributions: far_tail", "it is called `normal_quantile_far_tail` now"),
+        (
+            "use std.distributions\nlet a = distributions.far_tail(1)",
+            "it is called `normal_quantile_far_tail` now",
+        ),
+        ("use std.builtins\nlet a = builtins.log2(8)", "every file sees `log2` without a `use`"),
+        ("use std.math\nlet a = math.log2(8)", "every file sees `log2` without a `use`"),
+    ],
+)
+def test_an_unknown_name_of_a_module_is_explained(write, tmp_path, text, help):
+    write(main=text)
+    diagnostics = Diagnostics()
+    check(load(tmp_path / "main.hw", diagnostics), diagnostics)
+    assert [d.help for d in diagnostics.items if d.name != "missing-edition"] == [help]
+
+
+def test_each_old_name_of_a_module_leads_to_one_that_there_is():
+    lines = (library_root() / "renamed.tsv").read_text().splitlines()[1:]
+    old = [line.split("\t")[2] for line in lines if line.startswith("module\t")]
+    assert len(old) > 30
+    for name in old:
+        assert library_root().joinpath(*new_module(name).split(".")).with_suffix(".hw").is_file()
 
 
 def test_errors_of_used_files_are_reported_there(verify, write, tmp_path):
