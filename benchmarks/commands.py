@@ -23,8 +23,8 @@ print((time.perf_counter() - start) * 1e3, (time.process_time() - used) * 1e3)
 KERNEL = """
 import sys, time
 import hwdsl.codegen.build.toolchain as build
-from hwdsl.codegen.ir.serialization import load
-graph = load(open(sys.argv[1]).read())
+from hwdsl.codegen.ir.serialization import decode
+graph = decode(open(sys.argv[1], "rb").read())
 start, used = time.perf_counter(), time.process_time()
 build.build({"g": graph}, cache_dir=sys.argv[2])
 print((time.perf_counter() - start) * 1e3, (time.process_time() - used) * 1e3)
@@ -62,15 +62,15 @@ def loading(folder, repeat):
     """
     from hwdsl.api import driver
     from hwdsl.base.diagnostics import Diagnostics
-    from hwdsl.codegen.ir.serialization import dump
+    from hwdsl.codegen.ir.serialization import encode
 
     cache = {"HWDSL_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": ""}
     path = EXAMPLES / "gpt3.hw"
     process(["-m", "hwdsl", "compile", str(path)], **cache)
     process(["-m", "hwdsl", "compile", str(path), "-o", str(folder / "made")], **cache)
     graph = driver.program(path, Diagnostics()).graphs["gpt3"]
-    (folder / "gpt3.txt").write_text(dump(graph))
-    kernel = ["-c", KERNEL, str(folder / "gpt3.txt"), str(folder / "cache")]
+    (folder / "gpt3.graph").write_bytes(encode(graph))
+    kernel = ["-c", KERNEL, str(folder / "gpt3.graph"), str(folder / "cache")]
     process(kernel)
     process(["-c", LOAD, str(path)], **cache)
     rows = []

@@ -31,7 +31,7 @@ from attrs import define, frozen
 from hwdsl.base import fingerprint, store
 from hwdsl.codegen.emit.kernels import MODULE, emit, module_files
 from hwdsl.codegen.ir.graph import Graph, count_operations
-from hwdsl.codegen.ir.serialization import canonical_text
+from hwdsl.codegen.ir.serialization import encode
 from hwdsl.codegen.numerics.c_backend import C_FLAGS
 from hwdsl.codegen.runtime import CompiledKernel
 
@@ -105,10 +105,10 @@ def build(
     return _kernels(found, graphs)
 
 
-def cached(texts: Mapping[str, bytes], *, cache_dir: Path | str | None = None) -> Kernels | None:
-    """The kernels of graphs given as `canonical_text` text if the cache has them, else nothing."""
-    found = store.find(store.KERNELS.key(_ingredients(texts.values())), cache_dir)
-    return None if found is None else _kernels(found, texts)
+def cached(encoded: Mapping[str, bytes], *, cache_dir: Path | str | None = None) -> Kernels | None:
+    """The kernels of graphs given as bytes if the cache has them, else nothing."""
+    found = store.find(store.KERNELS.key(_ingredients(encoded.values())), cache_dir)
+    return None if found is None else _kernels(found, encoded)
 
 
 def _kernels(folder: Path, names: Iterable[str]) -> Kernels:
@@ -157,12 +157,14 @@ def cache_key_inputs(
     graphs: Mapping[str, Graph], flags: Sequence[str] = ()
 ) -> dict[str, store.Ingredient]:
     """Everything that can change the binary, by name."""
-    return _ingredients(map(canonical_text, graphs.values()), flags)
+    return _ingredients(map(encode, graphs.values()), flags)
 
 
-def _ingredients(texts: Iterable[bytes], flags: Sequence[str] = ()) -> dict[str, store.Ingredient]:
+def _ingredients(
+    encoded: Iterable[bytes], flags: Sequence[str] = ()
+) -> dict[str, store.Ingredient]:
     flags = (*FLAGS, *GCC_FLAGS, *_target(), *flags)
-    return {**_environment(), "flags": flags, "graphs": list(texts)}
+    return {**_environment(), "flags": flags, "graphs": list(encoded)}
 
 
 def _environment() -> dict[str, str]:

@@ -88,13 +88,16 @@ class GraphBuilder:
     root: Region = field(factory=lambda: Region(None, 0))
     _constants: dict[tuple[bytes, str], Ref] = field(factory=dict, init=False)
     _names: set[str] = field(factory=set, init=False)
+    _table_numbers: dict[bytes, int] = field(factory=dict, init=False)
 
     def const(self, value: float, type: str = REAL) -> Ref:
         """A constant."""
         key = constant_bits(value), type
         found = self._constants.get(key)
         if found is None:
-            found = self._intern(self.root, Op("const", (), type, value=float(value)))
+            # One NaN for all, whatever its payload: equal graphs are to have equal bytes.
+            number = float(value) if value == value else math.nan
+            found = self._intern(self.root, Op("const", (), type, value=number))
             self._constants[key] = found
         return found
 
@@ -116,13 +119,17 @@ class GraphBuilder:
 
     def table(self, values: Iterable[float]) -> int:
         """Intern a constant table and return its index, for `table` and `bucket`."""
-        row = tuple(float(v) for v in values)
-        packed = struct.pack(f"<{len(row)}d", *row)
-        for i, old in enumerate(self.tables):
-            if struct.pack(f"<{len(old)}d", *old) == packed:
-                return i
-        self.tables.append(row)
-        return len(self.tables) - 1
+        row = tuple(float(v) if v == v else math.nan for v in values)
+        number = self._table_numbers.setdefault(_row_bits(row), len(self.tables))
+        if number == len(self.tables):
+            self.tables.append(row)
+        return number
+
+    def keep_tables(self, rows: Iterable[tuple[float, ...]]) -> None:
+        """Take over the tables of a graph to be copied, under the numbers they have there."""
+        for row in rows:
+            self._table_numbers.setdefault(_row_bits(row), len(self.tables))
+            self.tables.append(row)
 
     def op(self, code: str, *args: Ref, index: int = 0, type: str | None = None) -> Ref:
         """Add an operation and return its value, folded if all arguments are known.
@@ -253,6 +260,11 @@ class GraphBuilder:
         if exponent == 2.0:
             return square
         return self.op("mul", square, base if exponent == 3.0 else square, type=type)
+
+
+def _row_bits(row: Sequence[float]) -> bytes:
+    """The key of a table: floats would not do, as NaN differs from itself and 0.0 equals -0.0."""
+    return struct.pack(f"<{len(row)}d", *row)
 
 
 @frozen

@@ -3,9 +3,7 @@ three are the builder's doing as it adds operations; this pass copies the graph 
 
 from __future__ import annotations
 
-import struct
-
-from attrs import define, field
+from attrs import define
 
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import Graph, Op
@@ -35,29 +33,11 @@ def fold_constants_and_cse(graph: Graph) -> Graph:
 class ConstantFolder(GraphRewriter):
     """Copies a graph through the builder, which folds; makes tables of gathers among constants."""
 
-    interned: dict[bytes, int] = field(factory=dict)
-
     def visit(self, op: Op, args: list[Ref]) -> Ref:
         """Copy an operation; a gather among constants becomes a table."""
         # With a constant index the gather folds to one of its arguments; a table would hide which.
         entries = known_table(op, args)
         if entries is None or len(entries) < TABLE_FROM or args[0].known is not None:
             return self.builder.op(op.code, *args, index=op.index, type=op.type)
-        return self.builder.op("table", args[0], index=self.intern(entries), type=op.type)
-
-    def intern(self, entries: tuple[float, ...]) -> int:
-        """The index of a table with these entries."""
-        if not self.interned:
-            for i, old in enumerate(self.builder.tables):
-                self.interned.setdefault(table_bits(old), i)
-        key = table_bits(entries)
-        if key not in self.interned:
-            self.interned[key] = len(self.builder.tables)
-            self.builder.tables.append(entries)
-        return self.interned[key]
-
-
-def table_bits(entries: tuple[float, ...]) -> bytes:
-    """The bits of a table, its key: floats would not do, since NaN differs from itself, and 0.0
-    equals -0.0."""
-    return struct.pack(f"<{len(entries)}d", *entries)
+        number = self.builder.table(entries)
+        return self.builder.op("table", args[0], index=number, type=op.type)

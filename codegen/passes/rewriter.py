@@ -109,8 +109,7 @@ class GraphRewriter(Copier):
     graph: Graph
 
     def __attrs_post_init__(self) -> None:
-        # Table numbers stay what they are; interning each again would be quadratic.
-        self.builder.tables.extend(self.graph.tables)
+        self.builder.keep_tables(self.graph.tables)
         self.params.extend(
             self.builder.param(p.name, p.type, uniform=p.uniform, low=p.low, high=p.high)
             for p in self.graph.params

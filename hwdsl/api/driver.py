@@ -271,15 +271,15 @@ def kernels(
     return found, "; ".join(notices)
 
 
-def kernels_from_text(
+def kernels_from_bytes(
     evaluators: Mapping[str, CachedEvaluator], *, compiled: bool | None = True
 ) -> tuple[Mapping[str, Kernel], str]:
-    """As `kernels`, by the texts of graphs: what is in the cache is found without reading them."""
+    """As `kernels`, by the bytes of graphs: what is in the cache is found without reading them."""
     from hwdsl.codegen.build.toolchain import BuildError, cached
 
-    texts = {name: kept.text.encode() for name, kept in evaluators.items()}
+    encoded = {name: kept.graph_bytes for name, kept in evaluators.items()}
     with suppress(BuildError):  # said by `kernels`
-        found = cached(texts) if compiled is not False and texts else None
+        found = cached(encoded) if compiled is not False and encoded else None
         if found is not None:
             return found.kernels, ""
     return kernels({name: kept.graph for name, kept in evaluators.items()}, compiled=compiled)
@@ -296,7 +296,7 @@ def _tiered(name: str, graph: Graph) -> Kernel:
     """A kernel that interprets its graph until it has so much to do that building it pays."""
     from hwdsl.codegen.build.tiered import InterpreterKernel, TieredKernel
     from hwdsl.codegen.build.toolchain import BuildError, cached
-    from hwdsl.codegen.ir.serialization import canonical_text
+    from hwdsl.codegen.ir.serialization import encode
 
     def build() -> Kernel:
         built, notice = kernels({name: graph})
@@ -305,7 +305,7 @@ def _tiered(name: str, graph: Graph) -> Kernel:
         return built[name]
 
     with suppress(BuildError):
-        found = cached({name: canonical_text(graph)})
+        found = cached({name: encode(graph)})
         if found is not None:
             return found.kernels[name]
     return TieredKernel(InterpreterKernel(graph), build)

@@ -28,7 +28,7 @@ from hwdsl.base.diagnostics import Diagnostics, did_you_mean
 from hwdsl.base.source import Source
 from hwdsl.codegen import runtime
 from hwdsl.codegen.ir.graph import count_operations
-from hwdsl.codegen.ir.serialization import dump
+from hwdsl.codegen.ir.serialization import encode
 from hwdsl.codegen.ir.verifier import GraphError
 from hwdsl.codegen.runtime import CallError, Result, Sweep
 
@@ -385,7 +385,7 @@ def _unpickled_module(
 
 def _module(path: Path, program: LoadedProgram, *, compiled: bool | None) -> Module:
     main, file = program.main, program.file
-    kernels, notice = driver.kernels_from_text(file.evaluators, compiled=compiled)
+    kernels, notice = driver.kernels_from_bytes(file.evaluators, compiled=compiled)
     if notice:
         driver.warn_once(notice)
     evaluators = {
@@ -407,8 +407,8 @@ def file_of(program: driver.Program, diagnostics: Diagnostics) -> CachedModule:
             found[name] = CachedEvaluator(
                 evaluator_spec(info, elaboration),
                 {p.name: p.unit for p in elaboration.params},
-                dump(program.graphs[name]),
-                None if sampler is None else dump(sampler),
+                encode(program.graphs[name]),
+                None if sampler is None else encode(sampler),
                 tuple((note.name, note.message) for note in elaboration.undecided),
                 count_operations(elaboration.graph.ops, rounds=True),
             )

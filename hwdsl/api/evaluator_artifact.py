@@ -21,7 +21,7 @@ from hwdsl.base import store
 from hwdsl.base.diagnostics import Diagnostic
 from hwdsl.base.source import LARGEST_FILE, Source, read_bytes
 from hwdsl.base.units import Unit
-from hwdsl.codegen.ir import serialization as text
+from hwdsl.codegen.ir.serialization import decode
 from hwdsl.codegen.runtime import Scale, Spec
 
 if TYPE_CHECKING:
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 @frozen(slots=False)
 class CachedEvaluator:
-    """An evaluator: its spec, the exact units of its params, and its graphs as text.
+    """An evaluator: its spec, the exact units of its params, and its graphs as bytes.
+
+    They are read when something asks for them: a kernel in the cache is found by the bytes alone.
 
     `undecided` holds the name and the message of each rule that reads what nobody knows;
     `operations` says how many the graph had as elaborated, with the rounds of its loops.
@@ -38,20 +40,20 @@ class CachedEvaluator:
 
     spec: Spec
     units: Mapping[str, Unit]
-    text: str
-    sampler_text: str | None
+    graph_bytes: bytes
+    sampler_bytes: bytes | None
     undecided: tuple[tuple[str, str], ...]
     operations: int
 
     @cached_property
     def graph(self) -> Graph:
         """The optimised graph."""
-        return text.load(self.text)
+        return decode(self.graph_bytes)
 
     @cached_property
     def sampler(self) -> Graph | None:
         """The graph that makes draws, if some param has a distribution."""
-        return None if self.sampler_text is None else text.load(self.sampler_text)
+        return None if self.sampler_bytes is None else decode(self.sampler_bytes)
 
 
 @frozen

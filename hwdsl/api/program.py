@@ -17,7 +17,7 @@ from hwdsl.api import driver
 from hwdsl.api.evaluator_artifact import CachedModule
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
-from hwdsl.codegen.ir.serialization import dump
+from hwdsl.codegen.ir.serialization import encode
 from hwdsl.codegen.runtime import CallError
 
 if TYPE_CHECKING:
@@ -71,14 +71,14 @@ class LoadedProgram:
             found = trace(self.checked, driver.evaluators(self.checked)[name], self.free)
             if self.program is None:
                 self._compare(name, optimise(found.elaboration.graph))
-            elif dump(found.elaboration.graph) != dump(self.program.elaborations[name].graph):
+            elif encode(found.elaboration.graph) != encode(self.program.elaborations[name].graph):
                 raise AssertionError(f"the trace of {name} is of another graph")
             self._traced[name] = found
             self._elaborations[name] = found.elaboration
         return self._traced[name]
 
     def _compare(self, name: str, graph: Graph) -> None:
-        if dump(graph) != self.file.evaluators[name].text:
+        if encode(graph) != self.file.evaluators[name].graph_bytes:
             raise self._changed()
 
     def _changed(self) -> CallError:

@@ -33,7 +33,7 @@ def unpacked(data: bytes, of: type[T]) -> T:
     """The value of a class that `packed` wrote. Raises Unfit."""
     try:
         return msgspec.msgpack.decode(data, type=of, dec_hook=_structured)
-    except (msgspec.DecodeError, ArithmeticError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, ArithmeticError, RecursionError) as error:
         raise Unfit(str(error)) from error
 
 
