@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 from hwdsl.base.diagnostics import fields_help, with_article
@@ -56,7 +57,7 @@ def check_block(
     _check_names(state, members)
     for member in members:
         if isinstance(member, ast.Let):
-            force_late(state, inner, member.name.name)
+            force_local(state, inner, member.name.name)
         elif isinstance(member, ast.Assign):
             _assign(state, inner, record, member)
         elif isinstance(member, ast.Amend):
@@ -100,13 +101,13 @@ def bind_lets(
     state: CheckerState, env: TypeEnv, lets: Sequence[ast.Let], taken: Mapping[str, Span]
 ) -> TypeEnv:
     """The environment with the lets of a block, which may stand in any order."""
-    return bind_late(state, env, lets, taken, lambda inner, let: let_type(state, inner, let))
+    return bind_lazy(state, env, lets, taken, lambda inner, let: let_type(state, inner, let))
 
 
 _Decl = TypeVar("_Decl", ast.Let, ast.Let | ast.Param | ast.Choice | ast.Output)
 
 
-def bind_late(
+def bind_lazy(
     state: CheckerState,
     env: TypeEnv,
     declarations: Sequence[_Decl],
@@ -125,35 +126,24 @@ def bind_late(
             doubled.add(name)
         places.setdefault(name, node.name.span)
         first.setdefault(name, LazyBinding(node))
-    inner = env.bind_late({n: late for n, late in first.items() if n not in taken})
+    inner = env.bind_lazy({n: lazy for n, lazy in first.items() if n not in taken})
+
+    def typed(node: _Decl) -> Type:
+        type_ = type_of(inner, node)
+        return POISON if node.name.name in doubled else type_
+
     for node in declarations:
-        late = first[node.name.name]
-        if late.decl is node and node.name.name not in taken:
-            _put_off(state, inner, late, node, type_of, keep=node.name.name not in doubled)
+        lazy = first[node.name.name]
+        if lazy.decl is node and node.name.name not in taken:
+            state.defer_type(lazy, partial(typed, node))
     return inner
 
 
-def _put_off(
-    state: CheckerState,
-    env: TypeEnv,
-    late: LazyBinding,
-    node: _Decl,
-    type_of: Callable[[TypeEnv, _Decl], Type],
-    *,
-    keep: bool,
-) -> None:
-    def work() -> None:
-        type_ = type_of(env, node)
-        late.type = type_ if keep else POISON
-
-    state.defer(late, node.name.name, node.name.span, work)
-
-
-def force_late(state: CheckerState, env: TypeEnv, name: str) -> None:
+def force_local(state: CheckerState, env: TypeEnv, name: str) -> None:
     """Type a variable of a block now, if that has not been done."""
-    late = env.locals[name].late
-    if late is not None:
-        state.force(late)
+    lazy = env.locals[name].lazy
+    if lazy is not None:
+        state.force(lazy)
 
 
 def let_type(state: CheckerState, env: TypeEnv, node: ast.Let) -> Type:
@@ -326,7 +316,7 @@ def _part(state: CheckerState, env: TypeEnv, record: RecordType, node: ast.Part)
     type_ = part_type(state, env.scope, node)
     if isinstance(type_, RecordType):
         if slot is not None:
-            wanted = state.member_type(slot, node.name.span)
+            wanted = state.type_of(slot, node.name.span)
             slot_kind = kind_of(wanted)
             if slot.role not in ("part", "field") or (
                 slot_kind is not None and not type_.kind.is_a(slot_kind)

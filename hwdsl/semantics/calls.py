@@ -11,8 +11,8 @@ from hwdsl.base.source import Span
 from hwdsl.base.units import Dim
 from hwdsl.semantics.builtins import call_builtin
 from hwdsl.semantics.expressions import infer, require
-from hwdsl.semantics.name_resolution import member_exists, qualified
-from hwdsl.semantics.scopes import find_value, levels
+from hwdsl.semantics.name_resolution import qualified
+from hwdsl.semantics.scopes import find_value, has_member, levels
 from hwdsl.semantics.signatures import member_names
 from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import (
@@ -134,7 +134,7 @@ def _method(state: CheckerState, env: TypeEnv, node: ast.Call, function: ast.Att
         state.resolve(function, Method(name))
         return _call_function(state, env, node, state.methods[info.decl])
     if not is_poison(base):
-        if kind is not None and member_exists(base, name):
+        if kind is not None and has_member(base, name):
             state.error(
                 "unknown-function",
                 f"`{name}` of `{kind.name}` is no function",
@@ -289,7 +289,7 @@ def _construct(state: CheckerState, env: TypeEnv, node: ast.Call, kind: KindInfo
             or member.name in given_defaults
             or (isinstance(decl, ast.Field) and decl.default is not None)
         )
-        type_ = state.member_type(member, node.span)
+        type_ = state.type_of(member, node.span)
         slots.append(Slot(member.name, type_, optional, decl.name.span))
     given = _pair(state, env, node, slots, f"`{kind.name}`", positional=False)
     if given is None:

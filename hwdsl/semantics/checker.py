@@ -68,7 +68,7 @@ def _check(modules: Modules, diagnostics: Diagnostics) -> Checked:
     clean = check_stamps.unchanged_since_check(modules, named)
     for name, scope in scopes.items():
         (check_bodies_later if name in clean else check_bodies)(state, scope)
-    state.settle([scopes[name] for name in clean])
+    state.force_all(but=[scopes[name] for name in clean])
     check_recursion(state)
     for name, scope in scopes.items():
         if name not in clean and not diagnostics.failed:  # an error may hide what reads a name

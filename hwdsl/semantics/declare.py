@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 from hwdsl.base.csv_table import Column, CsvTable
 from hwdsl.base.units import ONE, PREFIXES, Dim, Unit
 from hwdsl.semantics.literal_values import exact
 from hwdsl.semantics.modules import BUILTINS, Loaded
-from hwdsl.semantics.scopes import declare, duplicate, own_type, own_unit, own_value
+from hwdsl.semantics.scopes import declare, duplicate, enter
 from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import (
     EMPTY_SHAPE,
@@ -23,6 +22,7 @@ from hwdsl.semantics.symbols import (
     KindInfo,
     ModuleScope,
     Real,
+    Symbol,
     TableInfo,
     Type,
     ValueInfo,
@@ -31,48 +31,56 @@ from hwdsl.semantics.type_relations import POISON, TEXT, dimension
 from hwdsl.semantics.typeexprs import find_kind, resolve_type, resolve_unit, unit_value
 from hwdsl.syntax import ast
 
+_SPACES: Mapping[type, tuple[str, ...]] = {
+    ast.Dimension: ("type",),
+    ast.Enum: ("value", "type"),
+    ast.Kind: ("value", "type"),
+}
+"""The namespaces that an item declares its name in, where it is not only that of values."""
+
 
 def declare_module(state: CheckerState, scope: ModuleScope, loaded: Loaded) -> None:
     """Enter everything a module declares."""
     for item in loaded.tree.items:
-        handler = _HANDLERS.get(type(item))
-        if handler is not None:
-            handler(state, scope, item)
+        if isinstance(item, ast.UnitDecl):
+            _unit(state, scope, item)
+        elif isinstance(item, ast.TypeAlias):
+            _alias(state, scope, item)
+        elif isinstance(item, ast.ExternFn):
+            _extern(state, scope, item)
+        elif not isinstance(item, ast.Use | ast.Allow | ast.Display):
+            spaces = _SPACES.get(type(item), ("value",))
+            if declare(state, scope, spaces, item.name):
+                enter(state, scope, spaces, item.name.name, _symbol(state, scope, item))
     for use, raw in loaded.tables.items():
         _table(state, scope, use, raw)
     for key in [k for k in state.pending if isinstance(k, tuple) and k[1] is scope]:
         state.force(key)
 
 
-def _dimension(state: CheckerState, scope: ModuleScope, item: ast.Dimension) -> None:
-    if declare(state, scope, ("type",), item.name):
-        own_type(state, scope, item.name.name, Dim.base(f"{scope.name}.{item.name.name}"))
+def _symbol(state: CheckerState, scope: ModuleScope, item: ast.Item) -> Symbol | Dim:
+    """What an item declares, as far as that can be said before its text is read."""
+    assert not isinstance(item, ast.Use | ast.Allow)
+    name = item.name.name
+    if isinstance(item, ast.Dimension):
+        return Dim.base(f"{scope.name}.{name}")
+    if isinstance(item, ast.Enum):
+        return EnumInfo(name, _cases(state, item), scope, item)
+    if isinstance(item, ast.Kind):
+        return KindInfo(name, f"{scope.name}.{name}", state.component, scope, item)
+    if isinstance(item, ast.Fn):
+        return FunctionInfo(name, (), (), POISON, scope, item)
+    if isinstance(item, ast.Part):
+        return ComponentInfo(name, state.component, None, EMPTY_SHAPE, scope, item)
+    if isinstance(item, ast.Evaluator):
+        return EvaluatorInfo(name, scope, item)
+    if isinstance(item, ast.Claim):
+        return ClaimInfo(name, scope, item)
+    assert isinstance(item, ast.Let | ast.Calibrated)
+    return ValueInfo(name, POISON, scope, item)
 
 
-def _alias(state: CheckerState, scope: ModuleScope, item: ast.TypeAlias) -> None:
-    if not declare(state, scope, ("type",), item.name):
-        return
-    key = ("type", scope, item.name.name)
-
-    def work() -> None:
-        own_type(state, scope, item.name.name, POISON)
-        own_type(state, scope, item.name.name, resolve_type(state, TypeEnv(scope), item.type))
-
-    _put_off_name(state, key, item.name, work)
-
-
-def _put_off_name(
-    state: CheckerState,
-    key: tuple[str, ModuleScope, str],
-    ident: ast.Ident,
-    work: Callable[[], None],
-) -> None:
-    state.defer(key, ident.name, ident.span, work)
-
-
-def _enum(state: CheckerState, scope: ModuleScope, item: ast.Enum) -> None:
-    if not declare(state, scope, ("value", "type"), item.name):
-        return
+def _cases(state: CheckerState, item: ast.Enum) -> tuple[str, ...]:
     seen: dict[str, ast.Ident] = {}
     for case in item.cases:
         if case.name in seen:
@@ -85,24 +93,20 @@ def _enum(state: CheckerState, scope: ModuleScope, item: ast.Enum) -> None:
                 help="remove one of them",
             )
         seen.setdefault(case.name, case)
-    info = EnumInfo(item.name.name, tuple(seen), scope, item)
-    own_value(state, scope, info.name, info)
-    own_type(state, scope, info.name, info)
+    return tuple(seen)
 
 
-def _kind(state: CheckerState, scope: ModuleScope, item: ast.Kind) -> None:
-    if not declare(state, scope, ("value", "type"), item.name):
+def _alias(state: CheckerState, scope: ModuleScope, item: ast.TypeAlias) -> None:
+    if not declare(state, scope, ("type",), item.name):
         return
     name = item.name.name
-    info = KindInfo(name, f"{scope.name}.{name}", state.component, scope, item)
-    own_value(state, scope, name, info)
-    own_type(state, scope, name, info)
 
+    def work() -> None:
+        enter(state, scope, ("type",), name, POISON)
+        enter(state, scope, ("type",), name, resolve_type(state, TypeEnv(scope), item.type))
 
-def _fn(state: CheckerState, scope: ModuleScope, item: ast.Fn) -> None:
-    if declare(state, scope, ("value",), item.name):
-        info = FunctionInfo(item.name.name, (), (), POISON, scope, item)
-        own_value(state, scope, info.name, info)
+    # Named by a tuple: the type of an alias is needed before there is a symbol to name it by.
+    state.defer(("type", scope, name), item.name, work)
 
 
 def _extern(state: CheckerState, scope: ModuleScope, item: ast.ExternFn) -> None:
@@ -119,27 +123,6 @@ def _extern(state: CheckerState, scope: ModuleScope, item: ast.ExternFn) -> None
         duplicate(state, name, item.name, state.builtins[name].decl.name.span)
     else:
         state.builtins[name] = BuiltinInfo(name, scope, item)
-
-
-def _part(state: CheckerState, scope: ModuleScope, item: ast.Part) -> None:
-    if declare(state, scope, ("value",), item.name):
-        info = ComponentInfo(item.name.name, state.component, None, EMPTY_SHAPE, scope, item)
-        own_value(state, scope, info.name, info)
-
-
-def _evaluator(state: CheckerState, scope: ModuleScope, item: ast.Evaluator) -> None:
-    if declare(state, scope, ("value",), item.name):
-        own_value(state, scope, item.name.name, EvaluatorInfo(item.name.name, scope, item))
-
-
-def _claim(state: CheckerState, scope: ModuleScope, item: ast.Claim) -> None:
-    if declare(state, scope, ("value",), item.name):
-        own_value(state, scope, item.name.name, ClaimInfo(item.name.name, scope, item))
-
-
-def _value(state: CheckerState, scope: ModuleScope, item: ast.Let | ast.Calibrated) -> None:
-    if declare(state, scope, ("value",), item.name):
-        own_value(state, scope, item.name.name, ValueInfo(item.name.name, POISON, scope, item))
 
 
 def _unit(state: CheckerState, scope: ModuleScope, item: ast.UnitDecl) -> None:
@@ -159,16 +142,17 @@ def _unit(state: CheckerState, scope: ModuleScope, item: ast.UnitDecl) -> None:
             return
         for name in names:
             factor = PREFIXES.get(name.removesuffix(unit.name), Fraction(1))
-            own_unit(state, scope, Unit(name, unit.dim, unit.factor * factor, unit.offset))
+            prefixed = Unit(name, unit.dim, unit.factor * factor, unit.offset)
+            enter(state, scope, ("unit",), name, prefixed)
 
     key = ("unit", scope, item.name.name)
-    _put_off_name(state, key, item.name, work)
+
+    def force_base() -> None:
+        state.force(key)
+
+    state.defer(key, item.name, work)
     for name in names[1:]:
-        _put_off_name(state, ("unit", scope, name), item.name, lambda: _need(state, key))
-
-
-def _need(state: CheckerState, key: object) -> None:
-    state.force(key)
+        state.defer(("unit", scope, name), item.name, force_base)
 
 
 def _base_unit(state: CheckerState, scope: ModuleScope, item: ast.UnitDecl) -> Unit | None:
@@ -220,7 +204,8 @@ def _table(state: CheckerState, scope: ModuleScope, use: ast.Use, table: CsvTabl
                 use.span,
                 help="head each column with `name` or `name [unit]`",
             )
-    own_value(state, scope, alias.name, TableInfo(alias.name, columns, table.digest))
+    info = TableInfo(alias.name, columns, table.digest)
+    enter(state, scope, ("value",), alias.name, info)
 
 
 def _column(
@@ -271,22 +256,6 @@ def _header_unit(state: CheckerState, scope: ModuleScope, use: ast.Use, text: st
     if not factors:
         return Unit("1", ONE)
     return resolve_unit(state, TypeEnv(scope), ast.UnitExpr(use.span, tuple(factors)))
-
-
-_HANDLERS: dict[type, Callable[[CheckerState, ModuleScope, Any], None]] = {
-    ast.Dimension: _dimension,
-    ast.TypeAlias: _alias,
-    ast.Enum: _enum,
-    ast.Kind: _kind,
-    ast.Fn: _fn,
-    ast.ExternFn: _extern,
-    ast.Part: _part,
-    ast.Evaluator: _evaluator,
-    ast.Claim: _claim,
-    ast.Let: _value,
-    ast.Calibrated: _value,
-    ast.UnitDecl: _unit,
-}
 
 
 def link_kinds(state: CheckerState, scope: ModuleScope) -> None:

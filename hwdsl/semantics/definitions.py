@@ -6,7 +6,7 @@ from functools import partial
 
 from attrs import evolve
 
-from hwdsl.semantics.blocks import bind_lets, check_block, check_rule, force_late, let_type
+from hwdsl.semantics.blocks import bind_lets, check_block, check_rule, force_local, let_type
 from hwdsl.semantics.builtins import check_declarations
 from hwdsl.semantics.displays import check_display
 from hwdsl.semantics.evaluators import check_bounds, check_claim, check_evaluator
@@ -23,13 +23,13 @@ from hwdsl.semantics.symbols import (
     FunctionInfo,
     Int,
     KindInfo,
-    MemberInfo,
     ModuleScope,
     RecordType,
     Symbol,
+    Type,
     ValueInfo,
 )
-from hwdsl.semantics.type_relations import POISON, dimension
+from hwdsl.semantics.type_relations import dimension, is_poison
 from hwdsl.semantics.typeexprs import resolve_type
 from hwdsl.syntax import ast
 
@@ -38,13 +38,14 @@ def defer_bodies(state: CheckerState, scope: ModuleScope) -> None:
     """Put off what must be typed on demand: lets of kinds, module values, evaluators."""
     for symbol in scope.values.values():
         if isinstance(symbol, KindInfo):
+            env = kind_env(symbol)
             for info in symbol.members.values():
                 if isinstance(info.decl, ast.Let):
-                    _put_off_let(state, symbol, info, info.decl)
+                    state.defer_type(info, partial(let_type, state, env, info.decl))
         elif isinstance(symbol, ValueInfo):
-            _put_off_value(state, symbol)
+            state.defer_type(symbol, partial(_value_type, state, symbol))
         elif isinstance(symbol, EvaluatorInfo):
-            _put_off_evaluator(state, symbol)
+            state.defer(symbol, symbol.decl.name, partial(check_evaluator, state, symbol))
 
 
 def kind_env(kind: KindInfo, owner: Symbol | None = None) -> TypeEnv:
@@ -53,35 +54,17 @@ def kind_env(kind: KindInfo, owner: Symbol | None = None) -> TypeEnv:
     return TypeEnv(kind.scope, owner, records=(RecordType(kind),))
 
 
-def _put_off_let(state: CheckerState, kind: KindInfo, info: MemberInfo, node: ast.Let) -> None:
-    def work() -> None:
-        info.type = let_type(state, kind_env(kind).assign(None), node)
-
-    state.defer(info, info.name, node.name.span, work)
-
-
-def _put_off_value(state: CheckerState, info: ValueInfo) -> None:
-    def work() -> None:
-        env = TypeEnv(info.scope, info)
-        if isinstance(info.decl, ast.Let):
-            info.type = let_type(state, env, info.decl)
-        else:
-            _calibrated(state, env, info, info.decl)
-
-    state.defer(info, info.name, info.decl.name.span, work)
-
-
-def _calibrated(state: CheckerState, env: TypeEnv, info: ValueInfo, node: ast.Calibrated) -> None:
-    info.type = resolve_type(state, env, node.type)
-    if dimension(info.type) is None and info.type is not POISON:
-        state.error("not-a-number", f"a coefficient is a number, not {info.type}", node.type.span)
-    require(state, env, node.value, info.type, f"`{info.name}`", node.type.span)
+def _value_type(state: CheckerState, info: ValueInfo) -> Type:
+    env, node = TypeEnv(info.scope, info), info.decl
+    if isinstance(node, ast.Let):
+        return let_type(state, env, node)
+    type_ = resolve_type(state, env, node.type)
+    if dimension(type_) is None and not is_poison(type_):
+        state.error("not-a-number", f"a coefficient is a number, not {type_}", node.type.span)
+    require(state, env, node.value, type_, f"`{info.name}`", node.type.span)
     if node.range is not None:
-        check_bounds(state, env, node.range, info.type, f"the bounds of `{info.name}`")
-
-
-def _put_off_evaluator(state: CheckerState, info: EvaluatorInfo) -> None:
-    state.defer(info, info.name, info.decl.name.span, lambda: check_evaluator(state, info))
+        check_bounds(state, env, node.range, type_, f"the bounds of `{info.name}`")
+    return type_
 
 
 def check_bodies(state: CheckerState, scope: ModuleScope) -> None:
@@ -126,7 +109,7 @@ def _check_kind(state: CheckerState, kind: KindInfo) -> None:
         elif isinstance(member, ast.Let):
             info = kind.members.get(member.name.name)
             if info is not None:
-                state.member_type(info, member.name.span)
+                state.type_of(info, member.name.span)
         elif isinstance(member, ast.Part):
             _check_slot(state, env, member)
         elif isinstance(member, ast.Fn):
@@ -153,7 +136,7 @@ def _check_default(state: CheckerState, env: TypeEnv, kind: KindInfo, node: ast.
     info = kind.members.get(node.name.name)
     if node.default is None or isinstance(node.default, ast.Unknown) or info is None:
         return
-    wanted = state.member_type(info, node.name.span)
+    wanted = state.type_of(info, node.name.span)
     what = f"the default of `{node.name.name}`"
     require(state, env.assign(None), node.default, wanted, what, node.type.span)
 
@@ -181,7 +164,7 @@ def check_function(state: CheckerState, info: FunctionInfo, env: TypeEnv) -> Non
     taken = {p.name.name: p.name.span for p in info.decl.parameters}
     env = bind_lets(state, env, info.decl.lets, taken)
     for let in info.decl.lets:
-        force_late(state, env, let.name.name)
+        force_local(state, env, let.name.name)
     what = f"the result of `{info.name}`"
     require(state, env, info.decl.body, info.result, what, info.decl.result.span)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from hwdsl.base.source import Span
-from hwdsl.semantics.blocks import bind_late, bind_lets, check_rule, force_late, let_type
+from hwdsl.semantics.blocks import bind_lazy, bind_lets, check_rule, force_local, let_type
 from hwdsl.semantics.expressions import (
     condition,
     infer,
@@ -47,7 +47,7 @@ def check_evaluator(state: CheckerState, info: EvaluatorInfo) -> None:
     named = [m for m in info.decl.members if isinstance(m, _Member)]
     for each in named:
         _check_reserved(state, each.name)
-    env = bind_late(
+    env = bind_lazy(
         state,
         TypeEnv(info.scope, info),
         named,
@@ -64,7 +64,7 @@ def check_evaluator(state: CheckerState, info: EvaluatorInfo) -> None:
         elif isinstance(member, ast.Allow):
             state.waivers.append(member)
         elif isinstance(member, _Member):
-            force_late(state, env, member.name.name)
+            force_local(state, env, member.name.name)
     # In the order of the text, whichever was read first.
     info.free = {m.name.name: info.free[m.name.name] for m in named if m.name.name in info.free}
     read = info.decl.span.source.name not in state.incomplete
@@ -224,7 +224,7 @@ def check_claim(state: CheckerState, info: ClaimInfo) -> None:
     env = bind_lets(state, TypeEnv(info.scope, info), lets, {})
     for member in info.decl.members:
         if isinstance(member, ast.Let):
-            force_late(state, env, member.name.name)
+            force_local(state, env, member.name.name)
         elif isinstance(member, ast.Expect):
             _expect(state, env, member)
         elif isinstance(member, ast.SourceNote) and member.confidence is not None:

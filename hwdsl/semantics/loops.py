@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hwdsl.base.source import Span
-from hwdsl.semantics.blocks import bind_lets, force_late
+from hwdsl.semantics.blocks import bind_lets, force_local
 from hwdsl.semantics.expressions import condition, infer, iterated, require
 from hwdsl.semantics.scopes import duplicate
 from hwdsl.semantics.state import CheckerState, TypeEnv
@@ -72,7 +72,7 @@ def _rounds(state: CheckerState, env: TypeEnv, node: ast.Iterate, states: dict[s
     env = bind_lets(state, env, lets, {i.name: i.span for i in own})
     for member in node.members:
         if isinstance(member, ast.Let):
-            force_late(state, env, member.name.name)
+            force_local(state, env, member.name.name)
         elif isinstance(member, ast.Until):
             condition(state, env, member.condition, "the condition of `until`")
         elif isinstance(member, ast.Next):

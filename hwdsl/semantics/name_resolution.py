@@ -11,7 +11,7 @@ from hwdsl.base.source import Span
 from hwdsl.semantics.expressions import HANDLERS, infer, iterated, literal_exponent
 from hwdsl.semantics.scopes import PREDECLARED, find_value, has_member, levels
 from hwdsl.semantics.signatures import member_names, member_of
-from hwdsl.semantics.state import IMPLICIT, CheckerState, TypeEnv, Variable
+from hwdsl.semantics.state import CheckerState, TypeEnv, Variable
 from hwdsl.semantics.symbols import (
     Builtin,
     Case,
@@ -83,9 +83,8 @@ def _variable_or_member(
     variable = env.locals.get(name)
     if variable is not None:
         state.resolve(node, Local(name))
-        late, type_ = variable.late, variable.type
-        if late is not None:
-            type_ = late.type if state.force(late) else state.cycle(late, node.span)
+        lazy = variable.lazy
+        type_ = variable.type if lazy is None else state.type_of(lazy, node.span)
         if name != env.assigning:
             _shadows(state, env, node, variable, type_)
         return type_
@@ -128,7 +127,7 @@ def _shadows(
 
 def _might_be(state: CheckerState, record: RecordType, name: str, type_: Type) -> bool:
     """Whether a member could stand where a variable of a type does."""
-    if record.shape is not None and name in record.shape.parts:
+    if name in record.parts:
         return kind_of(type_) is not None
     info = record.kind.member(name)
     if info is None:  # one that every record has
@@ -184,7 +183,7 @@ def use_symbol(
     if state.is_doubled(symbol):
         return POISON
     if isinstance(symbol, ValueInfo):
-        return state.value_type(symbol, node.span)
+        return state.type_of(symbol, node.span)
     if isinstance(symbol, ComponentInfo):
         state.note_call(env.owner, symbol, node.span)
         return state.component_type(symbol, node.span)
@@ -238,9 +237,7 @@ def _enum_path(state: CheckerState, env: TypeEnv, node: ast.Attr) -> Type | None
         return None
     if isinstance(base, ast.Name):
         variable = env.locals.get(base.name)
-        if variable is not None and variable.late is not None:
-            return None
-        if variable is not None and kind_of(variable.type) is not None:
+        if variable is not None and (variable.lazy or kind_of(variable.type)):
             return None
         for level in levels(env, base.name)[:1]:
             if kind_of(member_of(state, env.records[level], base.name, base.span) or POISON):
@@ -310,19 +307,9 @@ def field_type(state: CheckerState, env: TypeEnv, node: ast.Attr, base: Type) ->
             others=[(node.base.span, f"this is {have}")],
             help=help,
         )
-    if not member_exists(base, name):
+    if not has_member(base, name):
         return _no_field(state, env, node, base, member_names(base))
     return read_member(state, base, name, node.name.span)
-
-
-def member_exists(type_: Type, name: str) -> bool:
-    """Whether a record, or what a ref points at, has such a member."""
-    kind = kind_of(type_)
-    if kind is None:
-        return False
-    if isinstance(type_, RecordType):
-        return has_member(type_, name)
-    return name in IMPLICIT or kind.member(name) is not None
 
 
 def _no_field(

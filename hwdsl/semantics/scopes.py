@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TypeVar
 
 from hwdsl.base.diagnostics import closest
 from hwdsl.base.source import Span
@@ -19,13 +18,12 @@ from hwdsl.semantics.symbols import (
     RecordType,
     Symbol,
     TextType,
+    Type,
     TypeSymbol,
     ValueInfo,
 )
-from hwdsl.semantics.type_relations import REAL
+from hwdsl.semantics.type_relations import REAL, kind_of
 from hwdsl.syntax import ast
-
-T = TypeVar("T")
 
 PRIMITIVE: Mapping[str, TypeSymbol] = {
     "real": REAL,
@@ -41,22 +39,23 @@ def open_scope(
 ) -> ModuleScope:
     """Make a module's scope with all it imports; what it declares itself comes later."""
     scope = ModuleScope(loaded.name, loaded.tree)
-    extra = state.extras[scope] = ScopeTables()
+    extra = state.extras[scope] = ScopeTables(scope)
     scope.visible_types.update({**PRIMITIVE, "component": state.component})
     scope.visible_units["%"] = PERCENT
     if loaded.name != PRELUDE and PRELUDE in scopes:
-        _import_all(scope, scopes[PRELUDE], ScopeTables(), {})
+        # Noted as coming from nowhere: an imported name hides the prelude's without a clash.
+        _import_all(extra, state.extras[scopes[PRELUDE]], {})
     origin: dict[tuple[str, str], str] = {}
     uses = [(use, scopes[name]) for use, name in loaded.modules.items() if name in scopes]
     for use, module in uses:
         alias = use.alias or use.path[-1]
         if use.names is None:
-            _import_all(scope, module, extra, origin)
+            _import_all(extra, state.extras[module], origin)
         scope.namespaces[alias.name] = module
     _note_lost(state, loaded, scopes)
     for use, module in uses:
         for name in use.names or ():
-            _import_one(state, scope, module, name, extra)
+            _import_one(state, extra, module, name)
     return scope
 
 
@@ -79,58 +78,35 @@ def _note_lost(state: CheckerState, loaded: Loaded, scopes: Mapping[str, ModuleS
             state.lost.setdefault(source, set()).update(names)
 
 
-def _public(name: str) -> bool:
-    return not name.startswith("_")
-
-
 def _import_all(
-    scope: ModuleScope, module: ModuleScope, extra: ScopeTables, origin: dict[tuple[str, str], str]
+    extra: ScopeTables, imported: ScopeTables, origin: dict[tuple[str, str], str]
 ) -> None:
-    _merge("value", scope.visible_values, module, module.values, extra.ambiguous_values, origin)
-    _merge("type", scope.visible_types, module, module.types, extra.ambiguous_types, origin)
-    _merge("unit", scope.visible_units, module, module.units, extra.ambiguous_units, origin)
-
-
-def _merge(
-    space: str,
-    visible: MutableMapping[str, T],
-    module: ModuleScope,
-    own: Mapping[str, T],
-    ambiguous: dict[str, tuple[str, str]],
-    origin: dict[tuple[str, str], str],
-) -> None:
-    for name, symbol in own.items():
-        if not _public(name):
-            continue
-        before = origin.get((space, name))
-        if before is not None and visible.get(name) is not symbol:
-            ambiguous[name] = (before, module.name)
-        origin[space, name] = module.name
-        visible[name] = symbol
+    """Bring in every public name of a module; `origin` says which module brought each so far."""
+    module = imported.scope.name
+    for space, (declared, _) in imported.spaces.items():
+        visible = extra.spaces[space][1]
+        for name, symbol in declared.items():
+            if name.startswith("_"):
+                continue
+            before = origin.get((space, name))
+            if before is not None and visible.get(name) is not symbol:
+                extra.clashes[space, name] = (before, module)
+            origin[space, name] = module
+            visible[name] = symbol
 
 
 def _import_one(
-    state: CheckerState,
-    scope: ModuleScope,
-    module: ModuleScope,
-    ident: ast.Ident,
-    extra: ScopeTables,
+    state: CheckerState, extra: ScopeTables, module: ModuleScope, ident: ast.Ident
 ) -> None:
-    name = ident.name
+    """Bring in one name from all the namespaces of a module that have it; it settles a clash."""
+    name, imported = ident.name, state.extras[module]
     found = False
-    if name in module.values:
-        found = True
-        scope.visible_values[name] = module.values[name]
-        extra.ambiguous_values.pop(name, None)
-    if name in module.types:
-        found = True
-        scope.visible_types[name] = module.types[name]
-        extra.ambiguous_types.pop(name, None)
-    for unit in state.extras[module].families.get(name, (name,)):
-        if unit in module.units:
-            found = True
-            scope.visible_units[unit] = module.units[unit]
-            extra.ambiguous_units.pop(unit, None)
+    for space, (declared, _) in imported.spaces.items():
+        for each in imported.families.get(name, (name,)) if space == "unit" else (name,):
+            if each in declared:
+                found = True
+                extra.spaces[space][1][each] = declared[each]
+                extra.clashes.pop((space, each), None)
     if not found:
         if module.tree.source.name in state.incomplete:
             return
@@ -146,9 +122,6 @@ def _import_one(
         )
         lost = state.lost.setdefault(ident.span.source.name, set())
         lost.update({name, close or name})  # the text below may spell it right
-        return
-    for space in ("value", "type", "unit"):
-        extra.places.setdefault((f"import {space}", name), ident.span)
 
 
 def declare(
@@ -183,7 +156,6 @@ def declare(
 
 def duplicate(state: CheckerState, name: str, ident: ast.Ident, before: Span) -> None:
     """Report a name declared twice."""
-
     state.error(
         "duplicate-name",
         f"`{name}` is declared twice",
@@ -194,72 +166,77 @@ def duplicate(state: CheckerState, name: str, ident: ast.Ident, before: Span) ->
     )
 
 
-def own_value(state: CheckerState, scope: ModuleScope, name: str, symbol: Symbol) -> None:
-    """Enter a module's own value."""
-    scope.values[name] = scope.visible_values[name] = symbol
-    state.extras[scope].ambiguous_values.pop(name, None)
+def enter(
+    state: CheckerState,
+    scope: ModuleScope,
+    spaces: Iterable[str],
+    name: str,
+    symbol: Symbol | TypeSymbol | Unit,
+) -> None:
+    """Enter what a module declares itself, which hides what it imports."""
+    extra = state.extras[scope]
+    for space in spaces:
+        declared, visible = extra.spaces[space]
+        declared[name] = visible[name] = symbol
+        extra.clashes.pop((space, name), None)
 
 
-def own_type(state: CheckerState, scope: ModuleScope, name: str, symbol: TypeSymbol) -> None:
-    """Enter a module's own type."""
-    scope.types[name] = scope.visible_types[name] = symbol
-    state.extras[scope].ambiguous_types.pop(name, None)
-
-
-def own_unit(state: CheckerState, scope: ModuleScope, unit: Unit) -> None:
-    """Enter a module's own unit."""
-    scope.units[unit.name] = scope.visible_units[unit.name] = unit
-    state.extras[scope].ambiguous_units.pop(unit.name, None)
-
-
-def ambiguous(
-    state: CheckerState, name: str, clashes: Mapping[str, tuple[str, str]], span: Span
-) -> bool:
+def _report_clash(
+    state: CheckerState, scope: ModuleScope, space: str, name: str, span: Span
+) -> None:
     """Report a name that two imports bring, if this is one."""
-    clash = clashes.get(name)
-    if clash is None:
-        return False
-    state.error(
-        "ambiguous-name",
-        f"`{name}` comes from `{clash[0]}` and from `{clash[1]}`",
-        span,
-        help=f"import it by name from one of them: `use {clash[0]}: {name}`",
-    )
-    return True
+    clash = state.extras[scope].clashes.get((space, name))
+    if clash is not None:
+        state.error(
+            "ambiguous-name",
+            f"`{name}` comes from `{clash[0]}` and from `{clash[1]}`",
+            span,
+            help=f"import it by name from one of them: `use {clash[0]}: {name}`",
+        )
 
 
 def find_value(state: CheckerState, scope: ModuleScope, name: str, span: Span) -> Symbol | None:
     """The module-level value of that name; ambiguity is reported here."""
-    extra = state.extras[scope]
-    if name in extra.ambiguous_values:
-        ambiguous(state, name, extra.ambiguous_values, span)
+    _report_clash(state, scope, "value", name, span)
     return scope.visible_values.get(name)
 
 
 def find_type(state: CheckerState, scope: ModuleScope, name: str, span: Span) -> TypeSymbol | None:
     """The type of that name; ambiguity is reported here."""
-    extra = state.extras[scope]
-    if name in extra.ambiguous_types:
-        ambiguous(state, name, extra.ambiguous_types, span)
+    _report_clash(state, scope, "type", name, span)
     return scope.visible_types.get(name)
 
 
 def find_unit(state: CheckerState, scope: ModuleScope, name: str, span: Span) -> Unit | None:
     """The unit of that name; ambiguity is reported here."""
-    extra = state.extras[scope]
-    if name in extra.ambiguous_units:
-        ambiguous(state, name, extra.ambiguous_units, span)
+    _report_clash(state, scope, "unit", name, span)
     return scope.visible_units.get(name)
+
+
+def module_of_path(
+    state: CheckerState, scope: ModuleScope, path: Sequence[ast.Ident]
+) -> ModuleScope | None:
+    """The module in which the last name of a dotted path is looked up; reported if none."""
+    for ident in path[:-1]:
+        inner = scope.namespaces.get(ident.name)
+        if inner is None:
+            state.unknown("unknown-module", "module", ident.name, ident.span, scope.namespaces)
+            return None
+        scope = inner
+    return scope
 
 
 # --- names as they are read --------------------------------------------------------------------
 
 
-def has_member(record: RecordType, name: str) -> bool:
-    """Whether a record has a member that a bare name can mean."""
-    if record.shape is not None and name in record.shape.parts:
+def has_member(type_: Type, name: str) -> bool:
+    """Whether a record, or what a ref points at, has a member of that name."""
+    kind = kind_of(type_)
+    if kind is None:
+        return False
+    if isinstance(type_, RecordType) and name in type_.parts:
         return True
-    return name in IMPLICIT or record.kind.member(name) is not None
+    return name in IMPLICIT or kind.member(name) is not None
 
 
 def levels(env: TypeEnv, name: str) -> list[int]:

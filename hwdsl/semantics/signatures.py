@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from attrs import evolve
 
 from hwdsl.base.diagnostics import with_article
 from hwdsl.base.source import Span
 from hwdsl.base.units import Dim
-from hwdsl.semantics.scopes import duplicate, find_value
+from hwdsl.semantics.scopes import duplicate, find_value, module_of_path
 from hwdsl.semantics.state import IMPLICIT, RESERVED, CheckerState, TypeEnv
 from hwdsl.semantics.symbols import (
     EMPTY_SHAPE,
@@ -24,7 +25,6 @@ from hwdsl.semantics.symbols import (
     Real,
     RecordType,
     Shape,
-    Symbol,
     Type,
 )
 from hwdsl.semantics.type_relations import BOOL, POISON, TEXT, describe, is_assignable, kind_of
@@ -77,11 +77,10 @@ def _sign_member(
         return
     info = MemberInfo(name, _ROLES[type(node)], POISON, node, kind)
     kind.members[name] = info
-    env = TypeEnv(scope)
     if isinstance(node, ast.Field):
-        state.defer(info, name, node.name.span, lambda: _set_field(state, env, info, node))
+        state.defer_type(info, partial(resolve_type, state, TypeEnv(scope), node.type))
     elif isinstance(node, ast.Part):
-        state.defer(info, name, node.name.span, lambda: _set_part(state, env, info, node))
+        state.defer_type(info, partial(part_type, state, scope, node))
     elif isinstance(node, ast.Fn):
         info.type = sign_method(state, kind, scope, node).result
 
@@ -96,14 +95,6 @@ def reserved(state: CheckerState, ident: ast.Ident) -> None:
     )
 
 
-def _set_field(state: CheckerState, env: TypeEnv, info: MemberInfo, node: ast.Field) -> None:
-    info.type = resolve_type(state, env, node.type)
-
-
-def _set_part(state: CheckerState, env: TypeEnv, info: MemberInfo, node: ast.Part) -> None:
-    info.type = part_type(state, env.scope, node)
-
-
 def override_conflicts(state: CheckerState, kind: KindInfo) -> None:
     """Report members that change what a base kind promises."""
     for info in kind.members.values():
@@ -111,8 +102,8 @@ def override_conflicts(state: CheckerState, kind: KindInfo) -> None:
         if inherited is None:
             continue
         span = info.decl.name.span
-        old = state.member_type(inherited, span)
-        new = state.member_type(info, span)
+        old = state.type_of(inherited, span)
+        new = state.type_of(info, span)
         if info.role != inherited.role and {info.role, inherited.role} != {"field", "let"}:
             _override(state, info, inherited, f"a {info.role}", f"a {inherited.role}")
         elif not is_assignable(new, old):
@@ -209,7 +200,7 @@ def _put_off_component(state: CheckerState, info: ComponentInfo) -> None:
         if isinstance(type_, RecordType):
             info.kind, info.shape = type_.kind, type_.shape or EMPTY_SHAPE
 
-    state.defer(info, info.name, info.decl.name.span, work)
+    state.defer(info, info.decl.name, work)
 
 
 def _base_of(
@@ -222,23 +213,20 @@ def _base_of(
     noted = state.checked.resolutions.get(last)
     if isinstance(noted, Global) and isinstance(noted.symbol, ComponentInfo | KindInfo):
         return noted.symbol
-    symbol: Symbol | None
-    for ident in node.base[:-1]:
-        inner = scope.namespaces.get(ident.name)
-        if inner is None:
-            state.unknown("unknown-module", "module", ident.name, ident.span, scope.namespaces)
-            return None
-        scope = inner
-    if len(node.base) == 1:
-        symbol = find_value(state, scope, last.name, last.span)
-    else:
-        symbol = scope.values.get(last.name)
+    home = module_of_path(state, scope, node.base)
+    if home is None:
+        return None
+    symbol = (
+        find_value(state, scope, last.name, last.span)
+        if len(node.base) == 1
+        else home.values.get(last.name)
+    )
     if isinstance(symbol, ComponentInfo | KindInfo):
         state.resolve(last, Global(symbol))
         return symbol
     if symbol is None:
-        known = (n for n, s in scope.visible_values.items() if isinstance(s, ComponentInfo))
-        of = scope if len(node.base) > 1 else None
+        known = (n for n, s in home.visible_values.items() if isinstance(s, ComponentInfo))
+        of = home if len(node.base) > 1 else None
         state.unknown("unknown-name", "component", last.name, last.span, known, of=of)
     else:
         state.error("type-mismatch", f"`{last.name}` is no component", last.span)
@@ -287,7 +275,7 @@ def block_shape(
     state: CheckerState, scope: ModuleScope, record: RecordType, members: Iterable[ast.Member]
 ) -> Shape:
     """The shape of a record after the parts and amendments of a block."""
-    parts = dict(record.shape.parts) if record.shape is not None else {}
+    parts = dict(record.parts)
     for member in members:
         if isinstance(member, ast.Part):
             type_ = part_type(state, scope, member)
@@ -314,7 +302,7 @@ def _amend_shape(
     if len(path) == 1:
         shape = block_shape(state, scope, target, members)
     else:
-        inner = dict(target.shape.parts) if target.shape is not None else {}
+        inner = dict(target.parts)
         _amend_shape(state, scope, target, inner, path[1:], members)
         shape = Shape(inner)
     parts[name] = (target.kind, shape)
@@ -328,20 +316,20 @@ def part_names(record: RecordType) -> list[str]:
         for m in k.members.values()
         if m.role == "part"
     ]
-    return list(dict.fromkeys([*names, *(record.shape.parts if record.shape else ())]))
+    return list(dict.fromkeys([*names, *record.parts]))
 
 
 def member_of(state: CheckerState, type_: Type, name: str, span: Span) -> Type | None:
     """The type of a record's member; None if there is none. A `fn` member has its result type."""
-    if isinstance(type_, RecordType) and type_.shape is not None and name in type_.shape.parts:
-        return RecordType(*type_.shape.parts[name])
+    if isinstance(type_, RecordType) and name in type_.parts:
+        return RecordType(*type_.parts[name])
     kind = kind_of(type_)
     if kind is None:
         return None
     if name in IMPLICIT:
         return implicit(state, name)
     info = kind.member(name)
-    return None if info is None else state.member_type(info, span)
+    return None if info is None else state.type_of(info, span)
 
 
 def implicit(state: CheckerState, name: str) -> Type:
@@ -359,6 +347,5 @@ def member_names(type_: Type) -> list[str]:
     if kind is None:
         return []
     names = [m for k in kind.lineage() for m in k.members]
-    if isinstance(type_, RecordType) and type_.shape is not None:
-        names.extend(type_.shape.parts)
-    return [*names, *IMPLICIT]
+    own = type_.parts if isinstance(type_, RecordType) else ()
+    return [*names, *own, *IMPLICIT]

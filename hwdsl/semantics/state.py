@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from attrs import define, field, frozen
 
@@ -55,17 +56,27 @@ class CheckedProgram(Checked):
 
 @define(eq=False)
 class ScopeTables:
-    """What a scope needs besides `ModuleScope`: clashes of imports, families of prefixed units,
-    products of units met so far.
+    """What the checker alone needs of a module besides its `ModuleScope`.
+
+    `spaces` are its namespaces `value`, `type` and `unit`: what it declares in each, what it sees.
+    `clashes` are names that two imports bring, by namespace, with the two modules.
     """
 
-    ambiguous_values: dict[str, tuple[str, str]] = field(factory=dict)
-    ambiguous_types: dict[str, tuple[str, str]] = field(factory=dict)
-    ambiguous_units: dict[str, tuple[str, str]] = field(factory=dict)
-    families: dict[str, tuple[str, ...]] = field(factory=dict)
-    places: dict[tuple[str, str], Span] = field(factory=dict)
+    scope: ModuleScope
+    spaces: dict[str, tuple[dict[str, Any], dict[str, Any]]] = field(init=False)
+    clashes: dict[tuple[str, str], tuple[str, str]] = field(factory=dict)
+    families: dict[str, tuple[str, ...]] = field(factory=dict)  # a unit's names, with prefixes
+    places: dict[tuple[str, str], Span] = field(factory=dict)  # where names are declared
     products: dict[tuple[tuple[str, int], ...], Unit] = field(factory=dict)
     doubled: set[str] = field(factory=set)  # names declared twice: nothing is known of them
+
+    def __attrs_post_init__(self) -> None:
+        of = self.scope
+        self.spaces = {
+            "value": (of.values, of.visible_values),
+            "type": (of.types, of.visible_types),
+            "unit": (of.units, of.visible_units),
+        }
 
 
 @define(eq=False)
@@ -76,6 +87,10 @@ class LazyBinding:
     type: Type = POISON
 
 
+Typed = MemberInfo | ValueInfo | LazyBinding
+"""Declarations that are typed when first read."""
+
+
 @frozen
 class Variable:
     """A local variable: its type, where it is declared, inside how many record blocks."""
@@ -83,7 +98,7 @@ class Variable:
     type: Type
     span: Span
     depth: int
-    late: LazyBinding | None = None
+    lazy: LazyBinding | None = None
 
 
 @frozen(eq=False)
@@ -113,7 +128,7 @@ class TypeEnv:
         records = (record, *self.records)
         return TypeEnv(self.scope, self.owner, self.locals, records, self.dim_vars, None, given)
 
-    def bind_late(self, variables: Mapping[str, LazyBinding]) -> TypeEnv:
+    def bind_lazy(self, variables: Mapping[str, LazyBinding]) -> TypeEnv:
         """This environment with the variables of a block."""
         depth = len(self.records)
         own = {n: Variable(POISON, v.decl.name.span, depth, v) for n, v in variables.items()}
@@ -163,7 +178,7 @@ class CheckerState:
     checked: CheckedProgram
     extras: dict[ModuleScope, ScopeTables] = field(factory=dict)
     pending: dict[object, Callable[[], None]] = field(factory=dict)
-    active: list[tuple[object, str, Span]] = field(factory=list)
+    active: list[tuple[object, ast.Ident]] = field(factory=list)  # keys of work under way
     lost: dict[str, set[str]] = field(factory=dict)
     incomplete: set[str] = field(factory=set)
     shadowed: set[tuple[Span, KindInfo]] = field(factory=set)  # variables that hide a member: told
@@ -276,24 +291,32 @@ class CheckerState:
         if work is not None:
             work()
             return True
-        return all(key != k for k, _, _ in self.active)
+        return all(key != k for k, _ in self.active)
 
-    def defer(self, key: object, name: str, span: Span, work: Callable[[], None]) -> None:
+    def defer(self, key: object, ident: ast.Ident, work: Callable[[], None]) -> None:
         """Defer `work` until `key` is forced: declarations may stand in any order."""
 
         def run() -> None:
-            self.active.append((key, name, span))
+            self.active.append((key, ident))
             work()
             self.active.pop()
 
         self.pending[key] = run
 
-    def settle(self, done: Collection[ModuleScope]) -> None:
-        """Do all deferred work, but for the modules in `done`."""
+    def defer_type(self, declared: Typed, type_of: Callable[[], Type]) -> None:
+        """Defer the typing of a declaration until something reads it."""
+
+        def work() -> None:
+            declared.type = type_of()
+
+        self.defer(declared, declared.decl.name, work)
+
+    def force_all(self, *, but: Collection[ModuleScope]) -> None:
+        """Do all deferred work, but for that of some modules."""
         kept = {}
         while self.pending:
             key = next(iter(self.pending))
-            if _home(key) in done:
+            if _home(key) in but:
                 kept[key] = self.pending.pop(key)
             else:
                 self.force(key)
@@ -301,31 +324,23 @@ class CheckerState:
 
     def cycle(self, key: object, span: Span, name: str = "field-cycle") -> Type:
         """Report that the definition of `key` needs itself, with the chain."""
-        start = next(i for i, (k, _, _) in enumerate(self.active) if k == key)
+        start = next(i for i, (k, _) in enumerate(self.active) if k == key)
         chain = self.active[start:]
-        self.circular.update(k for k, _, _ in chain)
-        names = [n for _, n, _ in chain]
+        self.circular.update(k for k, _ in chain)
+        names = [ident.name for _, ident in chain]
         path = " -> ".join([*names, names[0]])
         return self.error(
             name,
             f"`{names[0]}` is defined by itself: {path}",
             span,
             f"this leads back to `{names[0]}`",
-            others=[(s, f"`{n}` is declared here") for _, n, s in chain],
+            others=[(ident.span, f"`{ident.name}` is declared here") for _, ident in chain],
             help="break the circle, for instance by stating a type or a value",
         )
 
-    def member_type(self, member: MemberInfo, span: Span) -> Type:
-        """The type of a kind's member, inferred now if need be."""
-        if not self.force(member):
-            return self.cycle(member, span)
-        return member.type
-
-    def value_type(self, value: ValueInfo, span: Span) -> Type:
-        """The type of a module-level value, inferred now if need be."""
-        if not self.force(value):
-            return self.cycle(value, span)
-        return value.type
+    def type_of(self, declared: Typed, span: Span) -> Type:
+        """The type of what is read at `span`, inferred now if need be."""
+        return declared.type if self.force(declared) else self.cycle(declared, span)
 
     def component_type(self, component: ComponentInfo, span: Span) -> Type:
         """The type of a component, with its shape."""

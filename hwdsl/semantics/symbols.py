@@ -79,6 +79,11 @@ class RecordType:
     kind: KindInfo
     shape: Shape | None = None
 
+    @property
+    def parts(self) -> Mapping[str, tuple[KindInfo, Shape]]:
+        """The parts that are known beyond the slots of the kind."""
+        return self.shape.parts if self.shape is not None else EMPTY_SHAPE.parts
+
     def __str__(self) -> str:
         return self.kind.name
 

@@ -9,7 +9,7 @@ from hwdsl.base.source import Span
 from hwdsl.base.units import ONE, Dim, Unit
 from hwdsl.semantics.import_suggestions import import_help
 from hwdsl.semantics.literal_values import exact
-from hwdsl.semantics.scopes import find_type, find_unit
+from hwdsl.semantics.scopes import find_type, find_unit, module_of_path
 from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import (
     EnumInfo,
@@ -34,25 +34,19 @@ def find_path_type(
     state: CheckerState, scope: ModuleScope, path: tuple[ast.Ident, ...], what: str = "type"
 ) -> TypeSymbol | None:
     """The type symbol of a dotted path, reported if there is none."""
-    for ident in path[:-1]:
-        inner = scope.namespaces.get(ident.name)
-        if inner is None:
-            known = scope.namespaces
-            state.unknown("unknown-module", "module", ident.name, ident.span, known)
-            return None
-        scope = inner
-    last = path[-1]
+    home, last = module_of_path(state, scope, path), path[-1]
+    if home is None:
+        return None
     if len(path) == 1:
-        if not state.force(("type", scope, last.name)):
-            state.cycle(("type", scope, last.name), last.span, "type-cycle")
-            return POISON
-        found = find_type(state, scope, last.name, last.span)
-        known_types = scope.visible_types
+        key = ("type", scope, last.name)
+        if not state.force(key):
+            return state.cycle(key, last.span, "type-cycle")
+        found, known = find_type(state, scope, last.name, last.span), scope.visible_types
     else:
-        found, known_types = scope.types.get(last.name), scope.types
+        found, known = home.types.get(last.name), home.types
     if found is None:
-        of = scope if len(path) > 1 else None
-        state.unknown(f"unknown-{what}", what, last.name, last.span, known_types, of=of)
+        of = home if len(path) > 1 else None
+        state.unknown(f"unknown-{what}", what, last.name, last.span, known, of=of)
     return found
 
 
@@ -60,8 +54,7 @@ def find_kind(
     state: CheckerState, scope: ModuleScope, path: tuple[ast.Ident, ...]
 ) -> KindInfo | None:
     """The kind of a dotted path, reported if there is none."""
-    for_kinds = len(path) == 1 and path[0].name not in scope.visible_types
-    if for_kinds:
+    if len(path) == 1 and path[0].name not in scope.visible_types:
         kinds = (n for n, t in scope.visible_types.items() if isinstance(t, KindInfo))
         state.unknown("unknown-kind", "kind", path[0].name, path[0].span, kinds)
         return None
@@ -135,7 +128,7 @@ def resolve_unit(state: CheckerState, env: TypeEnv, node: ast.UnitExpr) -> Unit 
         return known
     extra = state.extras[env.scope]
     # Where nothing else is to be said of its names, an expression means the same everywhere.
-    plain = not any(f.name in env.locals or f.name in extra.ambiguous_units for f in node.factors)
+    plain = not any(f.name in env.locals or ("unit", f.name) in extra.clashes for f in node.factors)
     key = tuple((f.name, f.power) for f in node.factors)
     unit = extra.products.get(key) if plain else None
     if unit is None:
