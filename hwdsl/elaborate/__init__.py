@@ -171,7 +171,6 @@ def _check_main(m: PartialEvaluator, diagnostics: Diagnostics) -> None:
         try:
             work()
         except ElaborationError as failure:
-            m.depth = 0
             if not any(failure.diagnostic is d for d in explain):
                 explain.append(failure.diagnostic)
                 diagnostics.add(failure.diagnostic)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 
-from hwdsl.base.source import Span
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import BOOL, INT
 from hwdsl.elaborate import comprehensions
@@ -36,13 +35,11 @@ def call(m: PartialEvaluator, name: str, expr: ast.Call, env: Env) -> Value:
 
 def _known(m: PartialEvaluator, name: str, expr: ast.Call, env: Env) -> Ref:
     """Where an expression reads nothing unknown, whatever rules of the language it breaks."""
-    depth = m.depth
     try:
         return m.is_known(lambda: m.evaluate(expr.arguments[0].value, env))
     except ElaborationError as failure:
         if failure.diagnostic.name not in IMPLIED:
             raise
-        m.depth = depth
         return m.truth(True)
 
 
@@ -297,5 +294,3 @@ HANDLERS: Mapping[str, Handler] = {
 }
 """The functions that are no single operation on numbers; the others are the operations of their
 names."""
-
-__all__ = ["HANDLERS", "Span", "call"]

@@ -262,6 +262,3 @@ def _numbers(value: Value) -> list[Ref]:
     if isinstance(value, ListValue):
         return [ref for item in value.items for ref in _numbers(item)]
     return []
-
-
-__all__ = ["ASKED", "FEASIBLE", "EvaluatorCall", "called", "callee_of"]

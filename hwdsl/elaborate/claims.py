@@ -63,7 +63,6 @@ def verify_claim(
                 verdicts.append(_judged(m, member, env, member.status or rests))
             except ElaborationError as failure:
                 diagnostics.add(failure.diagnostic)
-                m.depth = 0
                 text = failure.diagnostic.message
                 verdicts.append(_failed(member, text, member.status or rests))
     return verdicts

@@ -7,7 +7,7 @@ something inside must be known.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from attrs import evolve, frozen
@@ -16,11 +16,7 @@ from hwdsl.base.source import Span
 from hwdsl.codegen.ir.builder import LoopRegion, Ref
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.elaborate.generators import Candidate, Expansion, both, filtered, unroll
-from hwdsl.elaborate.loop_lowering import (
-    LoopAttempt,
-    finish_loop,
-    loop_assertions,
-)
+from hwdsl.elaborate.loop_lowering import LoopRound, build_loop, most_rounds
 from hwdsl.elaborate.partial_evaluator import MAX_ITEMS, PartialEvaluator, as_ref
 from hwdsl.elaborate.select_lowering import items_of, pick_value
 from hwdsl.elaborate.values import (
@@ -169,9 +165,7 @@ def _term(
         return m.const(NEUTRAL[how], kind)
 
     def element() -> Ref:
-        return m.under_path_condition(
-            inside, lambda: as_element(m, how, m.evaluate(expr.element, env))
-        )
+        return as_element(m, how, m.evaluate(expr.element, env))
 
     value, _ = m.guarded_arms([(selector, 0, element), (selector, 1, nothing)])
     # Of the element's type: an int and a real neutral element would make the selection real.
@@ -261,27 +255,16 @@ def _try_lower_to_loop(
     It has to be where something inside must be constant, and where something is known to break a
     rule of the language: unrolled, it may turn out to be in no term that takes part.
     """
-    low, high = m.interval(over.low)[0], m.interval(over.high)[1]
-    count = high - low + 1
-    if not (math.isfinite(low) and math.isfinite(high)) or count <= MAX_UNROLLED:
+    count = most_rounds(m, over)
+    if count is None or count <= MAX_UNROLLED:
         return None
-    depth = m.depth
     try:
-        lowered, assertions = m.collect(
-            lambda: loop_assertions(
-                m, lambda extra: _lower_to_loop(m, how, expr, part, over, before, extra)
-            )
-        )
+        return _lower_to_loop(m, how, expr, part, over, before)
     except ElaborationError as failure:
         broken = failure.diagnostic.name in IMPLIED and count <= MAX_ITEMS
         if not (broken or isinstance(failure, NotConstant)):
             raise
-        m.depth = depth
         return None
-    if lowered is None:
-        return None
-    m.assertions.extend(assertions)
-    return lowered
 
 
 def _lower_to_loop(
@@ -291,27 +274,22 @@ def _lower_to_loop(
     part: Candidate,
     over: RangeValue,
     before: Sequence[Ref],
-    extra: int,
-) -> LoopAttempt[ReductionTerm | None]:
+) -> ReductionTerm | None:
     best = how in ("lowest", "highest")
     # Whether a candidate exists is a carry of its own where a filter may leave none: the neutral
     # element does not tell, since it may be the value of a candidate too.
     may_be_empty = expr.condition is not None and (best or how in ("min", "max"))
     kind = BOOL if how in ("any", "all") else INT if _is_int(m, how, expr) else REAL
-    carries = [kind, *([INT] if best else []), *([BOOL] if may_be_empty else [])]
+    types = [kind, *([INT] if best else []), *([BOOL] if may_be_empty else [])]
     name = expr.generators[-1].name.name
-    with m.loop([*carries, *([BOOL] * extra)]) as loop:
-        m.set_loop_range(loop.variable, over.low, over.high)
+
+    def body(loop: LoopRegion) -> LoopRound | None:
         env = part.env.extend({name: loop.variable})
-        inner = evolve(part, env=env, bindings={**part.bindings, name: loop.variable})
-
-        def body() -> ReductionTerm | None:
-            kept = filtered(m, expr, inner)
-            return None if kept is None else _term(m, how, expr, kept)
-
-        term, assertions = m.collect(body)
-        if term is None:
-            return LoopAttempt(None, [], loop)
+        bindings = {**part.bindings, name: loop.variable}
+        kept = filtered(m, expr, evolve(part, env=env, bindings=bindings))
+        if kept is None:
+            return None
+        term = _term(m, how, expr, kept)
         if best:
             seen = loop.states[2] if may_be_empty else None
             following = _better(m, how, term, loop, seen, expr)
@@ -319,38 +297,26 @@ def _lower_to_loop(
             following = [m.op(expr, PAIR[how], loop.states[0], term.value)]
         if may_be_empty:
             here = m.truth(True) if term.exists is None else term.exists
-            following.append(m.op(expr, "or", loop.states[len(carries) - 1], here))
+            following.append(m.op(expr, "or", loop.states[len(types) - 1], here))
+        return LoopRound(following)
+
     # Sums and products are not associative in floating point: the loop starts from the reduction of
     # the terms before it, so that the order is the same as unrolled, and with it every bit.
     continues = how in ("sum", "prod") and bool(before)
-    initial = [m.const(NEUTRAL[how], kind)]
-    if continues:
-        initial = [combine(m, how, before, expr.span)]
-    initial.extend([over.low] if best else [])
-    initial.extend([m.truth(False)] if may_be_empty else [])
-    bound = int(m.interval(over.high)[1] - m.interval(over.low)[0]) + 1
-    results, outer = finish_loop(
-        m,
-        loop,
-        over.low,
-        over.high,
-        bound,
-        initial,
-        following,
-        assertions,
-        extra,
-        expr,
-    )
+    start = combine(m, how, before, expr.span) if continues else m.const(NEUTRAL[how], kind)
+    initial = [
+        start,
+        *([over.low] if best else []),
+        *([m.truth(False)] if may_be_empty else []),
+    ]
+    results = build_loop(m, over, types, initial, body, expr)
     if results is None:
-        return LoopAttempt(None, outer, loop)
-    m.assertions.extend(outer)
+        return None
     some = m.op(expr, "le", over.low, over.high)
-    exists = results[len(carries) - 1] if may_be_empty else both(m, expr, part.guard, some)
+    exists = results[len(types) - 1] if may_be_empty else both(m, expr, part.guard, some)
     bindings = {**part.bindings, name: results[1]} if best else part.bindings
     known = exists is None or exists.known == 1.0
-    return LoopAttempt(
-        ReductionTerm(results[0], bindings, None if known else exists, continues), [], loop
-    )
+    return ReductionTerm(results[0], bindings, None if known else exists, continues)
 
 
 def _is_int(m: PartialEvaluator, how: str, expr: ast.Comprehension) -> bool:
@@ -437,8 +403,7 @@ def _weighted(
             weights.append(one)
         else:
             selector = SelectIndex(guard, 2)
-            there: Callable[[], Ref] = partial(m.under_path_condition, guard, element)
-            value, other = m.guarded_arms([(selector, 0, there), (selector, 1, neutral)])
+            value, other = m.guarded_arms([(selector, 0, element), (selector, 1, neutral)])
             values.append(m.op(node, "select", guard, value, other))
             weights.append(m.op(node, "select", guard, one, nothing))
     return values, weights, _any_of(m, guards, node)

@@ -9,7 +9,6 @@ from hwdsl.codegen.ir.builder import Ref, Region
 from hwdsl.codegen.ir.graph import INT
 from hwdsl.codegen.operations import OPERATIONS
 from hwdsl.elaborate.generators import unroll
-from hwdsl.elaborate.loops import iterate
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.select_lowering import merge_select
 from hwdsl.elaborate.values import (
@@ -24,8 +23,6 @@ from hwdsl.elaborate.values import (
 )
 from hwdsl.semantics.symbols import CaseArms
 from hwdsl.syntax import ast
-
-__all__ = ["cond", "iterate", "list_comprehension", "match"]
 
 
 def cond(m: PartialEvaluator, expr: ast.Cond, env: Env) -> Value:
@@ -46,9 +43,7 @@ def _select(
     no: Callable[[], Value],
 ) -> Value:
     selector = SelectIndex(condition, 2)
-    first = partial(m.under_path_condition, condition, yes)
-    second = partial(m.under_path_condition, m.op(expr, "not", condition), no)
-    arms = m.guarded_arms([(selector, 0, first), (selector, 1, second)])
+    arms = m.guarded_arms([(selector, 0, yes), (selector, 1, no)])
     return merge_select(m, selector, arms, expr.span)
 
 
@@ -85,8 +80,7 @@ def _match_cases(m: PartialEvaluator, expr: ast.Match, subject: EnumValue, env: 
             for i in cases[1:]:
                 here = m.op(arm, "or", here, m.case_condition(selector, i))
             taken.append(arm)
-            compute = partial(m.under_path_condition, here, partial(m.evaluate, arm.value, env))
-            among.append((SelectIndex(here, 2), 0, compute))
+            among.append((SelectIndex(here, 2), 0, partial(m.evaluate, arm.value, env)))
     values = dict(zip(taken, m.guarded_arms(among), strict=True))
     some = next(iter(values.values()))  # stands where no case leads
     # A selection by the case, not a chain of conditions: one `gather`, or a table of constants.

@@ -130,7 +130,6 @@ def rules_of_callee(
 
         def report(failure: ElaborationError) -> None:
             failures.append(failure)
-            callee.m.depth = 0
 
         callee.rules = rules_of(callee.m, callee.instance, report), failures
     return callee.rules
@@ -154,7 +153,6 @@ def elaborate_evaluator(
 
     def report(failure: ElaborationError) -> None:
         diagnostics.add(failure.diagnostic)
-        m.depth = 0
         if failure.diagnostic.missing:
             m.missing_paths.add(failure.diagnostic.missing)
 

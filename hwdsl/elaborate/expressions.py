@@ -10,6 +10,7 @@ from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import INT
 from hwdsl.elaborate import builtins, control, records
 from hwdsl.elaborate.functions import call_evaluator, call_function
+from hwdsl.elaborate.loops import iterate
 from hwdsl.elaborate.module_values import symbol_value
 from hwdsl.elaborate.partial_evaluator import Callee, Handler, PartialEvaluator, as_component
 from hwdsl.elaborate.rules import all_requires
@@ -172,7 +173,7 @@ def _connective(m: PartialEvaluator, expr: ast.Binary, left: Ref, env: Env) -> V
     selector = SelectIndex(where, 2)
     right, _ = m.guarded_arms(
         [
-            (selector, 0, lambda: m.under_path_condition(where, lambda: m.number(expr.right, env))),
+            (selector, 0, lambda: m.number(expr.right, env)),
             (selector, 1, lambda: m.truth(both)),  # what is not asked decides nothing
         ]
     )
@@ -277,7 +278,7 @@ HANDLERS: Mapping[type, Handler] = {
     ast.Call: _call,
     ast.Cond: control.cond,
     ast.Match: control.match,
-    ast.Iterate: control.iterate,
+    ast.Iterate: iterate,
     ast.Comprehension: control.list_comprehension,
 }
 """How each kind of expression is evaluated."""

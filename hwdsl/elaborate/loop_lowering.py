@@ -3,28 +3,26 @@ as flat numbers, assertions made in a body, folding of loops on constants."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Generic, TypeVar
+from functools import partial
 
 from attrs import evolve, frozen
 
 from hwdsl.base.source import Span
 from hwdsl.codegen.ir.builder import LoopRegion, Ref
-from hwdsl.codegen.ir.graph import rounds, work
+from hwdsl.codegen.ir.graph import BOOL, rounds, work
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.trace import Closing
 from hwdsl.elaborate.values import (
-    Assertion,
     ElaborationError,
     EnumValue,
     ListValue,
     RangeValue,
-    ResultValue,
     Value,
 )
 from hwdsl.syntax import ast
 
-T = TypeVar("T")
 LOOP_STEPS = 100
 """Cost of building a loop of the graph, in evaluated expressions (measured, about)."""
 
@@ -35,73 +33,71 @@ minutes for so many; a model of the library has a fifth of them where its params
 
 
 @frozen(eq=False)
-class LoopAttempt(Generic[T]):
-    """An attempt to lower a loop: its value, or the assertions that need carries of their own.
+class LoopRound:
+    """One round of a loop's body: the states after it, and whether the loop stops there."""
 
-    The number of carries must be given when the body is begun, and how many assertions vary with
-    the round is known only when it has been evaluated. So a body with such assertions is built
-    twice.
-    """
-
-    value: T
-    need_carries: list[Assertion]
-    loop: LoopRegion
+    following: Sequence[Ref]
+    stop: Ref | None = None
 
 
-def loop_assertions(m: PartialEvaluator, attempt: Callable[[int], LoopAttempt[T]]) -> T:
-    """Build a loop; if its body makes assertions, build it again with a carry for each."""
-    attempted = attempt(0)
-    if attempted.need_carries:
-        attempted = attempt(len(attempted.need_carries))
-    return attempted.value
+def most_rounds(m: PartialEvaluator, over: RangeValue) -> int | None:
+    """The rounds of a loop at most; None if its range may have no end."""
+    low, high = m.interval(over.low)[0], m.interval(over.high)[1]
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return None
+    return max(int(high) - int(low) + 1, 0)
 
 
-def finish_loop(
+def build_loop(
     m: PartialEvaluator,
-    loop: LoopRegion,
-    low: Ref,
-    high: Ref,
-    bound: int,
+    over: RangeValue,
+    types: Sequence[str],
     initial: Sequence[Ref],
-    following: Sequence[Ref],
-    assertions: Sequence[Assertion],
-    extra: int,
+    body: Callable[[LoopRegion], LoopRound | None],
     node: ast.Node,
-    until: Ref | None = None,
-) -> tuple[tuple[Ref, ...] | None, list[Assertion]]:
-    """Close a loop. An assertion that varies with the round becomes a carry, and-ed over the
-    rounds; one that does not has been hoisted by the builder, and is made once, if there is a round
-    at all.
+) -> tuple[Ref, ...] | None:
+    """A loop over a range that is known to end: its last states, the rounds run, and whether it
+    stopped. None if `body`, which builds one round, gives it up.
 
-    Returns the loop's results and the assertions as they read outside; None and the assertions that
-    need carries if those were not provided (`extra`).
+    An assertion that varies with the round becomes a carry, and-ed over the rounds; one that does
+    not has been hoisted by the builder, and is made once, if there is a round at all.
     """
-    # The builder has hoisted what does not vary with the round, so the region of a condition tells
-    # whether the assertion needs a carry.
-    inside = [e for e in assertions if e.holds.region is loop.region]
-    if len(inside) != extra:
-        return None, inside
-    plain = len(initial)
+    extra = 0
+    while True:
+        with m.loop([*types, *([BOOL] * extra)], over.low, over.high) as loop:
+            end, assertions = m.collect(partial(body, loop))
+        if end is None:
+            return None
+        # The builder has hoisted what does not vary with the round, so the region of a condition
+        # tells whether the assertion needs a carry.
+        inside = [e for e in assertions if e.holds.region is loop.region]
+        if len(inside) == extra:
+            break
+        # The number of carries must be given when the body is begun, and how many assertions vary
+        # is known only now: such a body is built twice, and the first one left without a loop.
+        extra = len(inside)
     checks = [
         m.builder.op("and", state, e.holds)
-        for state, e in zip(loop.states[plain:], inside, strict=True)
+        for state, e in zip(loop.states[len(types) :], inside, strict=True)
     ]
     starts = [m.truth(True)] * extra  # the neutral element of `and`
-    known = [low, high, *initial, *loop.region.captured]
+    known = [over.low, over.high, *initial, *loop.region.captured]
+    bound = most_rounds(m, over)
+    assert bound is not None
     check_rounds(bound * (1 + rounds(loop.region.ops)), "this loop", node.span)
     # What is known folds, round by round; the rest becomes a loop of the graph.
     folds = all(ref.known is not None for ref in known)
     m.consume_fuel(bound * work(loop.region.ops) if folds else LOOP_STEPS, node.span)
-    first, after = [*initial, *starts], [*following, *checks]
+    first, after = [*initial, *starts], [*end.following, *checks]
     if m.trace is not None:
-        m.trace.closed(loop.region, Closing(low, high, bound, first, after, until))
-    results = loop.close(low, high, bound, first, after, until)
+        closing = Closing(over.low, over.high, bound, first, after, end.stop)
+        m.trace.closed(loop.region, closing)
+    results = loop.close(over.low, over.high, bound, first, after, end.stop)
     # A loop that runs no round asserts nothing.
-    some = m.op(node, "le", low, high)
-    outside = [m.guarded(some, e) for e in assertions if e.holds.region is not loop.region]
-    carried = [evolve(e, holds=results[plain + i]) for i, e in enumerate(inside)]
-    own_results = (*results[:plain], *results[-2:])
-    return own_results, [*outside, *carried]
+    some = m.op(node, "le", over.low, over.high)
+    m.assertions += [m.guarded(some, e) for e in assertions if e.holds.region is not loop.region]
+    m.assertions += [evolve(e, holds=results[len(types) + i]) for i, e in enumerate(inside)]
+    return (*results[: len(types)], *results[-2:])
 
 
 def check_rounds(count: int, what: str, span: Span) -> None:
@@ -142,14 +138,3 @@ def rebuild(like: Value, refs: Iterator[Ref]) -> Value:
     if isinstance(like, ListValue):
         return ListValue(tuple(rebuild(item, refs) for item in like.items), like.labels)
     raise TypeError(f"the checker let {type(like).__name__} pass as a state")
-
-
-__all__ = [
-    "LoopAttempt",
-    "RangeValue",
-    "ResultValue",
-    "finish_loop",
-    "flatten",
-    "loop_assertions",
-    "rebuild",
-]

@@ -9,13 +9,13 @@ from functools import partial
 
 from attrs import frozen
 
-from hwdsl.codegen.ir.builder import Ref
+from hwdsl.codegen.ir.builder import LoopRegion, Ref
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.elaborate.loop_lowering import (
-    LoopAttempt,
-    finish_loop,
+    LoopRound,
+    build_loop,
     flatten,
-    loop_assertions,
+    most_rounds,
     rebuild,
 )
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
@@ -30,7 +30,6 @@ from hwdsl.elaborate.select_lowering import (
     pick_value,
 )
 from hwdsl.elaborate.values import (
-    Assertion,
     ElaborationError,
     Env,
     ListValue,
@@ -54,13 +53,12 @@ MAX_ROUNDS = 1_000_000
 class Loop:
     """An `iterate` with its range and initial states evaluated.
 
-    `variable` gives the loop variable's value for a counter that runs from `low` to `high`.
+    `variable` gives the loop variable's value for a counter that runs through `over`.
     """
 
     expr: ast.Iterate
     env: Env
-    low: Ref
-    high: Ref
+    over: RangeValue
     initial: Mapping[str, Value]
     carries: Mapping[str, str]
     variable: Callable[[Ref], Value]
@@ -105,21 +103,16 @@ def _prepare(m: PartialEvaluator, expr: ast.Iterate, env: Env) -> Loop:
         for end in (over.low, over.high):
             if end.known is not None:
                 m.require_whole(end, "an end of this range", expr.range.span)
-        return Loop(expr, env, over.low, over.high, initial, carries, lambda ref: ref, until)
+        return Loop(expr, env, over, initial, carries, lambda ref: ref, until)
     items = items_of(m, over, expr.range.span)
     if not items:
         raise ElaborationError("empty-list", "there is nothing to iterate over", expr.range.span)
-    last = m.const(len(items) - 1, INT)
-    return Loop(
-        expr,
-        env,
-        m.const(0, INT),
-        last,
-        initial,
-        carries,
-        lambda ref: pick_value(m, ref, items, expr.range.span),
-        until,
-    )
+    places = RangeValue(m.const(0, INT), m.const(len(items) - 1, INT))
+
+    def element(place: Ref) -> Value:
+        return pick_value(m, place, items, expr.range.span)
+
+    return Loop(expr, env, places, initial, carries, element, until)
 
 
 def _carry(type_: Type) -> str:
@@ -174,9 +167,9 @@ def _replaced(
 
 
 def _try_unroll(m: PartialEvaluator, loop: Loop) -> ResultValue | None:
-    if loop.low.known is None or loop.high.known is None:
+    if loop.over.low.known is None or loop.over.high.known is None:
         return None
-    low, high = ends_of(m, RangeValue(loop.low, loop.high), loop.expr.range.span)
+    low, high = ends_of(m, loop.over, loop.expr.range.span)
     count = max(high - low + 1, 0)
     long = count > MAX_UNROLLED
     # A long loop is unrolled only while every state is constant: it then folds and adds nothing.
@@ -244,10 +237,12 @@ def _all_constant(states: Mapping[str, Value]) -> bool:
 
 
 def _lower_to_loop(m: PartialEvaluator, loop: Loop) -> ResultValue:
-    low, high = m.interval(loop.low)[0], m.interval(loop.high)[1]
-    if not (math.isfinite(low) and math.isfinite(high)):
-        unknown = loop.high if math.isfinite(low) else loop.low
-        names = ", ".join(f"`{n}`" for n in m.depends_on([unknown]))
+    bound = most_rounds(m, loop.over)
+    if bound is None:
+        low, high = loop.over.low, loop.over.high
+        names = ", ".join(
+            f"`{n}`" for n in m.depends_on([high if math.isfinite(m.interval(low)[0]) else low])
+        )
         raise ElaborationError(
             "not-known",
             "how often this loop runs at most must be known when the file is compiled"
@@ -255,14 +250,29 @@ def _lower_to_loop(m: PartialEvaluator, loop: Loop) -> ResultValue:
             loop.expr.range.span,
             "give the param a range, or write `min(e, 1000)` for the last round",
         )
-    bound = max(int(high) - int(low) + 1, 0)
     if bound > MAX_ROUNDS:
         raise ElaborationError(
             "too-large",
             f"this loop may run {bound:,} rounds; {MAX_ROUNDS:,} are allowed",
             loop.expr.range.span,
         )
-    results = loop_assertions(m, lambda extra: _attempt(m, loop, bound, extra))
+    initial = _carried(m, loop, loop.initial)
+    types = [loop.carries[name] for name, value in loop.initial.items() for _ in flatten(value)]
+
+    def body(region: LoopRegion) -> LoopRound:
+        inputs = iter(region.states)
+        states = {name: rebuild(value, inputs) for name, value in loop.initial.items()}
+        step = _iteration(m, loop, loop.variable(region.variable), states)
+        following = _carried(m, loop, step.states)
+        if len(following) != len(initial):
+            raise ElaborationError(
+                "unequal-lengths",
+                "the lists of a state must keep their lengths",
+                loop.expr.span,
+            )
+        return LoopRound(following, step.stop)
+
+    results = build_loop(m, loop.over, types, initial, body, loop.expr)
     assert results is not None
     refs = iter(results)
     fields: dict[str, Value | Thunk] = {n: rebuild(v, refs) for n, v in loop.initial.items()}
@@ -272,57 +282,20 @@ def _lower_to_loop(m: PartialEvaluator, loop: Loop) -> ResultValue:
     return ResultValue("result of `iterate`", fields)
 
 
-def _attempt(
-    m: PartialEvaluator, loop: Loop, bound: int, extra: int
-) -> LoopAttempt[tuple[Ref, ...] | None]:
-    initial = [
+def _carried(m: PartialEvaluator, loop: Loop, states: Mapping[str, Value]) -> list[Ref]:
+    # Every carry has the declared type of its state: an int that starts a real state is widened.
+    return [
         m.widen(ref) if loop.carries[name] == REAL else ref
-        for name, value in loop.initial.items()
-        for ref in flatten(value)
+        for name in loop.initial
+        for ref in flatten(states[name])
     ]
-    carries = [loop.carries[name] for name, value in loop.initial.items() for _ in flatten(value)]
-    with m.loop([*carries, *([BOOL] * extra)]) as region:
-        m.set_loop_range(region.variable, loop.low, loop.high)
-        inputs = iter(region.states)
-        states = {name: rebuild(value, inputs) for name, value in loop.initial.items()}
-        step, assertions = m.collect(
-            lambda: _iteration(m, loop, loop.variable(region.variable), states)
-        )
-        following = [
-            m.widen(ref) if loop.carries[name] == REAL else ref
-            for name in loop.initial
-            for ref in flatten(step.states[name])
-        ]
-    if len(following) != len(carries):
-        raise ElaborationError(
-            "unequal-lengths",
-            "the lists of a state must keep their lengths",
-            loop.expr.span,
-        )
-    results, outer = finish_loop(
-        m,
-        region,
-        loop.low,
-        loop.high,
-        bound,
-        initial,
-        following,
-        assertions,
-        extra,
-        loop.expr,
-        until=step.stop,
-    )
-    if results is None:
-        return LoopAttempt(None, outer, region)
-    m.assertions.extend(outer)
-    return LoopAttempt(results, [], region)
 
 
 def _unrolled_history(m: PartialEvaluator, loop: Loop) -> ResultValue:
     """The states after each round. A `loop` operation returns the last states only, so its rounds
     are unrolled for this, when something reads it; the range must be constant."""
     what, span = "the range of a loop whose trace is read", loop.expr.span
-    low, high = (m.require_whole(end, what, span) for end in (loop.low, loop.high))
+    low, high = (m.require_whole(end, what, span) for end in (loop.over.low, loop.over.high))
     check_size(high - low + 1, loop.expr.span)
     states: dict[str, Value] = dict(loop.initial)
     stopped = m.truth(False)
@@ -342,6 +315,3 @@ def _unrolled_history(m: PartialEvaluator, loop: Loop) -> ResultValue:
         if step.stop is not None:
             stopped = m.op(loop.expr, "or", stopped, step.stop)
     return _history(loop, trace)
-
-
-__all__ = ["Assertion", "iterate"]

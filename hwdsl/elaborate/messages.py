@@ -70,12 +70,10 @@ def pieces(m: PartialEvaluator, text: MessageText) -> list[str | LoweredHole]:
         if isinstance(part, str):
             found.append(part)
             continue
-        depth = m.depth
         try:
             value, assertions = m.collect(partial(m.evaluate, part.value, text.env))
             known = m.where_known(assertions)[1]
         except ElaborationError as failure:  # said where the value is needed
-            m.depth = depth
             found.append("unknown" if isinstance(failure, UnknownValue) else UNKNOWN)
             continue
         if known.known is None:  # a choice decides whether there is a value

@@ -355,6 +355,3 @@ def calibrated_info(m: PartialEvaluator, name: str, node: ast.Calibrated, env: E
     unit = next((u for u in units if u is not None and u.dim == dim), None)
     unit = unit or coherent_unit(dim, env.scope)
     return ParamInfo(name, node.doc, unit.dim, REAL, unit, value, low, high, (), (), node.span)
-
-
-__all__ = ["as_input", "calibrated_info", "check_given", "declare", "fixed"]

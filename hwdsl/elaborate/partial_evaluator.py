@@ -22,7 +22,7 @@ from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.codegen.passes.case_analysis import is_always_true
 from hwdsl.codegen.passes.interval_analysis import Range, Ranges
 from hwdsl.elaborate.instance import Instance
-from hwdsl.elaborate.trace import Guard, Trace
+from hwdsl.elaborate.trace import Trace
 from hwdsl.elaborate.values import (
     Assertion,
     Block,
@@ -95,10 +95,8 @@ class PartialEvaluator:
 
     def evaluate(self, expr: ast.Expr, env: Env) -> Value:
         """The value of an expression."""
-        self.depth += 1
         self.consume_fuel(1, expr.span)
-        if self.depth > MAX_DEPTH:
-            self.depth = 0
+        if self.depth == MAX_DEPTH:
             raise ElaborationError(
                 "too-deep",
                 "this expression depends on a chain of more than "
@@ -106,16 +104,14 @@ class PartialEvaluator:
                 expr.span,
                 "shorten the chain, for instance with `iterate`",
             )
-        # Restored by hand and not in a `finally`: who catches an error of an expression restores
-        # the depth that it had itself.
-        depth = self.depth
         handle = self.handlers[type(expr)]
-        if self.trace is None:
-            value = handle(self, expr, env)
-        else:
-            value = self.trace.evaluating(expr, env, partial(handle, self, expr, env))
-        self.depth = depth - 1
-        return value
+        self.depth += 1
+        try:
+            if self.trace is None:
+                return handle(self, expr, env)
+            return self.trace.evaluating(expr, env, partial(handle, self, expr, env))
+        finally:
+            self.depth -= 1
 
     def consume_fuel(self, steps: int, span: Span) -> None:
         """Count evaluated expressions; an error after `MAX_STEPS`, since a stranger's file must
@@ -158,7 +154,7 @@ class PartialEvaluator:
         # Assertions made on the way belong to the thunk, not to its first reader: a reader that
         # finds the value there must make them too.
         saved, self.assertions = self.assertions, []
-        depth, thunk.state = self.depth, ThunkState.RUNNING
+        thunk.state = ThunkState.RUNNING
         self.running.append(thunk)
         try:
             thunk.value = thunk.compute() if self.trace is None else self.trace.running(thunk)
@@ -168,7 +164,7 @@ class PartialEvaluator:
             thunk.failure, thunk.state = failure, ThunkState.FAILED
         finally:
             self.running.pop()
-            self.assertions, self.depth = saved, depth
+            self.assertions = saved
             # Ended by another exception (an interrupt), no failure of the thunk: it may be read
             # again.
             if thunk.state is ThunkState.RUNNING:
@@ -278,14 +274,13 @@ class PartialEvaluator:
         assertion that it is not read. NaN would be the other way, but a comparison or `max` may
         lose it silently (decision 13). If all alternatives are unknown, the whole is.
         """
-        depth = self.depth
         values: dict[int, T] = {}
         failures: dict[int, UnknownValue] = {}
-        for i, (_, _, compute) in enumerate(arms):
+        for i, arm in enumerate(arms):
             try:
-                values[i] = compute()
+                values[i] = self.under_case(*arm)
             except UnknownValue as failure:
-                self.depth, failures[i] = depth, failure
+                failures[i] = failure
         if not values:
             raise explain(failures[0]) from None
         for i, each in failures.items():
@@ -338,12 +333,10 @@ class PartialEvaluator:
 
     def is_known(self, compute: Callable[[], object]) -> Ref:
         """Where something can be computed without reading a field that is `unknown`."""
-        depth = self.depth
         try:
             _, assertions = self.collect(compute)
             return self.where_known(assertions)[1]
         except UnknownValue:
-            self.depth = depth
             return self.truth(False)
 
     def has_value(self, compute: Callable[[], object]) -> bool:
@@ -351,31 +344,26 @@ class PartialEvaluator:
         return self.is_known(compute).known != 0.0
 
     def under_path_condition(self, condition: Ref, compute: Callable[[], T]) -> T:
-        """Compute; the assertions made on the way need to hold only where `condition` does.
+        """Compute; the assertions made on the way need to hold only where `condition` does."""
+        return self.under_case(SelectIndex(condition, 2), 0, compute)
+
+    def under_case(self, selector: SelectIndex, index: int, compute: Callable[[], T]) -> T:
+        """Compute; the assertions made on the way need to hold only where the selector takes that
+        alternative.
 
         The value itself is computed for every point: all operations are total, so the value of an
         arm that is not taken does no harm (decision 3).
         """
-        value, assertions = self.collect(self._traced((SelectIndex(condition, 2), 0), compute))
-        self._state_where(condition, assertions)
-        return value
-
-    def under_case(self, selector: SelectIndex, index: int, compute: Callable[[], T]) -> T:
-        """Compute; the assertions made on the way need to hold only where the selector takes that
-        alternative."""
-        value, assertions = self.collect(self._traced((selector, index), compute))
+        if self.trace is not None:
+            compute = self.trace.where((selector, index), compute)
+        value, assertions = self.collect(compute)
         if assertions:
-            self._state_where(self.case_condition(selector, index), assertions)
+            condition = self.case_condition(selector, index)
+            masked = [self.guarded(condition, e) for e in assertions]
+            # Proved here and not at the end: in a loop, an assertion that is left becomes a carry.
+            nowhere = {id(e) for e in self.read_nowhere(masked)}
+            self.assertions.extend(e for e in masked if id(e) not in nowhere)
         return value
-
-    def _state_where(self, condition: Ref, assertions: Sequence[Assertion]) -> None:
-        masked = [self.guarded(condition, e) for e in assertions]
-        # Proved here and not at the end: in a loop, an assertion that is left becomes a carry.
-        nowhere = {id(e) for e in self.read_nowhere(masked)}
-        self.assertions.extend(e for e in masked if id(e) not in nowhere)
-
-    def _traced(self, guard: Guard, compute: Callable[[], T]) -> Callable[[], T]:
-        return compute if self.trace is None else self.trace.where(guard, compute)
 
     def guarded(self, condition: Ref, assertion: Assertion) -> Assertion:
         """The rule, needed only where the condition holds."""
@@ -421,20 +409,17 @@ class PartialEvaluator:
     # --- loops --------------------------------------------------------------------------------
 
     @contextmanager
-    def loop(self, carries: Sequence[str]) -> Iterator[LoopRegion]:
+    def loop(self, carries: Sequence[str], low: Ref, high: Ref) -> Iterator[LoopRegion]:
         """A loop body to build in; loops opened meanwhile stand inside it."""
         within = [self.loops[-1].variable] if self.loops else []
         region = self.builder.open_loop(carries, within)
+        self.ranges.note(region.variable, Range(self.interval(low)[0], self.interval(high)[1]))
         self.loops.append(region)
         try:
             with nullcontext() if self.trace is None else self.trace.rounds(region.region):
                 yield region
         finally:
             self.loops.pop()
-
-    def set_loop_range(self, variable: Ref, low: Ref, high: Ref) -> None:
-        """Note between which bounds a loop's variable runs."""
-        self.ranges.note(variable, Range(self.interval(low)[0], self.interval(high)[1]))
 
     # --- what is known of unknown numbers -------------------------------------------------------
 

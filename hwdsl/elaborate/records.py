@@ -409,10 +409,7 @@ def map_alternatives(
 ) -> Value:
     """Read something of every alternative, each under its path condition, and select."""
     values = m.guarded_arms(
-        [
-            (of.selector, i, partial(m.under_case, of.selector, i, partial(read, a)))
-            for i, a in enumerate(of.alternatives)
-        ],
+        [(of.selector, i, partial(read, a)) for i, a in enumerate(of.alternatives)],
         lambda failure: failure.chosen_by(m.depends_on([of.selector.ref])),
     )
     return merge_select(m, of.selector, values, span)

@@ -183,7 +183,7 @@ def lower_rule(
     A rule that reads what nobody knows is not decided: it holds, and says what is not known. It is
     no error, else each rule would need a guard `if known(x)` (decision 8).
     """
-    depth, unknown = m.depth, None
+    unknown = None
     try:
         holds, assertions = m.collect(lambda: m.number(rule.condition, env))
         implied, where, failure = m.where_known(assertions)
@@ -191,7 +191,6 @@ def lower_rule(
             unknown = failure.diagnostic
             holds = m.op(rule, "or", m.op(rule, "not", where), holds)
     except UnknownValue as nothing:
-        m.depth = depth
         holds, implied = m.truth(True), []
         unknown = nothing.diagnostic
     template = rule.message or ast.Template(

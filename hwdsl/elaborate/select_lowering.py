@@ -186,12 +186,8 @@ def _merge_results(
 ) -> ResultValue:
     def field(name: str) -> Thunk:
         def compute() -> Value:
-            reads = [partial(m.read, v.fields[name]) for v in values]
             read = m.guarded_arms(
-                [
-                    (selector, i, partial(m.under_case, selector, i, each))
-                    for i, each in enumerate(reads)
-                ]
+                [(selector, i, partial(m.read, v.fields[name])) for i, v in enumerate(values)]
             )
             return merge_select(m, selector, read, span)
 
