@@ -13,8 +13,8 @@ from typing import TypeVar
 from attrs import define, evolve, field
 
 from hwdsl.base import fingerprint, store
-from hwdsl.base.diagnostics import Diagnostic
-from hwdsl.base.source import LARGEST_TABLE, Source, read_text, text_hash
+from hwdsl.base.diagnostics import Diagnostic, Label
+from hwdsl.base.source import LARGEST_TABLE, Source, Span, read_text, text_hash
 
 T = TypeVar("T")
 Input = tuple[str, str, str]
@@ -74,15 +74,12 @@ def _with_sources(
     found: Iterable[Diagnostic], change: Callable[[Source], Source]
 ) -> tuple[Diagnostic, ...]:
     """Findings that show the same places of other sources."""
-    return tuple(
-        evolve(
-            each,
-            labels=tuple(
-                evolve(x, span=evolve(x.span, source=change(x.span.source))) for x in each.labels
-            ),
-        )
-        for each in found
-    )
+
+    def changed(label: Label) -> Label:
+        span = label.span
+        return Label(Span(change(span.source), span.start, span.end), label.text)
+
+    return tuple(evolve(each, labels=tuple(map(changed, each.labels))) for each in found)
 
 
 def without_texts(found: Iterable[Diagnostic], main: Source) -> tuple[Diagnostic, ...]:

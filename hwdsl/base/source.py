@@ -7,8 +7,10 @@ import stat
 from bisect import bisect_right
 from functools import cached_property
 from pathlib import Path
+from typing import Any, Final
 
 from attrs import field, frozen
+from msgspec import convert
 
 
 @frozen(slots=False)
@@ -39,13 +41,38 @@ class Source:
         return self.text[start : end - 1].rstrip("\r")
 
 
-@frozen(slots=True)
 class Span:
-    """The half-open character range `start:end` of a source."""
+    """The half-open character range `start:end` of a source; equal in one of the same name."""
 
-    source: Source = field(repr=False, eq=lambda s: s.name, order=False)
-    start: int
-    end: int
+    # No attrs class: msgspec would write the whole source into each place of a tree. It asks
+    # `hwdsl.base.structuring` what to do with a class that it does not know.
+    __slots__ = ("end", "source", "start")
+
+    def __init__(self, source: Source, start: int, end: int) -> None:
+        self.source: Final = source
+        self.start: Final = start
+        self.end: Final = end
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Span) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[str, int, int]:
+        return self.source.name, self.start, self.end
+
+    def __repr__(self) -> str:
+        return f"Span({self.source.name!r}, {self.start}, {self.end})"
+
+    def plain(self) -> tuple[Source, int, int]:
+        """What is kept of it."""
+        return self.source, self.start, self.end
+
+    @classmethod
+    def structured(cls, data: Any) -> "Span":
+        """The span of which `plain` was kept."""
+        return cls(*convert(data, tuple[Source, int, int]))
 
     @property
     def text(self) -> str:

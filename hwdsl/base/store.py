@@ -89,7 +89,7 @@ GRAMMAR = EntryKind(
 )
 PARSED = EntryKind(
     "parsed",
-    "the tree of a library module; a definition that nothing reads is parsed up to its head only",
+    "the tree of a library module",
     ("parser", "text"),
 )
 CHECKED = EntryKind(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from attrs import frozen
-
 from hwdsl.base.source import Span
 from hwdsl.syntax.ast_base import Ident, Node, TypeExpr, UnitExpr
 
 # --- expressions -----------------------------------------------------------------------------
 
 
-@frozen(eq=False, repr=False)
-class Number(Node):
+class Number(Node, frozen=True):
     """A literal without unit. `text` keeps the digits as written (underscores included)."""
 
     text: str
@@ -22,84 +19,73 @@ class Number(Node):
         return self.text.replace("_", "").isdigit()
 
 
-@frozen(eq=False, repr=False)
-class Quantity(Node):
+class Quantity(Node, frozen=True):
     """A literal with its unit."""
 
     text: str
     unit: UnitExpr
 
 
-@frozen(eq=False, repr=False)
-class Text(Node):
+class Text(Node, frozen=True):
     """A string literal, escapes resolved. `parts` is its reading as a template (see Template)."""
 
     value: str
 
 
-@frozen(eq=False, repr=False)
-class Bool(Node):
+class Bool(Node, frozen=True):
     """`true` or `false`."""
 
     value: bool
 
 
-@frozen(eq=False, repr=False)
-class Name(Node):
+class Name(Node, frozen=True):
     """A bare name."""
 
     name: str
 
 
-@frozen(eq=False, repr=False)
-class Attr(Node):
+class Attr(Node, frozen=True):
     """`base.name`."""
 
     base: Expr
     name: Ident
 
 
-@frozen(eq=False, repr=False)
-class Index(Node):
+class Index(Node, frozen=True):
     """`base[index]`."""
 
     base: Expr
     index: Expr
 
 
-@frozen(eq=False, repr=False)
-class Argument(Node):
+class Argument(Node, frozen=True):
     """An argument; `name` is None for a positional one."""
 
     name: Ident | None
     value: Expr
 
 
-@frozen(eq=False, repr=False)
-class Call(Node):
+class Call(Node, frozen=True):
     """`function(arguments)`; a reducer over generators is a Call of one Comprehension."""
 
     function: Expr
     arguments: tuple[Argument, ...]
 
 
-@frozen(eq=False, repr=False)
-class ListLit(Node):
+class ListLit(Node, frozen=True):
     """`[a, b, c]`."""
 
     items: tuple[Expr, ...]
 
 
-@frozen(eq=False, repr=False)
-class Generator(Node):
+class Generator(Node, frozen=True):
     """`for name in iterable`."""
 
     name: Ident
     iterable: Expr
 
 
-@frozen(eq=False, repr=False)
-class Comprehension(Node):
+class Comprehension(Node, frozen=True):
     """`element for … for … if condition`, in brackets (`is_list`) or as a reducer's argument."""
 
     element: Expr
@@ -108,16 +94,14 @@ class Comprehension(Node):
     is_list: bool
 
 
-@frozen(eq=False, repr=False)
-class Unary(Node):
+class Unary(Node, frozen=True):
     """op is `-`, `+` or `not`."""
 
     op: str
     operand: Expr
 
 
-@frozen(eq=False, repr=False)
-class Binary(Node):
+class Binary(Node, frozen=True):
     """op is one of `+ - * / ^ and or ..`."""
 
     op: str
@@ -126,16 +110,14 @@ class Binary(Node):
     op_span: Span
 
 
-@frozen(eq=False, repr=False)
-class Compare(Node):
+class Compare(Node, frozen=True):
     """A chain `a < b <= c`; `ops` has one entry less than `operands`."""
 
     operands: tuple[Expr, ...]
     ops: tuple[str, ...]
 
 
-@frozen(eq=False, repr=False)
-class Cond(Node):
+class Cond(Node, frozen=True):
     """`if condition then yes else no`."""
 
     condition: Expr
@@ -143,32 +125,28 @@ class Cond(Node):
     no: Expr
 
 
-@frozen(eq=False, repr=False)
-class Pattern(Node):
+class Pattern(Node, frozen=True):
     """One alternative: a path to an enum case, a literal number as text, or neither for `else`."""
 
     path: tuple[Ident, ...] | None = None
     number: str | None = None
 
 
-@frozen(eq=False, repr=False)
-class Arm(Node):
+class Arm(Node, frozen=True):
     """`patterns => value`."""
 
     patterns: tuple[Pattern, ...]
     value: Expr
 
 
-@frozen(eq=False, repr=False)
-class Match(Node):
+class Match(Node, frozen=True):
     """`match subject { arms }`."""
 
     subject: Expr
     arms: tuple[Arm, ...]
 
 
-@frozen(eq=False, repr=False)
-class Iterate(Node):
+class Iterate(Node, frozen=True):
     """`iterate variable in range { members }`; members are State, Next, Until and Let."""
 
     variable: Ident
@@ -176,8 +154,7 @@ class Iterate(Node):
     members: tuple[State | Next | Until | Let, ...]
 
 
-@frozen(eq=False, repr=False)
-class With(Node):
+class With(Node, frozen=True):
     """`base with { members }`."""
 
     base: Expr
@@ -205,16 +182,14 @@ Expr = (
 )
 
 
-@frozen(eq=False, repr=False)
-class Hole(Node):
+class Hole(Node, frozen=True):
     """`{expr}` or `{expr in unit}` in a message."""
 
     value: Expr
     unit: UnitExpr | None
 
 
-@frozen(eq=False, repr=False)
-class Template(Node):
+class Template(Node, frozen=True):
     """A message: literal text and holes, in order."""
 
     parts: tuple[str | Hole, ...]
@@ -223,8 +198,7 @@ class Template(Node):
 # --- members ---------------------------------------------------------------------------------
 
 
-@frozen(eq=False, repr=False)
-class Unknown(Node):
+class Unknown(Node, frozen=True):
     """`unknown "why"`: the value of a field that nobody knows, with the reason."""
 
     reason: str
@@ -233,8 +207,7 @@ class Unknown(Node):
 FieldValue = Expr | Unknown
 
 
-@frozen(eq=False, repr=False)
-class Field(Node):
+class Field(Node, frozen=True):
     """`name : type = default` in a kind."""
 
     name: Ident
@@ -243,24 +216,21 @@ class Field(Node):
     doc: str = ""
 
 
-@frozen(eq=False, repr=False)
-class Assign(Node):
+class Assign(Node, frozen=True):
     """`path = value` in a component or `with` block."""
 
     path: tuple[Ident, ...]
     value: FieldValue
 
 
-@frozen(eq=False, repr=False)
-class Amend(Node):
+class Amend(Node, frozen=True):
     """`path { members }`: amends an inherited part."""
 
     path: tuple[Ident, ...]
     members: tuple[Member, ...]
 
 
-@frozen(eq=False, repr=False)
-class Let(Node):
+class Let(Node, frozen=True):
     """`let name : type = value`, anywhere."""
 
     name: Ident
@@ -269,8 +239,7 @@ class Let(Node):
     doc: str = ""
 
 
-@frozen(eq=False, repr=False)
-class Rule(Node):
+class Rule(Node, frozen=True):
     """`require` (or, if `warns`, `warn`) `name: condition else message help text`."""
 
     name: Ident
@@ -285,24 +254,21 @@ CONFIDENCES = ("low", "medium", "high")
 """How sure a source is, the least first."""
 
 
-@frozen(eq=False, repr=False)
-class SourceNote(Node):
+class SourceNote(Node, frozen=True):
     """`source "where this comes from" confidence medium`; only of a claim it is said how sure."""
 
     text: str
     confidence: Ident | None = None
 
 
-@frozen(eq=False, repr=False)
-class Allow(Node):
+class Allow(Node, frozen=True):
     """`allow path "reason"`: a waiver for the rule of that path."""
 
     path: tuple[Ident, ...]
     reason: str
 
 
-@frozen(eq=False, repr=False)
-class Part(Node):
+class Part(Node, frozen=True):
     """`kind name[count] : base { members }`, at top level a component, inside one a part."""
 
     kind: Ident
@@ -313,8 +279,7 @@ class Part(Node):
     doc: str = ""
 
 
-@frozen(eq=False, repr=False)
-class Parameter(Node):
+class Parameter(Node, frozen=True):
     """A function's parameter; `known` ones must not depend on a param of the evaluator."""
 
     name: Ident
@@ -323,8 +288,7 @@ class Parameter(Node):
     known: bool
 
 
-@frozen(eq=False, repr=False)
-class Fn(Node):
+class Fn(Node, frozen=True):
     """`fn name[D](parameters) -> result { lets value }`."""
 
     name: Ident
@@ -339,8 +303,7 @@ class Fn(Node):
 Member = Field | Assign | Amend | Let | Rule | SourceNote | Part | Fn | Allow
 
 
-@frozen(eq=False, repr=False)
-class State(Node):
+class State(Node, frozen=True):
     """`state name : type = initial` of an `iterate`."""
 
     name: Ident
@@ -348,8 +311,7 @@ class State(Node):
     initial: Expr
 
 
-@frozen(eq=False, repr=False)
-class Next(Node):
+class Next(Node, frozen=True):
     """`next name[index] = value`."""
 
     name: Ident
@@ -357,8 +319,7 @@ class Next(Node):
     value: Expr
 
 
-@frozen(eq=False, repr=False)
-class Until(Node):
+class Until(Node, frozen=True):
     """`until condition`."""
 
     condition: Expr

@@ -1,25 +1,19 @@
 """Where the blocks in a statement stand, whose comments stay with them."""
 
-from typing import Any
-
-import attrs
-
 from hwdsl.syntax import ast
+from hwdsl.syntax.tree import children
 
 
 def block_spans(node: ast.Node) -> list[tuple[int, int]]:
     """Return the ranges of the blocks in a statement, whose comments stay with them."""
     found: list[tuple[int, int]] = []
-    waiting: list[Any] = [node]
+    waiting = [node]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, tuple):
-            waiting.extend(one)
-        elif isinstance(one, ast.Node):
-            before = _before(one)
-            if before is not None:
-                found.append((before.span.end, one.span.end))
-            waiting.extend(getattr(one, f.name) for f in attrs.fields(type(one)))
+        before = _before(one)
+        if before is not None:
+            found.append((before.span.end, one.span.end))
+        waiting.extend(children(one))
     return found
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from attrs import evolve
+from msgspec.structs import replace
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source, Span
@@ -258,7 +258,7 @@ class Builder(Literals):
         if isinstance(chance, ast.Call):
             place = chance.function.span
             even = ast.Argument(place, None, ast.Name(place, ast.CHANCE))
-            chance = evolve(chance, arguments=(even, *chance.arguments))
+            chance = replace(chance, arguments=(even, *chance.arguments))
         return ast.Param(span, name, kind, default, bounds, chance, self.doc(span))
 
     def output(

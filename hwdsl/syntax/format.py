@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from attrs import evolve, frozen
+from msgspec.structs import replace
 
 from hwdsl.base.source import Source
 from hwdsl.syntax import ast
@@ -469,8 +469,7 @@ class _Formatter(ExpressionPrinter):
         return [*row[:-1], row[-1] + tail]
 
 
-@frozen(eq=False)
-class _Body(ast.Node):
+class _Body(ast.Node, frozen=True):
     """A function's last expression, as the statement it is in the block."""
 
     value: ast.Expr
@@ -479,7 +478,7 @@ class _Body(ast.Node):
 def _drawn(node: ast.Expr | None) -> ast.Expr | None:
     """Return a distribution as it is written: without its first argument."""
     if isinstance(node, ast.Call):
-        return evolve(node, arguments=node.arguments[1:])
+        return replace(node, arguments=node.arguments[1:])
     return node
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, Protocol
 
-from attrs import fields_dict, frozen
+from attrs import frozen
 from lark.exceptions import UnexpectedToken
 
 from hwdsl.base.source import Span
@@ -64,7 +64,7 @@ def _all(children: Children) -> Children:
 
 def node(kind: type[ast.Node], *places: int) -> Reduction:
     """Put the children at some places in the fields of a node; it takes the doc comment, if any."""
-    documented = "doc" in fields_dict(kind)
+    documented = "doc" in kind.__struct_fields__
 
     def make(builder: Builder, span: Span, *values: Any) -> ast.Node:
         given = [builder.plain(v) if isinstance(v, Token) else v for v in values]

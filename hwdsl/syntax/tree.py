@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator
 
-from attrs import fields
-
 from hwdsl.syntax import ast
 
 
 def children(node: ast.Node) -> Iterator[ast.Node]:
     """The nodes directly below one, in the order of its fields."""
-    for attribute in fields(type(node)):
-        value = getattr(node, attribute.name)
+    for name in node.__struct_fields__:
+        value = getattr(node, name)
         if isinstance(value, ast.Node):
             yield value
         elif isinstance(value, tuple):

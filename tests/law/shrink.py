@@ -8,11 +8,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 
-import attrs
-
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.syntax import ast, parse
+from hwdsl.syntax.tree import children
 
 from .programs import MAIN
 
@@ -89,12 +88,12 @@ def _without(text: str, start: int, end: int) -> str:
 
 def nodes(tree: object) -> Iterator[ast.Node]:
     """All nodes below one, and it."""
-    if isinstance(tree, ast.Node):
-        yield tree
+    if isinstance(tree, ast.Module):
+        tree = tree.items
     if isinstance(tree, tuple | list):
         for item in tree:
             yield from nodes(item)
-    elif attrs.has(type(tree)):
-        for field in attrs.fields(type(tree)):
-            if field.name not in ("span", "source"):
-                yield from nodes(getattr(tree, field.name, None))
+    elif isinstance(tree, ast.Node):
+        yield tree
+        for child in children(tree):
+            yield from nodes(child)

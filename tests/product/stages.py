@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attrs import fields
-
 from hwdsl.api import driver
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
@@ -75,7 +73,7 @@ def member(checked: Checked, start: str) -> ast.Node:
 
 def tree(node: ast.Node, depth: int = 0) -> Iterator[str]:
     """A node and those below it, indented; texts and numbers stand beside the node."""
-    plain = [getattr(node, f.name) for f in fields(type(node)) if not f.name.endswith("span")]
+    plain = [getattr(node, n) for n in node.__struct_fields__ if not n.endswith("span")]
     words = [str(x) for x in plain if isinstance(x, str | int) and x != ""]
     yield "  " * depth + " ".join([type(node).__name__, *words])
     for child in children(node):

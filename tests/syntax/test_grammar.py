@@ -7,11 +7,11 @@ import time
 import pytest
 from lark import Lark
 from lark.exceptions import GrammarError
+from trees import shape
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.syntax import grammar, parse
-from hwdsl.syntax.compare import shape
 from hwdsl.syntax.language import language
 from hwdsl.syntax.reductions import RULES
 

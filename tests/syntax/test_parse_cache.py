@@ -1,12 +1,12 @@
 """Trees of library modules in the cache: found again, never trusted when spoilt, never required."""
 
 import pytest
+from trees import shape
 
 from hwdsl.base import store
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.syntax import parse_cache
-from hwdsl.syntax.compare import shape
 from hwdsl.syntax.read import parse
 
 TEXT = "edition 2026\n## A length.\nlet span = 3 mm * (1 + 2)\nfn twice(x: real) -> real = 2 * x\n"

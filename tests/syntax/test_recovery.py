@@ -230,7 +230,7 @@ def height(node: object) -> int:
         best = max(best, level)
         parts = one if isinstance(one, tuple) else ()
         if isinstance(one, ast.Node):
-            parts = tuple(getattr(one, a.name) for a in one.__attrs_attrs__)
+            parts = tuple(getattr(one, name) for name in one.__struct_fields__)
             level += 1
         waiting.extend((p, level) for p in parts if isinstance(p, ast.Node | tuple))
     return best

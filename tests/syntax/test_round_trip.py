@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from trees import shape
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source, Span
 from hwdsl.syntax import ast, format_module, parse
-from hwdsl.syntax.ast_serialization import from_kept, to_kept
-from hwdsl.syntax.compare import shape
+from hwdsl.syntax.parse_cache import structured, unstructured
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((Path(__file__).parent / "examples").glob("*.hw"))
@@ -20,10 +20,6 @@ FILES = EXAMPLES + sorted((ROOT / "library").rglob("*.hw"))
 NOTES = ("missing-edition", "empty-file")
 NOWHERE = Span(Source("", ""), 0, 0)
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-def refused() -> ast.Module:
-    raise AssertionError("what is kept should do")
 
 
 def read(text: str) -> tuple[ast.Module, Diagnostics]:
@@ -248,10 +244,10 @@ def test_any_tree_comes_back(items: tuple[Any, ...], doc: str) -> None:
 @given(many(ITEMS, 0, 3))
 def test_any_tree_comes_back_from_data(items: tuple[Any, ...]) -> None:
     tree = ast.Module(Source("", ""), 2026, items, (), "doc")
-    kept = to_kept(tree)
-    again = from_kept(kept, tree.source, refused)
+    data = unstructured(tree)
+    again = structured(data, tree.source)
     assert shape(again) == shape(tree)
-    assert to_kept(again) == kept
+    assert unstructured(again) == data
 
 
 # --- files -------------------------------------------------------------------------------------
@@ -271,7 +267,7 @@ def test_files_round_trip(path: Path) -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_spans_come_back_from_data(path: Path) -> None:
     tree, _ = read(path.read_text("utf-8"))
-    again = from_kept(to_kept(tree), tree.source, refused)
+    again = structured(unstructured(tree), tree.source)
     assert [i.span.text for i in again.items] == [i.span.text for i in tree.items]
 
 
@@ -404,7 +400,7 @@ def test_the_deepest_trees_are_written_quickly(text: str) -> None:
     assert diagnostics.items == []
     start = time.process_time()
     check_round_trip(tree)
-    assert shape(from_kept(to_kept(tree), tree.source, refused)) == shape(tree)
+    assert shape(structured(unstructured(tree), tree.source)) == shape(tree)
     assert time.process_time() - start < 10
 
 
