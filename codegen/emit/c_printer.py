@@ -41,8 +41,9 @@ def statements(
     are calls of functions compiled once for the module.
     """
     code, how = op.code, OPERATIONS[op.code].compute
-    if isinstance(how, Elementwise | Fold) and how.c is not None:
-        return [f"const double {name} = {how.c(args)};"]
+    infix = how.elementwise if isinstance(how, Fold) else how
+    if isinstance(infix, Elementwise) and infix.c is not None:
+        return [f"const double {name} = {infix.c(args)};"]
     if isinstance(how, Fold):
         return _chain(name, f"hw_{how.step}", args)
     if isinstance(how, Best):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
-from hwdsl.codegen.numerics.backend import SCALARS, Backend
+from hwdsl.codegen.numerics.backend import SCALARS, Backend, Formula
 from hwdsl.codegen.operations import intervals
 from hwdsl.codegen.operations.derivatives import FLAT, Chosen, DerivativeRule, slope_of_inverse
 from hwdsl.codegen.operations.record import (
@@ -20,16 +21,6 @@ from hwdsl.codegen.operations.record import (
     Operation,
     infix,
 )
-
-
-def neg(m: Backend, x: Any) -> Any:
-    """-x."""
-    return -x
-
-
-def abs_(m: Backend, x: Any) -> Any:
-    """|x|."""
-    return abs(x)
 
 
 def sqrt(m: Backend, x: Any) -> Any:
@@ -50,26 +41,6 @@ def ceil(m: Backend, x: Any) -> Any:
 def round_(m: Backend, x: Any) -> Any:
     """The nearest whole number, half to even."""
     return m.rint(x)
-
-
-def add(m: Backend, a: Any, b: Any) -> Any:
-    """a + b."""
-    return a + b
-
-
-def sub(m: Backend, a: Any, b: Any) -> Any:
-    """a - b."""
-    return a - b
-
-
-def mul(m: Backend, a: Any, b: Any) -> Any:
-    """a * b."""
-    return a * b
-
-
-def div(m: Backend, a: Any, b: Any) -> Any:
-    """a / b."""
-    return m.div(a, b)
 
 
 def min_(m: Backend, a: Any, b: Any) -> Any:
@@ -96,231 +67,200 @@ def ceildiv(m: Backend, a: Any, b: Any) -> Any:
     return m.where(b == 0.0, float("nan"), m.ceil(m.div(a, b)))
 
 
-def _quotient(a: float, b: float) -> float:
-    return a / b if b else float(div(SCALARS, a, b))
+def _direct_div(a: float, b: float) -> float:
+    return a / b if b else SCALARS.div(a, b)
 
 
 # --- derivatives -------------------------------------------------------------------------------
 
-_PASSED_ON = DerivativeRule(lambda d, args, y, k, weight: weight)
-_FACTOR = DerivativeRule(lambda d, args, y, k, weight: d.times(weight, d.others(args, k)))
+_PASSED_ON = DerivativeRule(lambda d, args, y, k, seed: seed)
+_TIMES_THE_OTHERS = DerivativeRule(lambda d, args, y, k, seed: d.times(seed, d.others(args, k)))
 
 
-def _abs_weigh(d: Any, args: Any, y: Any, k: int, weight: Any) -> Any:
+def _abs_vjp(d: Any, args: Any, y: Any, k: int, seed: Any) -> Any:
     b = d.builder
     below = b.op("lt", args[0], b.const(0.0))
-    return d.gate(below, b.op("neg", weight), weight)
+    return d.gate(below, b.op("neg", seed), seed)
 
 
-def _div_weigh(d: Any, args: Any, y: Any, k: int, weight: Any) -> Any:
-    share = d.share(weight, args[1])
+def _div_vjp(d: Any, args: Any, y: Any, k: int, seed: Any) -> Any:
+    share = d.share(seed, args[1])
     return share if k == 0 else d.builder.op("neg", d.times(share, y))
 
 
-def _sub_weigh(d: Any, args: Any, y: Any, k: int, weight: Any) -> Any:
-    return weight if k == 0 else d.builder.op("neg", weight)
+def _sub_vjp(d: Any, args: Any, y: Any, k: int, seed: Any) -> Any:
+    return seed if k == 0 else d.builder.op("neg", seed)
 
 
 # --- records -----------------------------------------------------------------------------------
 
+
+def _rounding(code: str, formula: Formula) -> Operation:
+    return Operation(
+        code=code,
+        arity=1,
+        type=WHOLE,
+        compute=Elementwise(formula),
+        interval=intervals.steps(formula),
+        derivative=FLAT,
+    )
+
+
+def _whole_quotient(code: str, formula: Formula, rounding: Formula) -> Operation:
+    steps = intervals.steps(rounding)
+    return Operation(
+        code=code,
+        arity=2,
+        needs=(INT, INT),
+        type=WHOLE,
+        compute=Elementwise(formula),
+        interval=lambda a, b: steps(intervals.quotient(a, b)),
+        derivative=FLAT,
+        cost=20,
+    )
+
+
+def _place(code: str, nearer: Callable[[Any, Any], Any], sign: str) -> Operation:
+    """The place, from 0, of the first best operand; NaN loses to a number."""
+    return Operation(
+        code=code,
+        arity=1,
+        variadic=True,
+        type=WHOLE,
+        compute=Best(nearer, sign),
+        interval=intervals.places,
+        derivative=FLAT,
+        cost=8,
+    )
+
+
+_ADD = Elementwise(lambda m, a, b: a + b, operator.add, infix("+"))
+_MUL = Elementwise(lambda m, a, b: a * b, operator.mul, infix("*"))
+# In Python's own words, which is what loops fold fastest by; `min_` and `max_` on floats.
+_MIN = Elementwise(min_, lambda a, b: a if a < b or a != a else b)
+_MAX = Elementwise(max_, lambda a, b: a if a > b or a != a else b)
+
 RECORDS = (
     Operation(
         code="neg",
-        doc="-x",
         arity=1,
         type=INT_OF_INTS,
-        compute=Elementwise(neg, c=lambda args: f"-{args[0]}"),
-        interval=intervals.of_one(intervals.negative),
-        derivative=DerivativeRule(lambda d, args, y, k, weight: d.builder.op("neg", weight)),
+        compute=Elementwise(lambda m, x: -x, c=lambda args: f"-{args[0]}"),
+        interval=intervals.negative,
+        derivative=DerivativeRule(lambda d, args, y, k, seed: d.builder.op("neg", seed)),
     ),
     Operation(
         code="abs",
-        doc="the magnitude of x",
         arity=1,
         type=BOOL_OF_BOOLS,
-        compute=Elementwise(abs_),
-        interval=intervals.of_one(intervals.magnitude),
-        derivative=DerivativeRule(_abs_weigh),
+        compute=Elementwise(lambda m, x: abs(x)),
+        interval=intervals.magnitude,
+        derivative=DerivativeRule(_abs_vjp),
     ),
     Operation(
         code="sqrt",
-        doc="the square root of x; NaN below zero",
         arity=1,
         type=NUMBER,
         compute=Elementwise(sqrt),
-        interval=intervals.of_one(intervals.root),
+        interval=intervals.root,
         derivative=slope_of_inverse(lambda b, x, y: b.op("mul", b.const(2.0), y)),
         cost=10,
     ),
-    Operation(
-        code="floor",
-        doc="the greatest whole number not above x",
-        arity=1,
-        type=WHOLE,
-        compute=Elementwise(floor),
-        interval=intervals.of_one(intervals.steps(floor)),
-        derivative=FLAT,
-    ),
-    Operation(
-        code="ceil",
-        doc="the least whole number not below x",
-        arity=1,
-        type=WHOLE,
-        compute=Elementwise(ceil),
-        interval=intervals.of_one(intervals.steps(ceil)),
-        derivative=FLAT,
-    ),
-    Operation(
-        code="round",
-        doc="the whole number nearest to x, half to even",
-        arity=1,
-        type=WHOLE,
-        compute=Elementwise(round_),
-        interval=intervals.of_one(intervals.steps(round_)),
-        derivative=FLAT,
-    ),
+    _rounding("floor", floor),
+    _rounding("ceil", ceil),
+    _rounding("round", round_),
     Operation(
         code="add",
-        doc="a + b",
         arity=2,
         type=INT_OF_INTS,
-        compute=Elementwise(add, operator.add, infix("+")),
-        interval=intervals.of_two(intervals.plus),
+        compute=_ADD,
+        interval=intervals.plus,
         derivative=_PASSED_ON,
     ),
     Operation(
         code="sub",
-        doc="a - b",
         arity=2,
         type=INT_OF_INTS,
-        compute=Elementwise(sub, operator.sub, infix("-")),
-        interval=intervals.of_two(intervals.minus),
-        derivative=DerivativeRule(_sub_weigh),
+        compute=Elementwise(lambda m, a, b: a - b, operator.sub, infix("-")),
+        interval=intervals.minus,
+        derivative=DerivativeRule(_sub_vjp),
     ),
     Operation(
         code="mul",
-        doc="a * b",
         arity=2,
         type=BOOL_OF_BOOLS,
-        compute=Elementwise(mul, operator.mul, infix("*")),
-        interval=intervals.of_two(intervals.times),
-        derivative=_FACTOR,
+        compute=_MUL,
+        interval=intervals.times,
+        derivative=_TIMES_THE_OTHERS,
     ),
     Operation(
         code="div",
-        doc="a / b",
         arity=2,
         type=NUMBER,
-        compute=Elementwise(div, _quotient, infix("/")),
-        interval=intervals.of_two(intervals.quotient),
-        derivative=DerivativeRule(_div_weigh),
+        compute=Elementwise(lambda m, a, b: m.div(a, b), _direct_div, infix("/")),
+        interval=intervals.quotient,
+        derivative=DerivativeRule(_div_vjp),
         cost=8,
     ),
-    Operation(
-        code="floordiv",
-        doc="floor(a / b) of ints, exactly; NaN if b is 0",
-        arity=2,
-        needs=(INT, INT),
-        type=WHOLE,
-        compute=Elementwise(floordiv),
-        interval=intervals.of_two(lambda a, b: intervals.steps(floor)(intervals.quotient(a, b))),
-        derivative=FLAT,
-        cost=20,
-    ),
-    Operation(
-        code="ceildiv",
-        doc="ceil(a / b) of ints, exactly; NaN if b is 0",
-        arity=2,
-        needs=(INT, INT),
-        type=WHOLE,
-        compute=Elementwise(ceildiv),
-        interval=intervals.of_two(lambda a, b: intervals.steps(ceil)(intervals.quotient(a, b))),
-        derivative=FLAT,
-        cost=20,
-    ),
+    _whole_quotient("floordiv", floordiv, floor),
+    _whole_quotient("ceildiv", ceildiv, ceil),
     Operation(
         code="min",
-        doc="the lesser of a and b; NaN if either is NaN",
         arity=2,
         type=BOOL_OF_BOOLS,
-        compute=Elementwise(min_, lambda a, b: a if a < b or a != a else b),
-        interval=intervals.of_all(intervals.least),
+        compute=_MIN,
+        interval=intervals.least,
         derivative=Chosen(0, lambda b, args: b.op("le", args[0], args[1])),
         takes_least=True,
     ),
     Operation(
         code="max",
-        doc="the greater of a and b; NaN if either is NaN",
         arity=2,
         type=BOOL_OF_BOOLS,
-        compute=Elementwise(max_, lambda a, b: a if a > b or a != a else b),
-        interval=intervals.of_all(intervals.greatest),
+        compute=_MAX,
+        interval=intervals.greatest,
         derivative=Chosen(0, lambda b, args: b.op("le", args[1], args[0])),
         takes_greatest=True,
     ),
     Operation(
         code="sum",
-        doc="x + … from left to right",
         arity=1,
         variadic=True,
         type=INT_OF_INTS,
-        compute=Fold("add", add, infix("+")),
+        compute=Fold("add", _ADD),
         interval=intervals.from_the_left(intervals.plus),
         derivative=_PASSED_ON,
     ),
     Operation(
         code="prod",
-        doc="x * … from left to right",
         arity=1,
         variadic=True,
         type=BOOL_OF_BOOLS,
-        compute=Fold("mul", mul, infix("*")),
+        compute=Fold("mul", _MUL),
         interval=intervals.from_the_left(intervals.times),
-        derivative=_FACTOR,
+        derivative=_TIMES_THE_OTHERS,
     ),
     Operation(
         code="nmin",
-        doc="the least of x, …; NaN if any is NaN",
         arity=1,
         variadic=True,
         type=BOOL_OF_BOOLS,
-        compute=Fold("min", min_),
-        interval=intervals.of_all(intervals.least),
+        compute=Fold("min", _MIN),
+        interval=intervals.least,
         derivative=Chosen(0, lambda b, args: b.op("argmin", *args), many=True),
         takes_least=True,
     ),
     Operation(
         code="nmax",
-        doc="the greatest of x, …; NaN if any is NaN",
         arity=1,
         variadic=True,
         type=BOOL_OF_BOOLS,
-        compute=Fold("max", max_),
-        interval=intervals.of_all(intervals.greatest),
+        compute=Fold("max", _MAX),
+        interval=intervals.greatest,
         derivative=Chosen(0, lambda b, args: b.op("argmax", *args), many=True),
         takes_greatest=True,
     ),
-    Operation(
-        code="argmin",
-        doc="the place, from 0, of the first least of x, …; NaN loses to a number",
-        arity=1,
-        variadic=True,
-        type=WHOLE,
-        compute=Best(operator.lt, "<"),
-        interval=intervals.of_all(intervals.places),
-        derivative=FLAT,
-        cost=8,
-    ),
-    Operation(
-        code="argmax",
-        doc="the place, from 0, of the first greatest of x, …; NaN loses to a number",
-        arity=1,
-        variadic=True,
-        type=WHOLE,
-        compute=Best(operator.gt, ">"),
-        interval=intervals.of_all(intervals.places),
-        derivative=FLAT,
-        cost=8,
-    ),
+    _place("argmin", operator.lt, "<"),
+    _place("argmax", operator.gt, ">"),
 )
 """The operations of arithmetic."""

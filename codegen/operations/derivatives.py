@@ -1,13 +1,13 @@
 """What a record says of an operation's derivative, and what rules are made of.
 
-A rule is linear and the same in both directions: given the operation's value and a weight, it
-returns the weight times the partial derivative. Reverse mode passes the adjoint of the value and
-gets a contribution to the adjoint of the argument; forward mode passes the tangent of the argument
-and gets a contribution to the tangent of the value.
+A rule is the vector-Jacobian product (VJP) of an operation on numbers, which is the product of the
+seed and the partial derivative, and so its JVP too. Reverse mode seeds it with the adjoint of the
+value and gets a contribution to the adjoint of the argument; forward mode seeds it with the tangent
+of the argument and gets a contribution to the tangent of the value.
 
-Zero absorbs: a weight of 0 gives 0 even where the partial is infinite or NaN, so that an arm not
+Zero absorbs: a seed of 0 gives 0 even where the partial is infinite or NaN, so that an arm not
 taken, or a direction in which nothing moves, gives no NaN; and a partial of 0 gives 0 whatever the
-weight, so that reverse and forward mode say the same of `sqrt(x * x)` at 0. `min` and `max` follow
+seed, so that reverse and forward mode say the same of `sqrt(x * x)` at 0. `min` and `max` follow
 the first of equal operands, as does `abs` (it is max(x, -x)).
 
 Rules write operations to a builder, of which they need two methods; values are the builder's own.
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any, Protocol
 
 from attrs import define, field, frozen
@@ -39,28 +40,28 @@ class Partials:
     builder: Maker
     _products: dict[tuple[Any, ...], tuple[list[Any], list[Any]]] = field(factory=dict)
 
-    def times(self, weight: Any, partial: Any) -> Any:
+    def times(self, seed: Any, partial: Any) -> Any:
         """The product, 0 if a factor is."""
         b = self.builder
-        factors = [f for f in (weight, partial) if f.known is None]
+        factors = [f for f in (seed, partial) if f.known is None]
         if len(factors) < 2:
-            known = [f.known for f in (weight, partial) if f.known is not None]
+            known = [f.known for f in (seed, partial) if f.known is not None]
             if 0.0 in known:
                 return b.const(0.0)
             if all(map(math.isfinite, known)):
-                return b.op("mul", weight, partial)  # which is 0 where the other is
+                return b.op("mul", seed, partial)  # which is 0 where the other is
         zero = b.const(0.0)
-        return self._absorb([b.op("eq", f, zero) for f in factors], b.op("mul", weight, partial))
+        return self._absorb([b.op("eq", f, zero) for f in factors], b.op("mul", seed, partial))
 
-    def share(self, weight: Any, below: Any) -> Any:
-        """`weight / below`, 0 where the weight or 1 / below is."""
+    def share(self, seed: Any, below: Any) -> Any:
+        """`seed / below`, 0 where the seed or 1 / below is."""
         b = self.builder
         zeros: list[Any] = []
-        if weight.known is None:
-            zeros.append(b.op("eq", weight, b.const(0.0)))
+        if seed.known is None:
+            zeros.append(b.op("eq", seed, b.const(0.0)))
             if below.known is None:
                 zeros.append(b.op("eq", b.op("abs", below), b.const(math.inf)))
-        return self._absorb(zeros, b.op("div", weight, below))
+        return self._absorb(zeros, b.op("div", seed, below))
 
     def _absorb(self, zeros: Sequence[Any], product: Any) -> Any:
         """The product, but 0 where a condition holds."""
@@ -70,11 +71,11 @@ class Partials:
         any_zero = zeros[0] if len(zeros) == 1 else b.op("or", *zeros)
         return b.op("select", any_zero, b.const(0.0), product, type="real")
 
-    def gate(self, condition: Any, weight: Any, other: Any = None) -> Any:
-        """`weight` where the condition holds, else `other` (0 unless given)."""
+    def gate(self, condition: Any, seed: Any, other: Any = None) -> Any:
+        """`seed` where the condition holds, else `other` (0 unless given)."""
         b = self.builder
         rest = b.const(0.0) if other is None else other
-        return b.op("select", condition, weight, rest, type="real")
+        return b.op("select", condition, seed, rest, type="real")
 
     def others(self, args: Sequence[Any], position: int) -> Any:
         """The product of the other factors, without dividing by this one (it may be 0)."""
@@ -91,28 +92,22 @@ class Partials:
 
     def _running(self, factors: Sequence[Any]) -> list[Any]:
         """The products of the first 1, 2, … factors."""
-        row = [factors[0]]
-        for factor in factors[1:]:
-            row.append(self.builder.op("mul", row[-1], factor))
-        return row
+        return list(accumulate(factors, lambda a, b: self.builder.op("mul", a, b)))
 
 
 # --- what a record may say ---------------------------------------------------------------------
 
-Weigh = Callable[[Partials, Sequence[Any], Any, int, Any], Any]
-"""`weight` times the partial derivative of `value` in the argument at `position`, of
-(partials, arguments, value, position, weight)."""
+Vjp = Callable[[Partials, Sequence[Any], Any, int, Any], Any]
+"""`seed` times the partial derivative of `value` in the argument at `position`, of
+(partials, arguments, value, position, seed)."""
 
 
 @frozen
 class DerivativeRule:
     """A derivative in every argument."""
 
-    weigh: Weigh
-
-    def passes(self, position: int) -> bool:
-        """Whether the value moves with that argument."""
-        return True
+    vjp: Vjp
+    first = 0
 
 
 @frozen
@@ -127,59 +122,41 @@ class Chosen:
     choice: Callable[[Maker, Sequence[Any]], Any]
     many: bool = False
 
-    def passes(self, position: int) -> bool:
-        """Whether the value moves with that argument."""
-        return position >= self.first
-
     def tangent(self, b: Maker, args: Sequence[Any], moves: Sequence[Any]) -> Any:
         """The tangent of the argument chosen."""
         code = "gather" if self.many else "select"
         return b.op(code, self.choice(b, args), *moves[self.first :], type="real")
 
-    def weigh(
-        self, partials: Partials, args: Sequence[Any], value: Any, position: int, weight: Any
+    def vjp(
+        self, partials: Partials, args: Sequence[Any], value: Any, position: int, seed: Any
     ) -> Any:
-        """The weight where the argument at `position` is chosen, else 0."""
+        """The seed where the argument at `position` is chosen, else 0."""
         b, place = partials.builder, position - self.first
         if self.many:
             at = b.const(float(place), "int")
-            return partials.gate(b.op("eq", self.choice(b, args), at), weight)
+            return partials.gate(b.op("eq", self.choice(b, args), at), seed)
         if place == 0:
-            return partials.gate(self.choice(b, args), weight)
-        return b.op("select", self.choice(b, args), b.const(0.0), weight, type="real")
+            return partials.gate(self.choice(b, args), seed)
+        return partials.gate(self.choice(b, args), b.const(0.0), seed)
 
 
 @frozen
-class Flat:
-    """The value does not move with the arguments: it is constant between its jumps."""
+class NoRule:
+    """Nothing to be seeded; says why."""
 
-    def passes(self, position: int) -> bool:
-        """Whether the value moves with that argument."""
-        return False
+    why: str
 
 
-@frozen
-class Carried:
-    """Forward and reverse mode handle the operation themselves, as they do a loop."""
-
-    def passes(self, position: int) -> bool:
-        """Whether the value moves with that argument."""
-        return False
-
-
-Derivative = DerivativeRule | Chosen | Flat | Carried
-FLAT, CARRIED = Flat(), Carried()
+Derivative = DerivativeRule | Chosen | NoRule
+FLAT = NoRule("the value is constant between its jumps")
+CARRIED = NoRule("forward and reverse mode handle the operation themselves, as they do a loop")
 
 
 def slope(partial: Callable[[Maker, Any, Any], Any]) -> DerivativeRule:
     """Of one argument: `partial` writes the derivative, of (builder, argument, value)."""
-    return DerivativeRule(
-        lambda d, args, y, k, weight: d.times(weight, partial(d.builder, args[0], y))
-    )
+    return DerivativeRule(lambda d, args, y, k, seed: d.times(seed, partial(d.builder, args[0], y)))
 
 
 def slope_of_inverse(below: Callable[[Maker, Any, Any], Any]) -> DerivativeRule:
     """Of one argument: `below` writes 1 / the derivative, of (builder, argument, value)."""
-    return DerivativeRule(
-        lambda d, args, y, k, weight: d.share(weight, below(d.builder, args[0], y))
-    )
+    return DerivativeRule(lambda d, args, y, k, seed: d.share(seed, below(d.builder, args[0], y)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hwdsl.codegen.numerics.backend import SCALARS, Backend
+from hwdsl.codegen.numerics.backend import SCALARS, Backend, Formula
 from hwdsl.codegen.numerics.double_double import (
     Pair,
     fast_two_sum,
@@ -272,18 +272,18 @@ def _pow_range(a: Range, b: Range) -> Range:
     return intervals.outwards(min(ends), max(ends), a.nan or b.nan)
 
 
-def _pow_weigh(d: Any, args: Any, y: Any, k: int, weight: Any) -> Any:
+def _pow_vjp(d: Any, args: Any, y: Any, k: int, seed: Any) -> Any:
     b = d.builder
     base, exponent = args
     zero = b.const(0.0)
     if k == 1:
         partial = b.op("mul", y, b.op("log", base))
-        return d.times(weight, d.gate(b.op("eq", y, zero), zero, partial))
+        return d.times(seed, d.gate(b.op("eq", y, zero), zero, partial))
     less = b.op("sub", exponent, b.const(1.0))
     partial = b.op("mul", exponent, b.op("pow", base, less, type="real"))
     if exponent.known is None:
         partial = d.gate(b.op("eq", exponent, zero), zero, partial)
-    return d.times(weight, partial)
+    return d.times(seed, partial)
 
 
 def _tanh_slope(b: Any, x: Any, y: Any) -> Any:
@@ -295,92 +295,45 @@ def _tanh_slope(b: Any, x: Any, y: Any) -> Any:
 
 # --- records -----------------------------------------------------------------------------------
 
+
+def _rising(
+    code: str, formula: Formula, derivative: DerivativeRule, cost: int, least: float = -INF
+) -> Operation:
+    """A function of one operand that rises from `least` on, and is NaN below."""
+    return Operation(
+        code=code,
+        arity=1,
+        type=NUMBER,
+        compute=Elementwise(formula),
+        interval=intervals.rising(formula, least),
+        derivative=derivative,
+        cost=cost,
+        heavy=True,
+    )
+
+
+def _log_slope(base: float) -> DerivativeRule:
+    """Of a logarithm, by 1 / its derivative, x ln base: a quotient is rounded once."""
+    return slope_of_inverse(lambda b, x, y: b.op("mul", b.const(math.log(base)), x))
+
+
 RECORDS = (
-    Operation(
-        code="exp",
-        doc="e^x",
-        arity=1,
-        type=NUMBER,
-        compute=Elementwise(exp),
-        interval=intervals.rising(exp),
-        derivative=slope(lambda b, x, y: y),
-        cost=16,
-        heavy=True,
+    _rising("exp", exp, slope(lambda b, x, y: y), 16),
+    _rising("log", log, slope_of_inverse(lambda b, x, y: x), 20, 0.0),
+    _rising("log2", log2, _log_slope(2.0), 40, 0.0),
+    _rising("log10", log10, _log_slope(10.0), 40, 0.0),
+    _rising("expm1", expm1, slope(lambda b, x, y: b.op("exp", x)), 24),
+    _rising(
+        "log1p", log1p, slope_of_inverse(lambda b, x, y: b.op("add", b.const(1.0), x)), 24, -1.0
     ),
-    Operation(
-        code="log",
-        doc="the natural logarithm of x",
-        arity=1,
-        type=NUMBER,
-        compute=Elementwise(log),
-        interval=intervals.rising(log, 0.0),
-        derivative=slope_of_inverse(lambda b, x, y: x),
-        cost=20,
-        heavy=True,
-    ),
-    Operation(
-        code="log2",
-        doc="the logarithm of x to base 2",
-        arity=1,
-        type=NUMBER,
-        compute=Elementwise(log2),
-        interval=intervals.rising(log2, 0.0),
-        derivative=slope_of_inverse(lambda b, x, y: b.op("mul", b.const(math.log(2.0)), x)),
-        cost=40,
-        heavy=True,
-    ),
-    Operation(
-        code="log10",
-        doc="the logarithm of x to base 10",
-        arity=1,
-        type=NUMBER,
-        compute=Elementwise(log10),
-        interval=intervals.rising(log10, 0.0),
-        derivative=slope_of_inverse(lambda b, x, y: b.op("mul", b.const(math.log(10.0)), x)),
-        cost=40,
-        heavy=True,
-    ),
-    Operation(
-        code="expm1",
-        doc="e^x - 1, accurate near 0",
-        arity=1,
-        type=NUMBER,
-        compute=Elementwise(expm1),
-        interval=intervals.rising(expm1),
-        derivative=slope(lambda b, x, y: b.op("exp", x)),
-        cost=24,
-        heavy=True,
-    ),
-    Operation(
-        code="log1p",
-        doc="log(1 + x), accurate near 0",
-        arity=1,
-        type=NUMBER,
-        compute=Elementwise(log1p),
-        interval=intervals.rising(log1p, -1.0),
-        derivative=slope_of_inverse(lambda b, x, y: b.op("add", b.const(1.0), x)),
-        cost=24,
-        heavy=True,
-    ),
-    Operation(
-        code="tanh",
-        doc="the hyperbolic tangent of x",
-        arity=1,
-        type=NUMBER,
-        compute=Elementwise(tanh),
-        interval=intervals.rising(tanh),
-        derivative=slope(_tanh_slope),
-        cost=30,
-        heavy=True,
-    ),
+    _rising("tanh", tanh, slope(_tanh_slope), 30),
     Operation(
         code="pow",
-        doc="a to the power b",
         arity=2,
         type=POWER,
         compute=Elementwise(pow_),
-        interval=intervals.of_two(_pow_range),
-        derivative=DerivativeRule(_pow_weigh),
+        interval=_pow_range,
+        derivative=DerivativeRule(_pow_vjp),
         cost=40,
         heavy=True,
     ),

@@ -9,7 +9,8 @@ infinity, and infinities that may meet (`inf - inf`, `0 * inf`) may make NaN.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import reduce
 
 from attrs import frozen
 
@@ -39,26 +40,11 @@ class Range:
 ANY = Range(-math.inf, math.inf, nan=True)
 TRUTH = Range(0.0, 1.0)
 
-Transfer = Callable[[Sequence[Range], Sequence[float]], Range]
-"""The range of a value from those of the operands, and the row if the operation reads a table."""
+Transfer = Callable[..., Range]
+"""The range of a value from those of the operands, or from the row that the operation reads."""
 
 
-def of_one(rule: Callable[[Range], Range]) -> Transfer:
-    """Of an operation of one operand."""
-    return lambda args, row: rule(args[0])
-
-
-def of_two(rule: Callable[[Range, Range], Range]) -> Transfer:
-    """Of an operation of two."""
-    return lambda args, row: rule(args[0], args[1])
-
-
-def of_all(rule: Callable[[Sequence[Range]], Range]) -> Transfer:
-    """Of an operation of any number."""
-    return lambda args, row: rule(args)
-
-
-def anything(args: Sequence[Range], row: Sequence[float]) -> Range:
+def anything(*args: Range) -> Range:
     """Of a value of which the operands' ranges tell nothing."""
     return ANY
 
@@ -109,14 +95,7 @@ def quotient(a: Range, b: Range) -> Range:
 
 def from_the_left(step: Callable[[Range, Range], Range]) -> Transfer:
     """Of a step taken from the left."""
-
-    def apply(args: Sequence[Range], row: Sequence[float]) -> Range:
-        total = args[0]
-        for a in args[1:]:
-            total = step(total, a)
-        return total
-
-    return apply
+    return lambda *args: reduce(step, args)
 
 
 # --- functions of one number --------------------------------------------------------------------
@@ -135,7 +114,7 @@ def root(a: Range) -> Range:
     return Range(math.sqrt(max(a.low, 0.0)), math.sqrt(a.high), a.nan or a.low < 0)
 
 
-def steps(formula: Formula) -> Callable[[Range], Range]:
+def steps(formula: Formula) -> Transfer:
     """Of a step function that is never off and never falls."""
 
     def apply(a: Range) -> Range:
@@ -154,8 +133,7 @@ def outwards(low: float, high: float, nan: bool) -> Range:
 def rising(formula: Formula, least: float = -math.inf) -> Transfer:
     """Of a function that rises from `least` on, and is NaN below."""
 
-    def apply(args: Sequence[Range], row: Sequence[float]) -> Range:
-        a = args[0]
+    def apply(a: Range) -> Range:
         if a.high < least:
             return ANY
         low = float(formula(SCALARS, max(a.low, least)))
@@ -167,22 +145,22 @@ def rising(formula: Formula, least: float = -math.inf) -> Transfer:
 # --- choices ------------------------------------------------------------------------------------
 
 
-def least(args: Sequence[Range]) -> Range:
+def least(*args: Range) -> Range:
     """Of the least of some values."""
     return Range(min(a.low for a in args), min(a.high for a in args), any(a.nan for a in args))
 
 
-def greatest(args: Sequence[Range]) -> Range:
+def greatest(*args: Range) -> Range:
     """Of the greatest of some values."""
     return Range(max(a.low for a in args), max(a.high for a in args), any(a.nan for a in args))
 
 
-def hull(args: Sequence[Range]) -> Range:
+def hull(*args: Range) -> Range:
     """Of one of some values."""
     return Range(min(a.low for a in args), max(a.high for a in args), any(a.nan for a in args))
 
 
-def places(args: Sequence[Range]) -> Range:
+def places(*args: Range) -> Range:
     """Of the place of one of some values."""
     return Range(0.0, len(args) - 1.0)
 

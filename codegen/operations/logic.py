@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 from hwdsl.codegen.numerics.backend import Backend
 from hwdsl.codegen.operations import intervals
 from hwdsl.codegen.operations.derivatives import FLAT
+from hwdsl.codegen.operations.intervals import Transfer
 from hwdsl.codegen.operations.record import BOOL, TRUTH_VALUE, Elementwise, Operation
 
 
 def not_(m: Backend, x: Any) -> Any:
     """1 where x is 0, else 0."""
     return m.where(x == 0.0, 1.0, 0.0)
-
-
-def lt(m: Backend, a: Any, b: Any) -> Any:
-    """1 where a < b."""
-    return m.where(a < b, 1.0, 0.0)
-
-
-def le(m: Backend, a: Any, b: Any) -> Any:
-    """1 where a <= b."""
-    return m.where(a <= b, 1.0, 0.0)
-
-
-def eq(m: Backend, a: Any, b: Any) -> Any:
-    """1 where a == b."""
-    return m.where(a == b, 1.0, 0.0)
-
-
-def ne(m: Backend, a: Any, b: Any) -> Any:
-    """1 where a != b, NaN included."""
-    return m.where(a != b, 1.0, 0.0)
 
 
 def and_(m: Backend, a: Any, b: Any) -> Any:
@@ -45,74 +28,48 @@ def or_(m: Backend, a: Any, b: Any) -> Any:
     return m.where((a != 0.0) | (b != 0.0), 1.0, 0.0)
 
 
+Direct = Callable[[float, float], float]
+
+
+def _comparison(
+    code: str, test: Callable[[Any, Any], Any], interval: Transfer, direct: Direct | None = None
+) -> Operation:
+    return Operation(
+        code=code,
+        arity=2,
+        type=TRUTH_VALUE,
+        compute=Elementwise(lambda m, a, b: m.where(test(a, b), 1.0, 0.0), direct),
+        interval=interval,
+        derivative=FLAT,
+    )
+
+
+def _connective(
+    code: str, compute: Elementwise, interval: Transfer, decider: float | None = None
+) -> Operation:
+    return Operation(
+        code=code,
+        arity=1 if decider is None else 2,
+        needs=(BOOL,) if decider is None else (BOOL, BOOL),
+        type=TRUTH_VALUE,
+        compute=compute,
+        interval=interval,
+        derivative=FLAT,
+        decider=decider,
+    )
+
+
 RECORDS = (
-    Operation(
-        code="lt",
-        doc="whether a < b",
-        arity=2,
-        type=TRUTH_VALUE,
-        compute=Elementwise(lt, lambda a, b: 1.0 if a < b else 0.0),
-        interval=intervals.of_two(intervals.below),
-        derivative=FLAT,
+    _comparison("lt", operator.lt, intervals.below, lambda a, b: 1.0 if a < b else 0.0),
+    _comparison("le", operator.le, intervals.not_above, lambda a, b: 1.0 if a <= b else 0.0),
+    _comparison("eq", operator.eq, intervals.equal, lambda a, b: 1.0 if a == b else 0.0),
+    _comparison("ne", operator.ne, lambda a, b: intervals.denied(intervals.equal(a, b))),
+    _connective(
+        "and", Elementwise(and_, lambda a, b: 1.0 if a and b else 0.0), intervals.least, 0.0
     ),
-    Operation(
-        code="le",
-        doc="whether a <= b",
-        arity=2,
-        type=TRUTH_VALUE,
-        compute=Elementwise(le, lambda a, b: 1.0 if a <= b else 0.0),
-        interval=intervals.of_two(intervals.not_above),
-        derivative=FLAT,
+    _connective(
+        "or", Elementwise(or_, lambda a, b: 1.0 if a or b else 0.0), intervals.greatest, 1.0
     ),
-    Operation(
-        code="eq",
-        doc="whether a == b",
-        arity=2,
-        type=TRUTH_VALUE,
-        compute=Elementwise(eq, lambda a, b: 1.0 if a == b else 0.0),
-        interval=intervals.of_two(intervals.equal),
-        derivative=FLAT,
-    ),
-    Operation(
-        code="ne",
-        doc="whether a != b, true on NaN",
-        arity=2,
-        type=TRUTH_VALUE,
-        compute=Elementwise(ne),
-        interval=intervals.of_two(lambda a, b: intervals.denied(intervals.equal(a, b))),
-        derivative=FLAT,
-    ),
-    Operation(
-        code="and",
-        doc="whether neither a nor b is 0",
-        arity=2,
-        needs=(BOOL, BOOL),
-        type=TRUTH_VALUE,
-        compute=Elementwise(and_, lambda a, b: 1.0 if a and b else 0.0),
-        interval=intervals.of_all(intervals.least),
-        derivative=FLAT,
-        decider=0.0,
-    ),
-    Operation(
-        code="or",
-        doc="whether a or b is not 0",
-        arity=2,
-        needs=(BOOL, BOOL),
-        type=TRUTH_VALUE,
-        compute=Elementwise(or_, lambda a, b: 1.0 if a or b else 0.0),
-        interval=intervals.of_all(intervals.greatest),
-        derivative=FLAT,
-        decider=1.0,
-    ),
-    Operation(
-        code="not",
-        doc="whether x is 0",
-        arity=1,
-        needs=(BOOL,),
-        type=TRUTH_VALUE,
-        compute=Elementwise(not_),
-        interval=intervals.of_one(intervals.denied),
-        derivative=FLAT,
-    ),
+    _connective("not", Elementwise(not_), intervals.denied),
 )
 """The comparisons and connectives."""

@@ -92,15 +92,15 @@ class Elementwise:
 
 @frozen
 class Fold:
-    """By an operation of two, from the left."""
+    """By an operation of two, `step`, from the left."""
 
     step: str
-    formula: Formula
-    c: Callable[[Sequence[str]], str] | None = None
+    elementwise: Elementwise
 
     def scalar(self, args: Sequence[float]) -> float:
         """The value for numbers."""
-        return float(reduce(lambda a, b: self.formula(SCALARS, a, b), args))
+        step = self.elementwise.direct
+        return float(reduce(step or (lambda a, b: self.elementwise.scalar((a, b))), args))
 
 
 @frozen
@@ -175,7 +175,6 @@ class Operation:
     """
 
     code: str
-    doc: str
     arity: int
     variadic: bool = False
     needs: tuple[str, ...] = ()

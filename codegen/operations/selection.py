@@ -31,28 +31,22 @@ def select(m: Backend, c: Any, a: Any, b: Any) -> Any:
     return m.where(c != 0.0, a, b)
 
 
-def _selected(args: Sequence[Range], row: Sequence[float]) -> Range:
-    condition, yes, no = args
+def _selected(condition: Range, yes: Range, no: Range) -> Range:
     if not condition.has(0.0):
         return yes
     never = condition.low == condition.high == 0.0 and not condition.nan
-    return no if never else intervals.hull((yes, no))
+    return no if never else intervals.hull(yes, no)
 
 
-def _entry(args: Sequence[Range], row: Sequence[float]) -> Range:
+def _entry(row: Sequence[float]) -> Range:
     return Range(min(row), max(row)) if row and all(v == v for v in row) else ANY
 
 
-def _count(args: Sequence[Range], row: Sequence[float]) -> Range:
-    return Range(0.0, float(len(row)))
-
-
 def _structure(
-    code: str, doc: str, arity: int = 0, variadic: bool = False, indexed: bool = False
+    code: str, arity: int = 0, variadic: bool = False, indexed: bool = False
 ) -> Operation:
     return Operation(
         code=code,
-        doc=doc,
         arity=arity,
         variadic=variadic,
         type=NUMBER,
@@ -66,7 +60,6 @@ def _structure(
 RECORDS = (
     Operation(
         code="select",
-        doc="a where c is not 0, else b",
         arity=3,
         needs=(BOOL,),
         type=ONE_OF_THE_REST,
@@ -75,22 +68,22 @@ RECORDS = (
         derivative=Chosen(1, lambda b, args: args[0]),
         picks=lambda first, count: 1 if first else 2,
     ),
+    # x[i] of i, x, …. An i outside (a broken rule, or an arm not taken) reads the nearest entry and
+    # NaN the first, so that the operation is total, as every other.
     Operation(
         code="gather",
-        doc="x[i] of i, x, …; an i outside, where a rule is broken, reads the nearest entry, and "
-        "NaN the first",
         arity=2,
         variadic=True,
         needs=(INT,),
         type=ONE_OF_THE_REST,
         compute=Gather(),
-        interval=intervals.of_all(lambda args: intervals.hull(args[1:])),
+        interval=lambda index, *entries: intervals.hull(*entries),
         derivative=Chosen(1, lambda b, args: args[0], many=True),
         picks=lambda first, count: 1 + nearest(first, count - 1),
     ),
+    # Entry i of the table that `index` names; outside as in `gather`.
     Operation(
         code="table",
-        doc="entry i of the table that `index` names; outside as in `gather`",
         arity=1,
         needs=(INT,),
         type=ENTRY_TYPE,
@@ -99,22 +92,21 @@ RECORDS = (
         indexed=True,
         derivative=FLAT,
     ),
+    # How many entries of the increasing table that `index` names are <= x; NaN gives 0.
     Operation(
         code="bucket",
-        doc="how many entries of the increasing table that `index` names are <= x; NaN gives 0",
         arity=1,
         type=WHOLE,
         compute=Count(),
-        interval=_count,
+        interval=lambda row: Range(0.0, float(len(row))),
         indexed=True,
         derivative=FLAT,
     ),
-    _structure("const", "the number `value`"),
-    _structure("param", "entry `index` of the graph's params", indexed=True),
-    _structure(
-        "input", "in a body: the loop variable (0), states, then captures, by `index`", indexed=True
-    ),
-    _structure("loop", "lo, hi, initial states, captures; `body`, `bound`: see `Body`", 2, True),
-    _structure("proj", "result `index` of a loop", 1, indexed=True),
+    _structure("const"),  # the number `value`
+    _structure("param", indexed=True),  # entry `index` of the graph's params
+    # In a body: the loop variable (0), states, then captures, by `index`.
+    _structure("input", indexed=True),
+    _structure("loop", 2, variadic=True),  # lo, hi, initial states, captures: see `Body`
+    _structure("proj", 1, indexed=True),  # result `index` of a loop
 )
 """The operations that choose, read tables or hold a graph together."""

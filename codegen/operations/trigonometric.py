@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hwdsl.codegen.numerics.backend import Backend
+from hwdsl.codegen.numerics.backend import Backend, Formula
 from hwdsl.codegen.numerics.double_double import (
     Pair,
     fast_two_sum,
@@ -18,7 +18,7 @@ from hwdsl.codegen.numerics.double_double import (
     veltkamp_split,
 )
 from hwdsl.codegen.operations import intervals
-from hwdsl.codegen.operations.derivatives import slope
+from hwdsl.codegen.operations.derivatives import DerivativeRule, slope
 from hwdsl.codegen.operations.record import NUMBER, Elementwise, Operation
 
 
@@ -103,28 +103,21 @@ def cos(m: Backend, x: Any) -> Any:
     return _quadrant(m, m.plus(q, 1), r, tail)
 
 
+def _periodic(code: str, formula: Formula, derivative: DerivativeRule) -> Operation:
+    return Operation(
+        code=code,
+        arity=1,
+        type=NUMBER,
+        compute=Elementwise(formula),
+        interval=intervals.anything,
+        derivative=derivative,
+        cost=30,
+        heavy=True,
+    )
+
+
 RECORDS = (
-    Operation(
-        code="sin",
-        doc="the sine of x radians",
-        arity=1,
-        type=NUMBER,
-        compute=Elementwise(sin),
-        interval=intervals.anything,
-        derivative=slope(lambda b, x, y: b.op("cos", x)),
-        cost=30,
-        heavy=True,
-    ),
-    Operation(
-        code="cos",
-        doc="the cosine of x radians",
-        arity=1,
-        type=NUMBER,
-        compute=Elementwise(cos),
-        interval=intervals.anything,
-        derivative=slope(lambda b, x, y: b.op("neg", b.op("sin", x))),
-        cost=30,
-        heavy=True,
-    ),
+    _periodic("sin", sin, slope(lambda b, x, y: b.op("cos", x))),
+    _periodic("cos", cos, slope(lambda b, x, y: b.op("neg", b.op("sin", x)))),
 )
 """Sine and cosine."""

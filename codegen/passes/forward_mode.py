@@ -22,12 +22,8 @@ from attrs import define, field
 
 from hwdsl.codegen.ir.builder import LoopRegion, Ref
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Body, Op, state_types
-from hwdsl.codegen.passes.derivative_rules import (
-    Partials,
-    is_differentiable_in,
-    tangent_of_choice,
-    vjp,
-)
+from hwdsl.codegen.operations import OPERATIONS
+from hwdsl.codegen.operations.derivatives import Chosen, NoRule, Partials
 from hwdsl.codegen.passes.rewriter import GraphRewriter, Results
 
 Tangents = tuple[Ref | None, ...]  # per direction; None where the value is not active
@@ -100,12 +96,20 @@ class ForwardModeAD(GraphRewriter):
         # argument alone: a sum over all arguments weighted by 0 or 1 would make NaN of an infinite
         # tangent in an arm that is not taken.
         dense = [b.const(0.0) if m is None else m for m in tangents]
-        chosen = tangent_of_choice(self.partials, op, args, dense)
-        if chosen is not None:
+        rule = OPERATIONS[op.code].derivative
+        if isinstance(rule, Chosen):
+            chosen: Ref = rule.tangent(b, args, dense)
             return chosen
-        return sum_of_nonzero(
-            self, [vjp(self.partials, op, args, value, n, dense[n]) for n in active]
-        )
+        return sum_of_nonzero(self, [self.vjp(op, args, value, n, dense[n]) for n in active])
+
+    def vjp(self, op: Op, args: Sequence[Ref], value: Ref, position: int, seed: Ref) -> Ref:
+        """`seed` times the partial derivative of `value = op(*args)` in one argument."""
+        if seed.known == 0.0:
+            return seed
+        rule = OPERATIONS[op.code].derivative
+        assert not isinstance(rule, NoRule)
+        found: Ref = rule.vjp(self.partials, args, value, position, seed)
+        return found
 
     def visit_jvp_loop(
         self, op: Op, args: list[Ref], tangents: Sequence[Tangents]
@@ -245,6 +249,12 @@ class JvpLoop:
         for condition in conditions[1:]:
             whole = self.owner.builder.op("and", whole, condition)
         return whole
+
+
+def is_differentiable_in(op: Op, position: int) -> bool:
+    """Whether the operation's value can have a derivative in that argument; an int has none."""
+    rule = OPERATIONS[op.code].derivative
+    return op.type == REAL and not isinstance(rule, NoRule) and position >= rule.first
 
 
 def sum_of_nonzero(owner: GraphRewriter, terms: Iterable[Ref]) -> Ref:

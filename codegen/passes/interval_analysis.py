@@ -83,4 +83,4 @@ def range_transfer(op: Op, args: Sequence[Range], tables: Sequence[Sequence[floa
     record = OPERATIONS[op.code]
     if record.structural:
         return TRUTH if op.type == BOOL else ANY
-    return record.interval(args, tables[op.index] if record.reads_table else ())
+    return record.interval(*([tables[op.index]] if record.reads_table else args))

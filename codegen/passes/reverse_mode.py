@@ -5,8 +5,8 @@ Reverse mode through a loop would need the values of all rounds, last round firs
 graph has nothing to store them in. So a loop is differentiated in forward mode, in the directions
 of its own active arguments, and the adjoints of its results are multiplied by its Jacobian. Where a
 loop has more active arguments than there are params asked for, the directions are those params, and
-all that the loop depends on carries tangents too. See `derivative_rules` for the rules of
-operations and `forward_mode` for loops that stop early.
+all that the loop depends on carries tangents too. See `operations.derivatives` for the
+rules of operations and `forward_mode` for loops that stop early.
 """
 
 from __future__ import annotations
@@ -19,8 +19,13 @@ from attrs import define, field
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import REAL, Graph, Op
 from hwdsl.codegen.passes.dead_code import eliminate_dead_code
-from hwdsl.codegen.passes.derivative_rules import is_differentiable_in, vjp
-from hwdsl.codegen.passes.forward_mode import ForwardModeAD, Tangents, activity, sum_of_nonzero
+from hwdsl.codegen.passes.forward_mode import (
+    ForwardModeAD,
+    Tangents,
+    activity,
+    is_differentiable_in,
+    sum_of_nonzero,
+)
 from hwdsl.codegen.passes.rewriter import Results
 
 
@@ -179,7 +184,7 @@ class ReverseModeAD(ForwardModeAD):
         for n in range(len(op.args) - 1, -1, -1):
             a = op.args[n]
             if active[a] and is_differentiable_in(op, n):
-                share = vjp(self.partials, op, args, self.values[i], n, adjoint)
+                share = self.vjp(op, args, self.values[i], n, adjoint)
                 adjoints.setdefault(a, []).append(share)
 
     def _propagate_through_loop(
