@@ -270,8 +270,22 @@ class Evaluator(runtime.KernelEvaluator):
 
     @property
     def undecided(self) -> tuple[tuple[str, str], ...]:
-        """The rules that no point decides, as they read what nobody knows: name, what that is."""
+        """The rules that read what nobody knows, at some point or at each: name, what that is."""
         return self._kept.undecided
+
+    def undecided_rules(
+        self, at: Mapping[str, Any] | None = None, /, **given: Any
+    ) -> tuple[tuple[str, str], ...]:
+        """Those of the `undecided` rules that are not decided at a point, as a choice may do."""
+        given = self.named("undecided_rules", at, given)
+        where = self._kept.undecided_where
+        if where is None:
+            return self.undecided
+        # Where no rule asks for it, nothing waits for the interpreter to be imported.
+        from hwdsl.codegen.ir.interpreter import interpret
+
+        here = interpret(where, self._point(given)).outputs
+        return tuple(rule for i, rule in enumerate(self.undecided) if here[str(i)])
 
     @property
     def operations(self) -> int:
@@ -398,18 +412,21 @@ def _module(path: Path, program: LoadedProgram, *, compiled: bool | None) -> Mod
 
 def file_of(program: driver.Program, diagnostics: Diagnostics) -> CachedModule:
     """What is kept of a program: its evaluators, its units, its warnings."""
+    from hwdsl.codegen.passes import optimise
+
     main = program.checked.main
     found = {}
     for name, info in driver.evaluators(program.checked).items():
         if name in program.graphs:
             elaboration = program.elaborations[name]
-            sampler = elaboration.sampler
+            sampler, where = elaboration.sampler, elaboration.undecided_where
             found[name] = CachedEvaluator(
                 evaluator_spec(info, elaboration),
                 {p.name: p.unit for p in elaboration.params},
                 encode(program.graphs[name]),
                 None if sampler is None else encode(sampler),
                 tuple((note.name, note.message) for note in elaboration.undecided),
+                None if where is None else dump(optimise(where)),
                 count_operations(elaboration.graph.ops, rounds=True),
             )
     units = scales(main.visible_units)

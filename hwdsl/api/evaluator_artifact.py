@@ -34,7 +34,8 @@ class CachedEvaluator:
 
     They are read when something asks for them: a kernel in the cache is found by the bytes alone.
 
-    `undecided` holds the name and the message of each rule that reads what nobody knows;
+    `undecided` holds the name and the message of each rule that reads what nobody knows, and the
+    graph `undecided_where_text` has an output for each, 1 where it does, if not everywhere;
     `operations` says how many the graph had as elaborated, with the rounds of its loops.
     """
 
@@ -43,6 +44,7 @@ class CachedEvaluator:
     graph_bytes: bytes
     sampler_bytes: bytes | None
     undecided: tuple[tuple[str, str], ...]
+    undecided_where_text: str | None
     operations: int
 
     @cached_property
@@ -54,6 +56,12 @@ class CachedEvaluator:
     def sampler(self) -> Graph | None:
         """The graph that makes draws, if some param has a distribution."""
         return None if self.sampler_bytes is None else decode(self.sampler_bytes)
+
+    @cached_property
+    def undecided_where(self) -> Graph | None:
+        """The graph that says where rules are not decided, if it depends on the point."""
+        where = self.undecided_where_text
+        return None if where is None else text.load(where)
 
 
 @frozen

@@ -116,7 +116,7 @@ def run(
         answers.Broken(name, "warn" if kinds.get(name) == "warn" else "require", text, help or None)
         for name, text, help in evaluator.broken(result.violations, given)
     ]
-    left = [answers.Undecided(name, text) for name, text in evaluator.undecided]
+    left = [answers.Undecided(name, text) for name, text in evaluator.undecided_rules(given)]
     return answers.Run(
         evaluator.name, inputs(result, given), outputs(result), result.feasible, broken, left, sums
     )

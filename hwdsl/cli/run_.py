@@ -108,7 +108,7 @@ def _verdict(evaluator: Evaluator, result: Result, given: Mapping[str, str]) -> 
     lines = ["feasible" if result.feasible else "infeasible"]
     if result.feasible and result.violations:
         lines = ["feasible, with warnings"]
-    left = len(evaluator.undecided)
+    left = len(evaluator.undecided_rules(given))
     if left:
         rules = "1 rule" if left == 1 else f"{left} rules"
         lines[0] += f"; {rules} undecided (hwdsl check --undecided)"

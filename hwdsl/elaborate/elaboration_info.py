@@ -111,7 +111,9 @@ class Elaboration:
 
     `sampler` holds the distributions of the uncertain params: its params are even numbers between 0
     and 1, its outputs values in base units not yet held to their ranges, both under the params'
-    names. `undecided` holds a note for each rule that reads what nobody knows. `finish` makes a
+    names. `undecided` holds a note for each rule that reads what nobody knows; `undecided_where`
+    has an output for each of them in order, 1 at the points at which it does, None if that is at
+    all. `finish` makes a
     graph of the same params that has other outputs.
     """
 
@@ -123,3 +125,4 @@ class Elaboration:
     finish: Callable[[list[tuple[str, Ref]]], Graph] = field(eq=False, repr=False)
     sampler: Graph | None = field(default=None, repr=False)
     undecided: tuple[Diagnostic, ...] = field(default=(), repr=False)
+    undecided_where: Graph | None = field(default=None, repr=False)

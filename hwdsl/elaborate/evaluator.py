@@ -197,6 +197,8 @@ def elaborate_evaluator(
         report(failure)
     order = {p.name: i for i, p in enumerate(graph.params)}
     notes = tuple(undecided_note(e, e.unknown) for e in assertions if e.unknown is not None)
+    undecided = [e.undecided for e in assertions if e.undecided is not None]
+    where = [(str(i), ref) for i, ref in enumerate(undecided)]
     # A param may be read by what failed or is undecided alone, which the graph does not show.
     if not (diagnostics.failed or notes):
         _warn_of_unread(graph, frees, diagnostics)
@@ -208,6 +210,10 @@ def elaborate_evaluator(
         tuple(r for r, _ in rules),
         m.builder.finish,
         undecided=notes,
+        # Most rules that are not decided are so at each point, which needs no graph.
+        undecided_where=m.builder.finish(where, [])
+        if any(ref.known != 1.0 for ref in undecided)
+        else None,
     )
 
 

@@ -78,7 +78,10 @@ def _together(m: PartialEvaluator, group: Sequence[Assertion]) -> Assertion:
     """One rule for all: that of the shortest path, which says where else it is broken."""
     first = min(group, key=lambda e: e.owner.count("."))
     if len(group) > 1:
-        first = evolve(first, holds=m.all_of([e.holds for e in group], first.span))
+        holds, undecided = m.all_of([e.holds for e in group], first.span), None
+        for here in (e.undecided for e in group if e.undecided is not None):
+            undecided = here if undecided is None else m.op(first.span, "or", undecided, here)
+        first = evolve(first, holds=holds, undecided=undecided)
     others = [name for name in dict.fromkeys(e.owner for e in group) if name != first.owner]
     if not others:
         return first

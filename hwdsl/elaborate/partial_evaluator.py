@@ -367,8 +367,11 @@ class PartialEvaluator:
 
     def guarded(self, condition: Ref, assertion: Assertion) -> Assertion:
         """The rule, needed only where the condition holds."""
-        off = self.op(assertion.span, "not", condition)
-        return evolve(assertion, holds=self.op(assertion.span, "or", off, assertion.holds))
+        off, undecided = self.op(assertion.span, "not", condition), assertion.undecided
+        if undecided is not None:
+            undecided = self.op(assertion.span, "and", condition, undecided)
+        holds = self.op(assertion.span, "or", off, assertion.holds)
+        return evolve(assertion, holds=holds, undecided=undecided)
 
     def assert_rule(
         self, rule: str, holds: Ref, span: Span, text: str, env: Env, *, warns: bool = False

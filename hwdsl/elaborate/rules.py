@@ -183,16 +183,16 @@ def lower_rule(
     A rule that reads what nobody knows is not decided: it holds, and says what is not known. It is
     no error, else each rule would need a guard `if known(x)` (decision 8).
     """
-    unknown = None
+    unknown, undecided = None, None
     try:
         holds, assertions = m.collect(lambda: m.number(rule.condition, env))
         implied, where, failure = m.where_known(assertions)
         if failure is not None:  # decided where nothing unknown is read
-            unknown = failure.diagnostic
-            holds = m.op(rule, "or", m.op(rule, "not", where), holds)
+            unknown, undecided = failure.diagnostic, m.op(rule, "not", where)
+            holds = m.op(rule, "or", undecided, holds)
     except UnknownValue as nothing:
         holds, implied = m.truth(True), []
-        unknown = nothing.diagnostic
+        unknown, undecided = nothing.diagnostic, m.truth(True)
     template = rule.message or ast.Template(
         rule.span, (f"`{' '.join(rule.condition.span.text.split())}` does not hold",)
     )
@@ -205,6 +205,7 @@ def lower_rule(
         MessageText(template, env),
         None if rule.help is None else MessageText(rule.help, env),
         unknown=unknown,
+        undecided=undecided,
         condition=rule.condition,
     )
     return [*implied, assertion]

@@ -178,7 +178,8 @@ class Assertion:
     `owner` what that is called where it is written, at `place`. `text` makes the message. Of a
     claim, `result` is the evaluator's result that was read, and the rule that it is feasible or
     that it was asked. `unknown` is the finding of a value that nobody knows, so that the rule is
-    not decided; it then `holds` where that value would be read. `absent` is set where a value that
+    not decided; it then `holds` where that value would be read, and `undecided` says where that is.
+    `absent` is set where a value that
     nobody knows is that of one alternative: `holds` then says where it is not read, of alternatives
     that `choice` tells apart; it is an error unless that is everywhere. `elsewhere` names other
     places of the same component. `condition` is that of a written rule.
@@ -195,6 +196,7 @@ class Assertion:
     owner: str = ""
     result: ResultValue | None = None
     unknown: Diagnostic | None = None
+    undecided: Ref | None = None
     absent: UnknownValue | None = None
     choice: SelectIndex | None = None
     elsewhere: str = ""

@@ -171,6 +171,53 @@ def test_a_rule_is_decided_where_the_alternative_taken_is_known() -> None:
     assert broken == [1, 0]  # the cheap one costs 100 USD; of the fast one nobody knows
 
 
+BOARDS = KINDS.replace(
+    "let told ",
+    """require dear: price < 50 USD
+    require wide: m.bandwidth > 2 TB/s or price > 1 USD
+    let told """,
+)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "let b = plain with { m = x }",  # of a component with a choice in it
+        "let b = pick",  # of the component chosen
+        "require own: (if n > 3 then x.price else cheap.price) < 50 USD",
+        "let b = [plain, plain with { m = x }]\n"
+        "require own: sum(each.price for each in b) < 9 USD",
+        "let b = pick\n    require own: x.price < 9 USD",
+    ],
+)
+def test_rules_are_undecided_at_the_points_at_which_they_are(rest: str) -> None:
+    text = f"""{BOARDS}
+    evaluator e {{
+        param n : int = 1 in 0 .. 9
+        choice x : memory in [cheap, fast, odd] = cheap
+        choice pick : board in [plain, dear] = plain
+        output y in TB/s = n * x.bandwidth + pick.m.bandwidth
+        {rest}
+    }}"""
+    free, _ = elaborated(text)
+    seen = set()
+    for x in (0.0, 1.0, 2.0):
+        for pick in (0.0, 1.0):
+            for n in (1.0, 5.0):
+                values = {"n": n, "x": x, "pick": pick}
+                fixed, _ = elaborated(text, values)
+                assert fixed.undecided_where is None or all(
+                    interpret(fixed.undecided_where, []).outputs.values()
+                )
+                where = free.undecided_where
+                assert where is not None
+                here = interpret(where, point(free, values)).outputs
+                noted = {r.name for i, r in enumerate(free.undecided) if here[str(i)]}
+                assert noted == {rule.name for rule in fixed.undecided}
+                seen.add(frozenset(noted))
+    assert len(seen) > 1
+
+
 def said_of(diagnostics: Diagnostics) -> list[str]:
     return [d.name for d in diagnostics.items if d.name not in BESIDE]
 

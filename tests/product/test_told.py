@@ -109,6 +109,31 @@ def test_rules_that_nobody_can_decide_are_counted_once_and_shortly(
     assert " rules undecided (hwdsl check --undecided)" in out
 
 
+@pytest.mark.parametrize(("pick", "count"), [("known", 0), ("other", 1)])
+def test_run_counts_the_rules_that_are_undecided_at_the_point(
+    pick: str, count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pick.hw").write_text("""edition 2026
+kind slab { cost : real = unknown "ask", area : real }
+slab known { area = 1, cost = 2 }
+slab other { area = 5 }
+evaluator e {
+    choice p : slab in [known, other]
+    output c = p.area
+    require cheap : p.cost < 3
+}
+""")
+    call = ["run", str(tmp_path / "pick.hw"), f"p={pick}"]
+    for _ in ("cold", "warm"):
+        assert main(call) == 0
+        assert capsys.readouterr().out.count("; 1 rule undecided") == count
+        assert main([*call, "--format", "json"]) == 0
+        assert len(json.loads(capsys.readouterr().out)["undecided"]) == count
+    assert hwdsl.load(tmp_path / "pick.hw").e.undecided == (
+        ("e.cheap", "not decided: `other.cost` is not known: ask"),
+    )
+
+
 FIELDS = """edition 2026
 kind chip {
     bandwidth : real = 1
