@@ -170,7 +170,8 @@ class KernelEvaluator:
         columns = {n: self.column(self.param(n), v) for n, v in {**together, **axes}.items()}
         lengths = {n: len(columns[n]) for n, v in together.items() if is_vector(v)}
         if len(set(lengths.values())) > 1:
-            raise CallError(f"columns of different lengths: {lengths}")
+            said = ", ".join(f"{n} has {count} values" for n, count in lengths.items())
+            raise CallError(f"columns of different lengths do not go together: {said}")
         dims = [(n, len(columns[n])) for n, v in axes.items() if is_vector(v)]
         if lengths:
             dims.insert(0, ("point", next(iter(lengths.values()))))

@@ -426,7 +426,7 @@ def file_of(program: driver.Program, diagnostics: Diagnostics) -> CachedModule:
                 encode(program.graphs[name]),
                 None if sampler is None else encode(sampler),
                 tuple((note.name, note.message) for note in elaboration.undecided),
-                None if where is None else dump(optimise(where)),
+                None if where is None else encode(optimise(where)),
                 count_operations(elaboration.graph.ops, rounds=True),
             )
     units = scales(main.visible_units)

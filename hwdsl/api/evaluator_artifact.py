@@ -35,7 +35,7 @@ class CachedEvaluator:
     They are read when something asks for them: a kernel in the cache is found by the bytes alone.
 
     `undecided` holds the name and the message of each rule that reads what nobody knows, and the
-    graph `undecided_where_text` has an output for each, 1 where it does, if not everywhere;
+    graph `undecided_where_bytes` has an output for each, 1 where it does, if not everywhere;
     `operations` says how many the graph had as elaborated, with the rounds of its loops.
     """
 
@@ -44,7 +44,7 @@ class CachedEvaluator:
     graph_bytes: bytes
     sampler_bytes: bytes | None
     undecided: tuple[tuple[str, str], ...]
-    undecided_where_text: str | None
+    undecided_where_bytes: bytes | None
     operations: int
 
     @cached_property
@@ -60,8 +60,8 @@ class CachedEvaluator:
     @cached_property
     def undecided_where(self) -> Graph | None:
         """The graph that says where rules are not decided, if it depends on the point."""
-        where = self.undecided_where_text
-        return None if where is None else text.load(where)
+        where = self.undecided_where_bytes
+        return None if where is None else decode(where)
 
 
 @frozen
