@@ -222,7 +222,7 @@ def test_zipped_columns_beside_a_grid(machine):
     s = machine.sweep(zipped={"width": [1, 2], "chips": [4, 5]}, sparse=[False, True], heat=20)
     assert s.dims == ("point", "sparse")
     assert s["time"][1, 1] == machine(width=2, chips=5, sparse=True).time
-    with pytest.raises(ValueError, match="lengths.*: width has 2 values, chips has 3"):
+    with pytest.raises(ValueError, match=r"lengths.*: width has 2 values, chips has 3"):
         machine.sweep(mode="zip", width=[1, 2], chips=[1, 2, 3])
     with pytest.raises(ValueError, match="mode is grid or zip"):
         machine.sweep(mode="both")

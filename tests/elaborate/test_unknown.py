@@ -185,8 +185,7 @@ BOARDS = KINDS.replace(
         "let b = plain with { m = x }",  # of a component with a choice in it
         "let b = pick",  # of the component chosen
         "require own: (if n > 3 then x.price else cheap.price) < 50 USD",
-        "let b = [plain, plain with { m = x }]\n"
-        "require own: sum(each.price for each in b) < 9 USD",
+        "let b = [plain, plain with { m = x }]\nrequire own: sum(each.price for each in b) < 9 USD",
         "let b = pick\n    require own: x.price < 9 USD",
     ],
 )

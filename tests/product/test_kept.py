@@ -248,7 +248,7 @@ def test_what_is_not_sound_is_made_anew(
         case "drop":
             del data["file"]["evaluators"]
         case "graph":
-            held["text"] = "graph 7"
+            held["graph_bytes"] = b"graph 7"
         case "unit":
             held["units"]["work"]["factor"] = "1/0"
         case "spec":
