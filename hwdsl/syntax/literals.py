@@ -1,7 +1,7 @@
 """Literals: numbers, quantities, units, texts and messages, checked as they are read."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source, Span
@@ -145,11 +145,13 @@ class Literals:
 
     # --- units ---------------------------------------------------------------------------
 
-    def unit_expr(self, span: Span, *c: ast.UnitFactor | Token | None) -> ast.UnitExpr:
+    def unit_expr(
+        self, span: Span, children: Sequence[ast.UnitFactor | Token | None]
+    ) -> ast.UnitExpr:
         """Build a unit of several factors, folding `/` into their powers."""
         factors: list[ast.UnitFactor] = []
         sign = 1
-        for child in c:
+        for child in children:
             if isinstance(child, Token):
                 sign = -1 if child == "/" else 1
             elif child is not None:

@@ -3,7 +3,7 @@
 A rule's children are all its symbols, in order: those of an optional part that is left out are
 None, and those of a list stand in its place. The table says which of them count, and what is made
 of them: `node(ast.Let, 1, 3, 5)` puts the second, fourth and sixth in the fields of a `Let`, after
-its span.
+its span. A slice puts several in one field, and None leaves a field out.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,8 +22,6 @@ from hwdsl.syntax.kinds import MAX_HEIGHT
 from hwdsl.syntax.tokens import Built, Token, new_token
 
 Children = list[Any]
-Pick = Callable[[Children], Children]
-Make = Callable[..., Any]  # of a builder, a span and what was picked
 
 
 class TooDeep(UnexpectedToken):
@@ -37,113 +35,144 @@ class TooDeep(UnexpectedToken):
 
 @frozen
 class Reduction:
-    """How a rule is reduced: which children count, and what is made of them.
+    """How a rule is reduced: what makes something of its children.
 
     `grows` tells whether the tree gets higher, which it does not by brackets around an expression.
     """
 
-    pick: Pick
-    make: Make
+    make: Callable[[Builder, Span, Children], Any]
     grows: bool = True
 
 
-def _places(*places: int) -> Pick:
-    """Pick the children at some places."""
-    return lambda children: [children[place] for place in places]
-
-
-def _reduced(children: Children) -> Children:
-    """Pick the children that were reduced before, and no token."""
-    return [child for child in children if isinstance(child, Built)]
-
-
-def _all(children: Children) -> Children:
-    """Pick all children."""
-    return children
-
-
-def node(kind: type[ast.Node], *places: int) -> Reduction:
+def node(kind: type[ast.Node], *places: int | slice | None) -> Reduction:
     """Put the children at some places in the fields of a node; it takes the doc comment, if any."""
     documented = "doc" in kind.__struct_fields__
+    fields = zip(places, kind.__annotations__.values(), strict=False)  # the rest have defaults
+    plan = [(place, *_conversions(annotation)) for place, annotation in fields]
 
-    def make(builder: Builder, span: Span, *values: Any) -> ast.Node:
-        given = [builder.plain(v) if isinstance(v, Token) else v for v in values]
+    def make(builder: Builder, span: Span, children: Children) -> ast.Node:
+        given = []
+        for place, absent, of_token, of_several in plan:
+            value = None if place is None else children[place]
+            if value is None:
+                value = absent
+            elif type(value) is Token:
+                value = of_token(builder, value)
+            elif type(value) is list:
+                value = of_several(builder, value)
+            given.append(value)
         if documented:
             return kind(span, *given, doc=builder.doc(span))  # type: ignore[call-arg]
         return kind(span, *given)
 
-    return Reduction(_places(*places), make)
+    return Reduction(make)
 
 
-def built(make: Make, *places: int) -> Reduction:
-    """Give the children at some places to a method of the builder."""
-    return Reduction(_places(*places), make)
+def _conversions(annotation: str) -> tuple[Any, Any, Any]:
+    """What a field of a type holds if its child is left out, of a token, and of several children.
+
+    The annotations of the nodes say it: a tuple of nodes takes those that were reduced, a tuple of
+    texts the tokens; a tuple that is never None is empty, and a bool tells whether a word is there.
+    """
+    several = annotation.startswith("tuple[") and not annotation.endswith("None")
+    absent = _ABSENT.get(annotation, () if several else None)
+    of_token = _OF_TOKEN.get(annotation, Builder.plain)
+    return absent, of_token, _texts if annotation == "tuple[str, ...]" else _nodes
 
 
+_ABSENT: Mapping[str, Any] = {"bool": False, "str": ""}
+_OF_TOKEN: Mapping[str, Callable[[Builder, Token], Any]] = {
+    "bool": lambda builder, token: True,
+    "Ident": Builder.ident,
+    "Span": Builder.at,
+    "Template | None": Builder.template,
+}
+
+
+def _texts(builder: Builder, children: Children) -> tuple[str, ...]:
+    return tuple([builder.plain(child) for child in children if type(child) is Token])
+
+
+def _nodes(builder: Builder, children: Children) -> tuple[Any, ...]:
+    return tuple([child for child in children if child is not None and type(child) is not Token])
+
+
+def built(method: Callable[..., Any], *places: int, grows: bool = True) -> Reduction:
+    """Give the children at some places to a method of the builder; without places the reduced."""
+
+    def make(builder: Builder, span: Span, children: Children) -> Any:
+        given = [children[place] for place in places] if places else _nodes(builder, children)
+        return method(builder, span, *given)
+
+    return Reduction(make, grows)
+
+
+ALL = slice(None)
 RULES: Mapping[str, Reduction] = {
-    "start": Reduction(_reduced, Builder.items),
+    "start": built(Builder.several),
     "edition": built(Builder.edition, 1),
     "interp": node(ast.Hole, 0, 2),
-    "lone": Reduction(_reduced, Builder.one),
+    "lone": built(Builder.one),
     "lone_unit": built(Builder.one, 0),
     # Items.
-    "use": built(Builder.use, 1, 3, 5),
-    "names": Reduction(_reduced, Builder.several),
+    "use": node(ast.Use, 1, None, 3, 5),
+    "use_table": node(ast.Use, None, 1, 3, 5),
+    "names": built(Builder.several),
     "dimension": node(ast.Dimension, 1),
-    "unit": built(Builder.unit, 1, 3, 5, 7),
-    "base_unit": built(Builder.base_unit, 1, 3, 5),
+    "unit": node(ast.UnitDecl, 1, 3, None, 5, 7),
+    "base_unit": node(ast.UnitDecl, 1, None, 3, None, 5),
     "type_alias": node(ast.TypeAlias, 1, 3),
-    "enum": Reduction(_reduced, Builder.enum),
+    "enum": node(ast.Enum, 1, slice(2, None)),
     "kind": node(ast.Kind, 1, 3, 4),
     "fn": built(Builder.fn, 1, 2, 4, 7, -1),
-    "extern_fn": built(Builder.extern_fn, 2, 3, 5, 8),
-    "dimvars": Reduction(_reduced, Builder.several),
-    "fparams": Reduction(_reduced, Builder.several),
-    "fparam": built(Builder.fparam, 0, 1, 3, 5),
+    "extern_fn": node(ast.ExternFn, 2, 3, 5, 8),
+    "dimvars": built(Builder.several),
+    "fparams": built(Builder.several),
+    "fparam": node(ast.Parameter, 1, 3, 5, 0),
     "evaluator": node(ast.Evaluator, 1, 2),
     "claim": node(ast.Claim, 1, 2),
     "calibrated": node(ast.Calibrated, 1, 3, 5, 7, 9),
     "display": node(ast.Display, 0, 1, 2),
-    "part": built(Builder.part, 0, 1, 2, 4, 5),
-    "count": Reduction(_places(1), Builder.one, grows=False),
-    "path": Reduction(_reduced, Builder.several),
+    "part": node(ast.Part, 0, 1, 2, 4, 5),
+    "count": built(Builder.one, 1, grows=False),
+    "path": built(Builder.several),
     # Blocks and their members.
-    **{
-        f"{kind}block": Reduction(_reduced, Builder.several)
-        for kind in ("r", "f", "e", "c", "d", "i")
-    },
+    **{f"{kind}block": built(Builder.several) for kind in ("r", "f", "e", "c", "d", "i")},
     "field": node(ast.Field, 0, 2, 4),
     "assign": node(ast.Assign, 0, 2),
     "unknown": node(ast.Unknown, 1),
     "amend": node(ast.Amend, 0, 1),
     "let": node(ast.Let, 1, 3, 5),
-    "rule": built(Builder.rule, 0, 1, 3, 5, 7),
+    "rule": node(ast.Rule, 1, None, 3, 5, 7),
+    "warning": node(ast.Rule, 1, 0, 3, 5, 7),
     "source": node(ast.SourceNote, 1),
     "cited": node(ast.SourceNote, 1, 3),
     "allow": node(ast.Allow, 1, 2),
-    "param": built(Builder.param, 1, 3, 5, 7, 9),
+    "param": node(ast.Param, 1, 3, 5, 7, 9),
+    "drawn": built(Builder.drawn, 0),
     "choice": node(ast.Choice, 1, 3, 5, 7),
-    "output": built(Builder.output, 1, 3, 5),
-    "expect": built(Builder.expect, 0, 2, 3, 5),
-    "tolerance": built(Builder.tolerance, 1, 2),
-    "factor": built(Builder.factor, 2),
+    "output": node(ast.Output, 1, None, 3, 5),
+    "output_in": node(ast.Output, 1, 3, None, 5),
+    "expect": node(ast.Expect, 2, 4, 5, 0, 7),
+    "expect_factor": node(ast.Expect, 2, 5, 4, 0, 7),
     "assume": node(ast.Assume, 1),
     "state": node(ast.State, 1, 3, 5),
     "next": node(ast.Next, 1, 2, 4),
     "until": node(ast.Until, 1),
     # Expressions.
     "cond": node(ast.Cond, 1, 3, 5),
-    "match": Reduction(_reduced, Builder.match),
-    "arm": Reduction(_reduced, Builder.arm),
-    "pat": built(Builder.pat, 0),
+    "match": node(ast.Match, 1, slice(2, None)),
+    "arm": node(ast.Arm, slice(-2), -1),
+    "pat": node(ast.Pattern, 0),
     "number_pattern": built(Builder.number_pattern, 0, 1),
+    "else_pattern": node(ast.Pattern),
     "iterate": node(ast.Iterate, 1, 3, 4),
-    "binary": built(Builder.binary, 0, 1, 2),
+    "binary": node(ast.Binary, 1, 0, 2, 1),
     "floor_division": built(Builder.floor_division, 0, 1, 2),
-    "unary": built(Builder.unary, 0, 1),
-    "cmp": Reduction(_all, Builder.cmp),
+    "unary": node(ast.Unary, 0, 1),
+    "cmp": node(ast.Compare, ALL, ALL),
     "attr": node(ast.Attr, 0, 2),
-    "call": Reduction(_reduced, Builder.call),
+    "call": node(ast.Call, 0, slice(2, None)),
     "index": node(ast.Index, 0, 2),
     "with_": node(ast.With, 0, 2),
     "quantity": built(Builder.quantity, 0),
@@ -151,29 +180,27 @@ RULES: Mapping[str, Reduction] = {
     "bad_number": built(Builder.bad_number, 0),
     "text": node(ast.Text, 0),
     "ref": built(Builder.ref, 0),
-    "true": built(Builder.true),
-    "false": built(Builder.false),
-    "group": Reduction(_places(1), Builder.one, grows=False),
-    "list": Reduction(_reduced, Builder.list),
-    "list_comprehension": built(Builder.list_comprehension, 1, 2),
-    "arg": built(Builder.arg, 0),
+    "true": node(ast.Bool, 0),
+    "false": node(ast.Bool, None),
+    "group": built(Builder.one, 1, grows=False),
+    "list": node(ast.ListLit, ALL),
+    "list_comprehension": node(ast.Comprehension, 1, slice(2, -3), -2, 0),
+    "arg": node(ast.Argument, None, 0),
     "named_arg": node(ast.Argument, 0, 2),
-    "reduced_arg": built(Builder.reduced_arg, 0, 1),
-    "gens": Reduction(_all, Builder.gens),
+    "reduced": node(ast.Comprehension, 0, slice(1, -2), -1, None),
     "gen": node(ast.Generator, 1, 3),
     # Types and units.
-    "type_binary": built(Builder.type_binary, 0, 1, 2),
-    "type_power": built(Builder.type_power, 0, 2),
-    "texp": built(Builder.texp, 0, 1),
-    "texp_ratio": built(Builder.texp_ratio, 1, 2, 3, 4),
+    "type_binary": node(ast.TypeBinary, 1, 0, 2),
+    "type_power": built(Builder.type_power, 0, 2, 3),
+    "type_root": built(Builder.type_power, 0, 3, 4, 5, 6),
     "type_name": node(ast.TypeName, 0),
     "type_one": built(Builder.type_one, 0),
     "type_list": node(ast.TypeList, 1),
     "type_ref": node(ast.TypeRef, 1),
-    "unit_expr": Reduction(_all, Builder.unit_expr),
+    "unit_expr": Reduction(Builder.unit_expr),
     "ufactor": built(Builder.ufactor, 0, 2, 3),
     "unit_one": built(Builder.unit_one, 0),
-    "name": built(Builder.name, 0),
+    "name": node(ast.Ident, 0),
 }
 
 
@@ -204,8 +231,8 @@ def _reduce(now: "ContextVar[HasBuilder]", how: Reduction, children: Children) -
         height += 1
         if height > MAX_HEIGHT:
             raise TooDeep(start, end)
-    values = [child.value if type(child) is Built else child for child in how.pick(children)]
-    value = how.make(builder, Span(builder.origin, start, end), *values)
+    values = [child.value if type(child) is Built else child for child in children]
+    value = how.make(builder, Span(builder.origin, start, end), values)
     if builder.inner_height:
         height = max(height, builder.inner_height + 1)
         builder.inner_height = 0
