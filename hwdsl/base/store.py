@@ -92,10 +92,9 @@ PARSED = EntryKind(
     "the tree of a library module",
     ("parser", "text"),
 )
-CHECKED = EntryKind(
+CHECKED = EntryKind(  # such a module is checked only where something reads it: `Checked.ensure`
     "checked",
-    "a stamp: a library module has no finding, and is checked only where "
-    "something reads it (`Checked.ensure`)",
+    "a stamp: a library module has no finding",
     ("compiler", "name", "text", "modules", "tables"),
 )
 FINDINGS = EntryKind("findings", "what `check` finds in a file", (*_FILE, "text"))
@@ -113,7 +112,7 @@ KINDS = (KERNELS, INTERFACES, GRAMMAR, PARSED, CHECKED, FINDINGS, PARTS, LOADED)
 
 @frozen
 class StoreEntry:
-    """One published build."""
+    """One entry: its kind, where it is, its size in bytes, when it was last changed."""
 
     kind: EntryKind
     key: str
@@ -394,12 +393,13 @@ def _write(kind: EntryKind, name: str, data: bytes, cache_dir: Path | str | None
 
 
 def entries(cache_dir: Path | str | None = None) -> Iterator[StoreEntry]:
-    """All published builds, sound or not, by key."""
-    for kind in (KERNELS, INTERFACES):
+    """All entries, sound or not, by kind and key."""
+    for kind in KINDS:
         for path in _named(folder(cache_dir) / kind.name, _ENTRY):
             with suppress(OSError):
-                sizes = [f.stat().st_size for f in path.iterdir()] if path.is_dir() else []
-                yield StoreEntry(kind, path.name, path, sum(sizes), path.stat().st_mtime)
+                files = path.iterdir() if path.is_dir() else [path]
+                size = sum(file.stat().st_size for file in files)
+                yield StoreEntry(kind, path.name, path, size, path.stat().st_mtime)
 
 
 def refuse_foreign(cache_dir: Path | str | None = None) -> None:
@@ -414,12 +414,12 @@ def refuse_foreign(cache_dir: Path | str | None = None) -> None:
 
 
 def size(cache_dir: Path | str | None = None) -> int:
-    """Bytes taken by published builds."""
+    """Bytes taken by all entries."""
     return sum(e.size for e in entries(cache_dir))
 
 
 def clear(cache_dir: Path | str | None = None) -> int:
-    """Remove all builds and leftovers; return how many builds there were. Raises CacheError."""
+    """Remove all entries and leftovers; return how many entries there were. Raises CacheError."""
     root = folder(cache_dir)
     refuse_foreign(cache_dir)
     found = len(list(entries(cache_dir)))

@@ -438,12 +438,22 @@ class Explain:
 
 
 @frozen
+class CacheKind:
+    """How many entries of one kind the cache holds, and their size."""
+
+    kind: str
+    entries: int
+    bytes: int
+
+
+@frozen
 class Cache:
-    """The kernel cache."""
+    """The cache: its folder, how many `builds` of kernels it holds, the size of all its entries."""
 
     folder: str
     builds: int
     bytes: int
+    kinds: Sequence[CacheKind]
 
 
 @frozen

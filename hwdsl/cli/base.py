@@ -63,7 +63,7 @@ def commands() -> Mapping[str, Command]:
             "explain a diagnostic, or what the library holds", "hwdsl explain unit-mismatch"
         ),
         "new": Command("write a starter file", "hwdsl new decode.hw"),
-        "cache": Command("show or clear the kernel cache", "hwdsl cache clear"),
+        "cache": Command("show or clear what is kept on disk", "hwdsl cache clear"),
         "doctor": Command("look at the installation", "hwdsl doctor"),
     }
 

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+import hwdsl
+from hwdsl.base import store
 from hwdsl.cli.main import main
 from hwdsl.codegen.emit.kernels import emit
-from hwdsl.codegen.ir.serialization import load
+from hwdsl.codegen.ir.serialization import dump
 
 GOOD = """edition 2026
 
@@ -401,9 +403,33 @@ def test_explain_cache_doctor(capsys: pytest.CaptureFixture[str]) -> None:
     for dimension, units in [("energy_per_data", "`J/B`, `kJ/B`"), ("power_density", "`W/m^2`")]:
         assert main(["explain", dimension]) == 0
         assert f"Its units: {units}" in capsys.readouterr().out
-    assert main(["cache"]) == 0
     assert main(["doctor"]) == 0
     assert "numpy" in capsys.readouterr().out
+
+
+def test_the_cache_counts_all_that_it_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HWDSL_CACHE_DIR", str(tmp_path / "cache"))
+    held = {store.FINDINGS: b"1" * 1500, store.LOADED: b"2" * 300}
+    for kind, data in held.items():
+        for name in "ab":
+            store.put(kind, store.key({"name": name}), data)
+    root = store.folder()
+    sizes = {k: sum(f.stat().st_size for f in (root / k.name).iterdir()) for k in held}
+    assert sizes[store.FINDINGS] > 2 * 1500
+    assert main(["cache"]) == 0
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head == f"{root}: 4 entries, {sum(sizes.values()) / 1000:.1f} kB"
+    assert [row.split()[:4] for row in rows] == [
+        [kind.name, "2", f"{size / 1000:.1f}", "kB"] for kind, size in sizes.items()
+    ]
+    assert main(["doctor", "--format", "json"]) == 0
+    said = json.loads(capsys.readouterr().out)["cache"]
+    assert said["bytes"] == sum(sizes.values())
+    assert [each["entries"] for each in said["kinds"]] == [2, 2]
+    assert main(["cache", "clear"]) == 0
+    assert capsys.readouterr().out == f"removed 4 entries from {root}\n"
 
 
 def test_verify_prints_published_beside_reproduced(
@@ -487,7 +513,8 @@ def test_compile_keeps_what_the_module_is_made_from(good: str) -> None:
     assert main(["compile", good, "-o", "built", "--keep"]) == 0
     kept = {p.name: p.read_text() for p in Path("built/generated").iterdir()}
     assert {Path(name).suffix for name in kept} == {".c", ".h", ".pyx", ".graph"}
-    graph = load(kept["area_of.graph"])
+    graph = hwdsl.load(good, compiled=False).area_of.graph
+    assert dump(graph) == kept["area_of.graph"]
     assert [p.name for p in graph.params] == ["width", "count", "square"]
     (kernel,) = emit({"area_of": graph}).keys() - emit({}).keys()
     assert emit({"area_of": graph})[kernel] == kept[kernel]
