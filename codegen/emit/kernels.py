@@ -134,18 +134,18 @@ class KernelEmitter:
         self.kernel = KernelContext(self.index, tuple(len(t) for t in g.tables), self.outlined)
         analysis = analyze_graph(g)
         per_call = call_invariant(analysis)
-        params = [(i, op) for i, op in enumerate(g.ops) if op.code == "param" and analysis.live[i]]
+        params = [(i, g.ops[i]) for i in sorted(analysis.live) if g.ops[i].code == "param"]
         locations = {i: self.kernel.slots.allocate(g.params[op.index].uniform) for i, op in params}
         # Outputs that the caller does not ask for are stored to this row, so no store in the lanes
         # has a condition.
         scratch = slot(self.kernel.slots.vector_slot()) if g.outputs else 0
-        epilogue = GraphEpilogue(tuple(op for _, op in (*g.outputs, *g.rules)), g)
+        epilogue = GraphEpilogue(g.roots, g)
         groups, per_tile = find_invariant_groups(
             analysis, per_call, [p.uniform for p in g.params], epilogue.values
         )
         in_tiles = {*per_tile, *(i for group in groups for i in group.steps)}
         live_out = {a for i in in_tiles for a in g.ops[i].args} | set(epilogue.values)
-        prologue_steps = [i for i in analysis.steps() if per_call[i]]
+        prologue_steps = [i for i in analysis.steps() if i in per_call]
         prologue = RegionEmitter(
             self.kernel, analysis, prologue_steps, locations, 0, live_out=live_out
         ).text("        ", None)

@@ -13,7 +13,12 @@ from collections.abc import Mapping, Sequence
 from attrs import define, field, frozen
 
 from hwdsl.codegen.emit.c_printer import op_cost, statements
-from hwdsl.codegen.emit.code_sinking import GuardedBlock, guard_condition, schedule_with_guards
+from hwdsl.codegen.emit.code_sinking import (
+    GuardedBlock,
+    defining_step,
+    guard_condition,
+    schedule_with_guards,
+)
 from hwdsl.codegen.emit.uniformity import ListAnalysis, LoopAnalysis
 from hwdsl.codegen.ir.graph import Graph, Op, count_operations
 from hwdsl.codegen.numerics.c_backend import c_literal
@@ -292,7 +297,7 @@ class RegionEmitter:
     def _find_live_across(self, epilogue: Epilogue | None) -> None:
         ops = self.analysis.ops
         made = {i: k for k, steps in enumerate(self.segments) for i in steps}
-        self.live_out = {ops[i].args[0] if ops[i].code == "proj" else i for i in self.live_out}
+        self.live_out = {defining_step(self.analysis, i) for i in self.live_out}
         self.live_across = {i for i in self.live_out if i in made}
         last = dict(made)
         for k, steps in enumerate(self.segments):
@@ -302,7 +307,7 @@ class RegionEmitter:
             if epilogue is not None and k == len(self.segments) - 1:
                 reads += epilogue.values
             for a in reads:
-                owner = ops[a].args[0] if ops[a].code == "proj" else a
+                owner = defining_step(self.analysis, a)
                 if owner in made:
                     last[owner] = k
                     if made[owner] != k:
@@ -378,13 +383,13 @@ class RegionEmitter:
         lo, hi, *rest = (self._location(a) for a in op.args)
         carries = tuple(slots.allocate(scalar) for scalar in analysis.scalar_carries)
         epilogue = LoopEpilogue(
-            (*op.body.next, *(() if op.body.until is None else (op.body.until,))),
+            op.body.roots,
             op, analysis, carries, op.body.until, slots.scalar_slot(), lo, hi,
             "" if analysis.uniform_control else slots.vector_slot(),
             slots.allocate(analysis.uniform_control),
             "0x1p+0" if op.body.until is None else slots.allocate(analysis.uniform_control),
             "" if analysis.uniform_control else slots.scalar_slot(),
-            any(self.analysis.live[k] and self.analysis.ops[k].index == n
+            any(k in self.analysis.live and self.analysis.ops[k].index == n
                 for k in self.projections.get(i, ())),
         )  # fmt: skip
         inputs = [f"{lo} + {epilogue.round}", *carries, *rest[n:]]
@@ -408,9 +413,9 @@ class RegionEmitter:
         assert op.body is not None
         inside = epilogue.analysis.body
         given = {k: inputs[o.index] for k, o in enumerate(inside.ops)
-                 if o.code == "input" and o.index and inside.live[k]}  # fmt: skip
+                 if o.code == "input" and o.index and k in inside.live}  # fmt: skip
         first = [k for k, o in enumerate(inside.ops)
-                 if o.code == "input" and not o.index and inside.live[k]]  # fmt: skip
+                 if o.code == "input" and not o.index and k in inside.live]  # fmt: skip
         body = RegionEmitter(self.kernel, inside, first + inside.steps(), given, self.depth + 1,
                       variable=inputs[0])  # fmt: skip
         k = f"r{self.depth}"

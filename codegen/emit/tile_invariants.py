@@ -8,12 +8,13 @@ the loop over tiles: it guards it by a test whether one of its params has change
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from attrs import frozen
 
 from hwdsl.codegen.emit.uniformity import ListAnalysis
-from hwdsl.codegen.ir.graph import Op
+from hwdsl.codegen.ir.dependence import param_masks
+from hwdsl.codegen.ir.graph import Op, backward_slice
 from hwdsl.codegen.operations import OPERATIONS
 
 MAX_GROUPS = 6
@@ -38,17 +39,18 @@ class InvariantGroup:
 
 
 def find_invariant_groups(
-    analysis: ListAnalysis, per_call: Sequence[bool], params: Sequence[bool], roots: Sequence[int]
+    analysis: ListAnalysis, per_call: set[int], params: Sequence[bool], roots: Sequence[int]
 ) -> tuple[list[InvariantGroup], list[int]]:
     """The profitable groups, smaller sets of params first, and the steps that run at each tile.
 
     `per_call` are operations computed once per call, `params` says which params are uniform.
     """
-    masks = _param_masks(analysis, params)
+    varying = sum(1 << i for i, uniform in enumerate(params) if not uniform)
+    masks = [mask & varying for mask in param_masks(analysis.ops)]
     used = _live_out(analysis, masks, roots)
     cost = dict.fromkeys(masks, 0)
     for i in analysis.steps():
-        if not per_call[i]:
+        if i not in per_call:
             cost[masks[i]] += _cost(analysis.ops[i])
     all_params = 0
     for i in roots:
@@ -61,7 +63,7 @@ def find_invariant_groups(
     groups: list[InvariantGroup] = []
     # Small sets first: a group may read what a group of fewer params has cached, never the reverse.
     for mask in sorted(candidates[:MAX_GROUPS], key=lambda m: (m.bit_count(), m)):
-        expensive = _expensive(analysis, masks, mask, cached, per_call)
+        expensive = _expensive(analysis, masks, mask, cached | per_call)
         live_out = frozenset(i for i in used if masks[i] == mask and i in expensive)
         if (
             live_out
@@ -69,67 +71,37 @@ def find_invariant_groups(
             and len(cached) + len(live_out) <= MAX_ROWS
         ):
             groups.append(
-                InvariantGroup(mask, _closure(analysis, live_out, cached, per_call), live_out)
+                InvariantGroup(mask, _steps_for(analysis, live_out, cached | per_call), live_out)
             )
             cached |= live_out
-    return groups, list(_closure(analysis, roots, cached, per_call))
-
-
-def _param_masks(analysis: ListAnalysis, params: Sequence[bool]) -> list[int]:
-    """Per operation, the varying params it depends on, as bits."""
-    masks: list[int] = []
-    for op in analysis.ops:
-        mask = 1 << op.index if op.code == "param" and not params[op.index] else 0
-        for a in op.args:
-            mask |= masks[a]
-        masks.append(mask)
-    return masks
+    return groups, list(_steps_for(analysis, roots, cached | per_call))
 
 
 def _live_out(analysis: ListAnalysis, masks: Sequence[int], roots: Sequence[int]) -> set[int]:
     used = set(roots)
     for i, op in enumerate(analysis.ops):
-        if analysis.live[i]:
+        if i in analysis.live:
             used.update(a for a in op.args if masks[a] != masks[i])
     return used
 
 
 def _expensive(
-    analysis: ListAnalysis,
-    masks: Sequence[int],
-    mask: int,
-    cached: set[int],
-    per_call: Sequence[bool],
+    analysis: ListAnalysis, masks: Sequence[int], mask: int, known: set[int]
 ) -> set[int]:
     """The operations within a mask that are expensive or depend on an expensive one, and are not
-    cached already. A cheap value is recomputed: that costs no more than loading its row."""
+    known already. A cheap value is recomputed: that costs no more than loading its row."""
     expensive: set[int] = set()
-    for i, op in enumerate(analysis.ops):
-        inside = (
-            masks[i] | mask == mask and analysis.live[i] and not per_call[i] and i not in cached
-        )
-        if inside and (_cost(op) or any(a in expensive for a in op.args)):
+    for i in sorted(analysis.live - known):
+        op = analysis.ops[i]
+        if masks[i] | mask == mask and (_cost(op) or not expensive.isdisjoint(op.args)):
             expensive.add(i)
     return expensive
 
 
-def _closure(
-    analysis: ListAnalysis,
-    roots: Sequence[int] | frozenset[int],
-    cached: set[int],
-    per_call: Sequence[bool],
-) -> tuple[int, ...]:
-    """The steps that the roots depend on, without those computed once per call or cached."""
-    wanted: set[int] = set()
-    stack = [r for r in roots if r not in cached]
-    while stack:
-        i = stack.pop()
-        if i in wanted or per_call[i] or i in cached:
-            continue
-        wanted.add(i)
-        stack.extend(analysis.ops[i].args)
-    steps = set(analysis.steps())
-    return tuple(sorted(wanted & steps))
+def _steps_for(analysis: ListAnalysis, roots: Iterable[int], known: set[int]) -> tuple[int, ...]:
+    """The steps that the roots depend on, without what is known by then."""
+    needed = backward_slice(analysis.ops, roots, known)
+    return tuple(i for i in analysis.steps() if i in needed)
 
 
 def _cost(op: Op) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from attrs import define, frozen
 
-from hwdsl.codegen.ir.graph import Graph, Op
+from hwdsl.codegen.ir.graph import Graph, Op, backward_slice
 from hwdsl.codegen.operations import OPERATIONS
 
 
@@ -21,13 +21,13 @@ class ListAnalysis:
     """Liveness and uniformity of one operation list, and those of the bodies of its loops."""
 
     ops: tuple[Op, ...]
-    live: list[bool]
+    live: set[int]
     scalar: list[bool]
     loops: dict[int, LoopAnalysis]
 
     def steps(self) -> list[int]:
         """The live operations that compute something, in order."""
-        return [i for i, op in enumerate(self.ops) if self.live[i] and computes(op)]
+        return [i for i, op in enumerate(self.ops) if i in self.live and computes(op)]
 
 
 def computes(op: Op) -> bool:
@@ -55,18 +55,16 @@ class LoopAnalysis:
 
 def analyze_graph(graph: Graph) -> ListAnalysis:
     """Analyse the top level of a graph."""
-    roots = [i for _, i in graph.outputs] + [i for _, i in graph.rules]
-    uniform = [p.uniform for p in graph.params]
-    return analyze_operations(graph.ops, roots, uniform)
+    return analyze_operations(graph.ops, graph.roots, [p.uniform for p in graph.params])
 
 
 def analyze_operations(
     ops: tuple[Op, ...], roots: Sequence[int], uniform: Sequence[bool]
 ) -> ListAnalysis:
     """Analyse an operation list whose params or inputs are scalar as `uniform` says."""
-    analysis = ListAnalysis(ops, _liveness(ops, roots), [False] * len(ops), {})
+    analysis = ListAnalysis(ops, backward_slice(ops, roots), [False] * len(ops), {})
     for i, op in enumerate(ops):
-        if not analysis.live[i]:
+        if i not in analysis.live:
             continue
         if op.code in ("param", "input"):
             analysis.scalar[i] = uniform[op.index]
@@ -83,26 +81,15 @@ def analyze_operations(
     return analysis
 
 
-def call_invariant(analysis: ListAnalysis) -> list[bool]:
-    """Which operations of the top level have one value for a whole kernel call."""
-    result = [False] * len(analysis.ops)
+def call_invariant(analysis: ListAnalysis) -> set[int]:
+    """The operations of the top level that have one value for a whole kernel call."""
+    found: set[int] = set()
     for i, op in enumerate(analysis.ops):
-        if analysis.live[i]:
-            # A constant is scalar without operands; a varying param is not scalar, so by induction
-            # only values of constants and uniform params remain.
-            result[i] = analysis.scalar[i] and all(result[a] for a in op.args)
-    return result
-
-
-def _liveness(ops: Sequence[Op], roots: Sequence[int]) -> list[bool]:
-    live = [False] * len(ops)
-    for r in roots:
-        live[r] = True
-    for i in range(len(ops) - 1, -1, -1):
-        if live[i]:
-            for a in ops[i].args:
-                live[a] = True
-    return live
+        # A constant is scalar without operands; a varying param is not scalar, so by induction only
+        # values of constants and uniform params remain.
+        if i in analysis.live and analysis.scalar[i] and found.issuperset(op.args):
+            found.add(i)
+    return found
 
 
 def _analyze_loop(op: Op, args: Sequence[bool]) -> LoopAnalysis:
@@ -110,12 +97,10 @@ def _analyze_loop(op: Op, args: Sequence[bool]) -> LoopAnalysis:
     scalar, analyse the body, drop what it contradicts, and repeat."""
     body = op.body
     assert body is not None
-    n = body.carries
-    carries = list(args[2 : 2 + n])
-    uniform_control = args[0] and args[1]
-    roots = [*body.next, *(() if body.until is None else (body.until,))]
+    (low, high), carries, captures = body.split(args)
+    uniform_control = low and high
     while True:
-        inside = analyze_operations(body.ops, roots, [args[0], *carries, *args[2 + n :]])
+        inside = analyze_operations(body.ops, body.roots, [low, *carries, *captures])
         stop = uniform_control and (body.until is None or inside.scalar[body.until])
         # Where lanes stop in different rounds, a stopped lane keeps its value and the others go on:
         # not even a carry that is computed from scalars is the same in all lanes then.

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from typing import TypeVar
 
 from attrs import field, frozen
 
@@ -26,6 +27,8 @@ from hwdsl.codegen.operations.record import INT as INT
 from hwdsl.codegen.operations.record import RANK as RANK
 from hwdsl.codegen.operations.record import REAL as REAL
 from hwdsl.codegen.operations.record import nearest as nearest
+
+T = TypeVar("T")
 
 
 def constant_bits(value: float) -> bytes:
@@ -66,9 +69,14 @@ class Body:
     until: int | None = None
 
     @property
-    def work(self) -> int:
-        """How many operations a round takes at most, loops inside with all their rounds."""
-        return work(self.ops)
+    def roots(self) -> tuple[int, ...]:
+        """The operations that the loop reads. `until` is one: it says how many rounds are run."""
+        return self.next if self.until is None else (*self.next, self.until)
+
+    def split(self, args: Sequence[T]) -> tuple[Sequence[T], Sequence[T], Sequence[T]]:
+        """The arguments of the loop: its two ends, what the states start from, the captures."""
+        first = 2 + self.carries
+        return args[:2], args[2:first], args[first:]
 
 
 @frozen
@@ -101,6 +109,11 @@ class Graph:
     tables: tuple[tuple[float, ...], ...] = ()
 
     @property
+    def roots(self) -> tuple[int, ...]:
+        """The operations of the outputs, then of the rules."""
+        return tuple(i for _, i in (*self.outputs, *self.rules))
+
+    @property
     def words(self) -> int:
         """How many 64-bit words the rule bits take, the `undefined` bit included."""
         return len(self.rules) // 64 + 1
@@ -117,9 +130,21 @@ def state_types(body: Body, starts: Sequence[str]) -> list[str]:
     return types
 
 
+def backward_slice(ops: Sequence[Op], roots: Iterable[int], known: Container[int] = ()) -> set[int]:
+    """The roots and all that they depend on, but for what is known, and what that alone needs."""
+    found: set[int] = set()
+    todo = list(roots)
+    while todo:  # not recursive: chains of operations are as long as the file makes them
+        i = todo.pop()
+        if i not in found and i not in known:
+            found.add(i)
+            todo.extend(ops[i].args)
+    return found
+
+
 def work(ops: Iterable[Op]) -> int:
     """How many operations a list takes at most, loops with all their rounds."""
-    return sum(1 if op.body is None else 1 + op.bound * op.body.work for op in ops)
+    return sum(1 if op.body is None else 1 + op.bound * work(op.body.ops) for op in ops)
 
 
 def exact_inverse(divisor: float | None) -> float | None:

@@ -16,7 +16,7 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 
-from hwdsl.codegen.ir.graph import Body, Graph, Op, fold
+from hwdsl.codegen.ir.graph import Body, Graph, Op, backward_slice, fold
 from hwdsl.codegen.ir.loop_folding import run_loop
 from hwdsl.codegen.numerics.numpy_backend import on_arrays
 from hwdsl.codegen.operations import FORMULAS, OPERATIONS
@@ -91,22 +91,12 @@ class Point:
     def value(self, index: int) -> float:
         """The value of an operation; a loop's is its rounds run."""
         if index not in self._values:
-            for i in sorted(self._missing(index)):  # in the order of the list: operands come first
+            missing = backward_slice(self.ops, [index], self._values)
+            for i in sorted(missing):  # in the order of the list: operands come first
                 self._values[i] = _value(self.ops[i], self._values, self.inputs, self.tables)
         found = self._values[index]
         body = self.ops[index].body
         return float(found if body is None else found[body.carries])
-
-    def _missing(self, index: int) -> set[int]:
-        """The operations that one needs, itself among them, whose values are not there yet."""
-        found: set[int] = set()
-        todo = [index]
-        while todo:
-            i = todo.pop()
-            if i not in found and i not in self._values:
-                found.add(i)
-                todo.extend(self.ops[i].args)
-        return found
 
 
 def _value(
@@ -131,10 +121,9 @@ def _value(
 def _block(
     graph: Graph, inputs: Sequence[Value], count: int, halted: Callable[[], bool]
 ) -> Results:
-    kept = [i for _, i in (*graph.outputs, *graph.rules)]
     # Infinities and NaN are values of a graph, and the rule `undefined` reports them.
     with np.errstate(all="ignore"):
-        values = _Run(graph.tables, halted).values(graph.ops, inputs, kept)
+        values = _Run(graph.tables, halted).values(graph.ops, inputs, graph.roots)
         outputs = {name: values[i] for name, i in graph.outputs}
         rules = np.zeros((count, graph.words), np.uint64)
         for bit, (_, i) in enumerate(graph.rules):
@@ -206,10 +195,7 @@ class _Run:
 
     def loop(self, op: Op, body: Body, args: Sequence[Value]) -> tuple[Value, ...]:
         """The results of a loop whose lanes stop each for itself."""
-        low, high = args[0], args[1]
-        states: list[Value] = list(args[2 : 2 + body.carries])
-        captures = args[2 + body.carries :]
-        kept = [*body.next, *(() if body.until is None else (body.until,))]
+        (low, high), states, captures = body.split(args)
         active: Any = True
         settled: Any = body.until is None
         rounds: Value = 0.0
@@ -217,20 +203,20 @@ class _Run:
         # by masked updates (predicated execution), as in the kernel.
         for turn in range(op.bound):
             variable = low + turn
-            active = _both(active, variable <= high)
+            active = np.logical_and(active, variable <= high)
             if not np.any(active):
                 break
-            values = self.values(body.ops, [variable, *states, *captures], kept)
+            values = self.values(body.ops, [variable, *states, *captures], body.roots)
             states = [
                 _masked_update(active, values[n], old)
                 for n, old in zip(body.next, states, strict=True)
             ]
             rounds = _masked_update(active, rounds + 1.0, rounds)
             if body.until is not None:
-                held = _both(active, values[body.until] != 0.0)
-                settled = _either(settled, held)
-                active = _both(active, _without(held))
-        return (*states, rounds, _truth(settled))
+                held = np.logical_and(active, values[body.until] != 0.0)
+                settled = np.logical_or(settled, held)
+                active = np.logical_and(active, np.logical_not(held))
+        return (*states, rounds, _masked_update(settled, 1.0, 0.0))
 
 
 def _last_uses(ops: Sequence[Op], kept: Sequence[int]) -> list[list[int]]:
@@ -248,29 +234,9 @@ def _last_uses(ops: Sequence[Op], kept: Sequence[int]) -> list[list[int]]:
     return deaths
 
 
-def _both(a: Any, b: Any) -> Any:
-    """Both truths, staying a bool while neither differs between lanes."""
-    return np.logical_and(a, b) if _lanes(a, b) else bool(a and b)
-
-
-def _either(a: Any, b: Any) -> Any:
-    return np.logical_or(a, b) if _lanes(a, b) else bool(a or b)
-
-
-def _without(a: Any) -> Any:
-    return np.logical_not(a) if isinstance(a, np.ndarray) else not a
-
-
-def _truth(a: Any) -> Value:
-    return a.astype(np.float64) if isinstance(a, np.ndarray) else float(a)
-
-
-def _lanes(*values: Any) -> bool:
-    return any(isinstance(v, np.ndarray) for v in values)
-
-
 def _masked_update(active: Any, new: Value, old: Value) -> Value:
-    """The new state in the lanes that run, the old one in those that stopped."""
+    """The new state in the lanes that run, the old one in those that stopped; a number while it is
+    the same in all lanes."""
     if isinstance(active, np.ndarray):
         return np.where(active, new, old)
     return new if active else old

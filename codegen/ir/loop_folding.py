@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import define, field
 
-from hwdsl.codegen.ir.graph import Body, Op, fold
+from hwdsl.codegen.ir.graph import Body, Op, backward_slice, fold
 from hwdsl.codegen.operations import OPERATIONS
 from hwdsl.codegen.operations.record import Elementwise
 
@@ -50,7 +50,7 @@ class Prepared:
     def __attrs_post_init__(self) -> None:
         ops = self.body.ops
         self._values = [None] * len(ops)
-        for i in sorted(_read(self.body)):
+        for i in sorted(backward_slice(ops, self.body.roots)):
             op = ops[i]
             if op.code == "const":
                 self._values[i] = op.value
@@ -76,9 +76,7 @@ class Prepared:
     def run(self, bound: int, args: Sequence[float]) -> tuple[float, ...]:
         """The results for the loop's arguments."""
         body, values, steps = self.body, self._values, self._steps
-        low, high = args[0], args[1]
-        states = list(args[2 : 2 + body.carries])
-        captures = args[2 + body.carries :]
+        (low, high), states, captures = body.split(args)
         rounds, settled = 0, body.until is None
         while rounds < bound and low + rounds <= high:
             given = [low + rounds, *states, *captures]
@@ -100,15 +98,3 @@ def _direct(code: str) -> Callable[[float, float], float] | None:
     """What an operation of two is on numbers, if that is plain Python."""
     compute = OPERATIONS[code].compute
     return compute.direct if isinstance(compute, Elementwise) else None
-
-
-def _read(body: Body) -> set[int]:
-    """The operations that the states and `until` depend on."""
-    found: set[int] = set()
-    todo = [*body.next, *(() if body.until is None else (body.until,))]
-    while todo:
-        i = todo.pop()
-        if i not in found:
-            found.add(i)
-            todo.extend(body.ops[i].args)
-    return found

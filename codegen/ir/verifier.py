@@ -135,11 +135,12 @@ class _List:
     def projection(self, where: str, op: Op, ops: Sequence[Op]) -> None:
         """Check that a proj names a result of a loop."""
         _expect(len(op.args) == 1, where, "takes one loop")
-        body = ops[op.args[0]].body
+        loop = ops[op.args[0]]
+        body = loop.body
         if body is None:
             raise GraphError(f"{where}: operation {op.args[0]} is no loop")
         _expect(0 <= op.index < body.carries + 2, where, f"the loop has no result {op.index}")
-        starts = [ops[a].type for a in ops[op.args[0]].args[2 : 2 + body.carries]]
+        _, starts, _ = body.split([ops[a].type for a in loop.args])
         given = [*state_types(body, starts), INT, BOOL]
         _expect(
             _widens(given[op.index], op.type), where, f"is {op.type}, the result {given[op.index]}"
@@ -154,9 +155,8 @@ class _List:
         _expect(body.carries >= 0, where, "a negative number of states")
         _expect(len(body.next) == body.carries, where, "not one next per state")
         _expect(len(op.args) >= 2 + body.carries, where, "too few arguments for its states")
-        _expect(REAL not in [ops[a].type for a in op.args[:2]], where, "its ends must be ints")
-        captures = [ops[a].type for a in op.args[2 + body.carries :]]
-        starts = [ops[a].type for a in op.args[2 : 2 + body.carries]]
+        ends, starts, captures = body.split([ops[a].type for a in op.args])
+        _expect(REAL not in ends, where, "its ends must be ints")
         given = [INT, *starts, *captures]
         inside = f"{where}, "
         _List(self.graph, inside, "input", dict(enumerate(given))).check(body.ops)

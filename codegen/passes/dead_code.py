@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import attrs
 from attrs import define, field
 
-from hwdsl.codegen.ir.graph import Body, Graph, Op
+from hwdsl.codegen.ir.graph import Body, Graph, Op, backward_slice
 from hwdsl.codegen.operations import OPERATIONS
 
 
@@ -24,7 +24,7 @@ def eliminate_dead_code(graph: Graph) -> Graph:
 
 def eliminate_dead_code_once(graph: Graph) -> Graph:
     """One round of dead-code elimination."""
-    live_slice = LiveSlice(graph.ops, [i for _, i in (*graph.outputs, *graph.rules)])
+    live_slice = LiveSlice(graph.ops, graph.roots)
     ops = live_slice.live_ops()
     # A dead table would be compiled into the kernel, and would be part of its key.
     tables = sorted(tables_of(ops))
@@ -79,11 +79,9 @@ class LiveSlice:
         body = op.body
         assert body is not None
         carries = live_carries(body, self.used_results.get(i, set()))
-        # `until` is a root though nothing reads it: it says how many rounds are run.
-        roots = [body.next[c] for c in carries]
-        if body.until is not None:
-            roots.append(body.until)
-        live_slice = LiveSlice(body.ops, roots)
+        # What `until` reads stays though nothing else reads it: it says how many rounds are run.
+        until = [] if body.until is None else [body.until]
+        live_slice = LiveSlice(body.ops, [*(body.next[c] for c in carries), *until])
         inner = live_slice.live_ops()
         captures = [s for s in live_slice.inputs() if s > body.carries]
         slots = {s: n for n, s in enumerate([0, *(1 + c for c in carries), *captures])}
@@ -146,18 +144,9 @@ def live_carries(body: Body, used_results: set[int]) -> list[int]:
 
 def carries_read(body: Body, root: int) -> set[int]:
     """The carries that one operation of a body depends on."""
-    seen = {root}
-    todo = [root]
-    carries: set[int] = set()
-    while todo:
-        op = body.ops[todo.pop()]
-        if op.code == "input" and 1 <= op.index <= body.carries:
-            carries.add(op.index - 1)
-        for a in op.args:
-            if a not in seen:
-                seen.add(a)
-                todo.append(a)
-    return carries
+    reads = (body.ops[i] for i in backward_slice(body.ops, [root]))
+    inputs = {op.index for op in reads if op.code == "input"}
+    return {slot - 1 for slot in inputs if 1 <= slot <= body.carries}
 
 
 def tables_of(ops: Iterable[Op]) -> set[int]:

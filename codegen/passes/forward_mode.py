@@ -118,14 +118,10 @@ class ForwardModeAD(GraphRewriter):
         body = op.body
         assert body is not None
         zero: Tangents = (None,) * len(tangents[0])
-        first = 2 + body.carries
-        types = state_types(body, [a.type for a in args[2:first]])
-        start = carry_activity(
-            body,
-            types,
-            [direction_mask(m) for m in tangents[2:first]],
-            [direction_mask(m) for m in tangents[first:]],
-        )
+        _, types, _ = body.split([a.type for a in args])
+        types = state_types(body, types)
+        _, starts, captures = body.split([direction_mask(m) for m in tangents])
+        start = carry_activity(body, types, starts, captures)
         pairs = [(c, d) for c in range(body.carries) for d in range(len(zero)) if start[c] >> d & 1]
         if not pairs:
             return self.visit_loop(op, args), [zero] * (body.carries + 2)
@@ -286,9 +282,10 @@ def activity(ops: Sequence[Op], params: Sequence[int], inputs: Sequence[int]) ->
             directions = results[op.args[0]][op.index]
         elif op.body is not None:
             args = [active[a] for a in op.args]
-            first = 2 + op.body.carries
-            types = state_types(op.body, [ops[a].type for a in op.args[2:first]])
-            results[i] = [*carry_activity(op.body, types, args[2:first], args[first:]), 0, 0]
+            _, types, _ = op.body.split([ops[a].type for a in op.args])
+            _, starts, captures = op.body.split(args)
+            types = state_types(op.body, types)
+            results[i] = [*carry_activity(op.body, types, starts, captures), 0, 0]
         else:
             for n, a in enumerate(op.args):
                 if active[a] and is_differentiable_in(op, n):

@@ -17,7 +17,7 @@ import attrs
 from attrs import define, field
 
 from hwdsl.codegen.ir.builder import Ref
-from hwdsl.codegen.ir.graph import REAL, Graph, Op
+from hwdsl.codegen.ir.graph import REAL, Graph, Op, backward_slice
 from hwdsl.codegen.passes.dead_code import eliminate_dead_code
 from hwdsl.codegen.passes.forward_mode import (
     ForwardModeAD,
@@ -77,10 +77,10 @@ class ReverseModeAD(ForwardModeAD):
             bits[p] |= 1 << d
         active = activity(graph.ops, bits, ())
         root = graph.outputs[0][1]
-        ancestors = transitive_operands(graph.ops, [root])
+        ancestors = backward_slice(graph.ops, [root])
         forward_loops = self._forward_loops(active, ancestors)
         self._copy(
-            active, ancestors, transitive_operands(graph.ops, sorted(forward_loops)), forward_loops
+            active, ancestors, backward_slice(graph.ops, sorted(forward_loops)), forward_loops
         )
         gradient = self._backward(root, active)
         names = [graph.params[p].name for p in self.wrt]
@@ -98,7 +98,7 @@ class ReverseModeAD(ForwardModeAD):
             i for i in ancestors
             if ops[i].code == "loop" and len(active_inputs(ops, i, active)) > len(self.wrt)
         ]  # fmt: skip
-        return {i for i in transitive_operands(ops, many) if ops[i].code == "loop"}
+        return {i for i in backward_slice(ops, many) if ops[i].code == "loop"}
 
     def _copy(
         self,
@@ -208,15 +208,3 @@ class ReverseModeAD(ForwardModeAD):
 def active_inputs(ops: Sequence[Op], loop: int, active: Sequence[int]) -> list[int]:
     """The distinct arguments of a loop that are active (carries and captures; not its bounds)."""
     return list(dict.fromkeys(a for a in ops[loop].args[2:] if active[a]))
-
-
-def transitive_operands(ops: Sequence[Op], roots: Sequence[int]) -> set[int]:
-    """These operations and all that they depend on (the backward slice)."""
-    seen = set(roots)
-    todo = list(roots)
-    while todo:
-        for a in ops[todo.pop()].args:
-            if a not in seen:
-                seen.add(a)
-                todo.append(a)
-    return seen

@@ -26,9 +26,7 @@ class Copier:
     builder: GraphBuilder = field(factory=GraphBuilder, kw_only=True)
     params: list[Ref] = field(factory=list, kw_only=True)
 
-    def copy_list(
-        self, ops: Sequence[Op], roots: Sequence[int], inputs: Sequence[Ref]
-    ) -> list[Ref]:
+    def copy_list(self, ops: Sequence[Op], inputs: Sequence[Ref] = ()) -> list[Ref]:
         """Copy a list whose `input` operations stand for `inputs`; return all values."""
         values: list[Ref] = []
         results: Results = {}
@@ -71,7 +69,7 @@ class Copier:
         """Copy a loop; return its results. A carry that never changes becomes its start value."""
         body = op.body
         assert body is not None
-        start, captures = args[2 : 2 + body.carries], args[2 + body.carries :]
+        (low, high), start, captures = body.split(args)
         types = state_types(body, [a.type for a in start])
         # A carry whose next value is its own input never changes: its start value can be used in
         # its place, as a capture or a constant, which folds further.
@@ -82,9 +80,7 @@ class Copier:
             states = list(start)
             for c, state in zip(varying, inner.states, strict=True):
                 states[c] = state
-            values = self.copy_list(
-                body.ops, body_roots(body), (inner.variable, *states, *captures)
-            )
+            values = self.copy_list(body.ops, (inner.variable, *states, *captures))
             newly_invariant = {c for c in varying if values[body.next[c]] == states[c]}
             if not newly_invariant:
                 break
@@ -93,7 +89,7 @@ class Copier:
             invariant |= newly_invariant
         until = None if body.until is None else values[body.until]
         results_of_loop = inner.close(
-            args[0], args[1], op.bound, [start[c] for c in varying],
+            low, high, op.bound, [start[c] for c in varying],
             [values[body.next[c]] for c in varying], until,
         )  # fmt: skip
         final = list(start)
@@ -118,17 +114,11 @@ class GraphRewriter(Copier):
     def rewrite(self) -> Graph:
         """The rewritten graph."""
         graph = self.graph
-        roots = [i for _, i in (*graph.outputs, *graph.rules)]
-        values = self.copy_list(graph.ops, roots, ())
+        values = self.copy_list(graph.ops)
         return self.builder.finish(
             [(name, values[i]) for name, i in graph.outputs],
             [(name, values[i]) for name, i in graph.rules],
         )
-
-
-def body_roots(body: Body) -> list[int]:
-    """The operations of a body that its loop reads."""
-    return [*body.next, *([] if body.until is None else [body.until])]
 
 
 def is_input(body: Body, index: int, slot: int) -> bool:
