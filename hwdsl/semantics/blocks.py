@@ -9,7 +9,7 @@ from typing import TypeVar
 from hwdsl.base.diagnostics import fields_help, with_article
 from hwdsl.base.source import Span
 from hwdsl.semantics.expressions import HANDLERS, condition, infer, output_unit, require
-from hwdsl.semantics.scopes import duplicate
+from hwdsl.semantics.scopes import duplicate, unique
 from hwdsl.semantics.signatures import (
     block_shape,
     member_names,
@@ -20,6 +20,7 @@ from hwdsl.semantics.signatures import (
 )
 from hwdsl.semantics.state import RESERVED, CheckerState, LazyBinding, TypeEnv
 from hwdsl.semantics.symbols import Int, RecordType, RefType, Type
+from hwdsl.semantics.type_errors import unfit
 from hwdsl.semantics.type_relations import POISON, describe, is_poison, kind_of
 from hwdsl.semantics.typeexprs import resolve_type
 from hwdsl.syntax import ast
@@ -30,15 +31,7 @@ def _with(state: CheckerState, env: TypeEnv, node: ast.With, expected: Type | No
     if isinstance(base, RefType):
         base = RecordType(base.kind)
     if not isinstance(base, RecordType):
-        if not is_poison(base):
-            have = describe(base, env.scope, node.base)
-            state.error(
-                "type-mismatch",
-                f"`with` amends a component, not {have}",
-                node.base.span,
-                f"this is {have}",
-            )
-        return POISON
+        return unfit(state, env, node.base, base, "`with` amends a component")
     shape = block_shape(state, env.scope, base, node.members)
     result = RecordType(base.kind, shape if base.shape is not None or shape.parts else None)
     check_block(state, env, result, node.members)
@@ -118,24 +111,21 @@ def bind_lazy(
 
     A name declared twice is reported, and its type is not known.
     """
-    places, first, doubled = dict(taken), dict[str, LazyBinding](), set[str]()
+    places, doubled = dict(taken), set[str]()
+    first: dict[str, tuple[LazyBinding, _Decl]] = {}
     for node in declarations:
-        name = node.name.name
-        if name in places:
-            duplicate(state, name, node.name, places[name])
-            doubled.add(name)
-        places.setdefault(name, node.name.span)
-        first.setdefault(name, LazyBinding(node))
-    inner = env.bind_lazy({n: lazy for n, lazy in first.items() if n not in taken})
+        if unique(state, places, node.name):
+            first[node.name.name] = LazyBinding(node), node
+        else:
+            doubled.add(node.name.name)
+    inner = env.bind_lazy({name: lazy for name, (lazy, _) in first.items()})
 
     def typed(node: _Decl) -> Type:
         type_ = type_of(inner, node)
         return POISON if node.name.name in doubled else type_
 
-    for node in declarations:
-        lazy = first[node.name.name]
-        if lazy.decl is node and node.name.name not in taken:
-            state.defer_type(lazy, partial(typed, node))
+    for lazy, node in first.values():
+        state.defer_type(lazy, partial(typed, node))
     return inner
 
 

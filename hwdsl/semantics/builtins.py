@@ -13,7 +13,7 @@ from functools import cache
 from attrs import frozen
 
 from hwdsl.base.diagnostics import Diagnostics
-from hwdsl.base.units import ONE, Dim
+from hwdsl.base.source import Span
 from hwdsl.semantics.expressions import comprehension, infer, number
 from hwdsl.semantics.modules import BUILTINS, library_root, library_tree
 from hwdsl.semantics.signatures import read_signature
@@ -23,21 +23,22 @@ from hwdsl.semantics.symbols import (
     ExactQuotient,
     Int,
     ListType,
-    Real,
     ResultType,
     Type,
 )
-from hwdsl.semantics.type_errors import mismatch, short
+from hwdsl.semantics.type_errors import labels, mismatch, short, unfit
 from hwdsl.semantics.type_relations import (
     BOOL,
     INT,
     POISON,
     REAL,
     describe,
+    dim_variable,
     dimension,
+    element_of,
     is_assignable,
-    is_poison,
     join,
+    substitute,
 )
 from hwdsl.syntax import ast
 
@@ -66,23 +67,13 @@ class BuiltinCall:
         type_ = infer(self.state, self.env, expr)
         return number(self.state, self.env, expr, type_, f"`{self.name}`")
 
-    def pure(self, expr: ast.Expr) -> None:
-        """Check that an argument is a number without dimension."""
-        self.pure_type(expr, self.number(expr))
-
-    def pure_type(self, expr: ast.Expr, type_: Type) -> None:
-        """Check that the type of an argument is a number without dimension."""
+    def pure(self, expr: ast.Expr, type_: Type) -> None:
+        """Check that an argument of that type is a number without dimension."""
         dim = dimension(type_)
-        if dim is None or dim.is_dimensionless:
-            return
-        have = describe(type_, self.env.scope, expr)
-        self.state.error(
-            "unit-mismatch",
-            f"`{self.name}` takes a pure number, not {have}",
-            expr.span,
-            f"this is {have}",
-            help="divide by a quantity of the same dimension first",
-        )
+        if dim is not None and not dim.is_dimensionless:
+            help = "divide by a quantity of the same dimension first"
+            needs = f"`{self.name}` takes a pure number"
+            unfit(self.state, self.env, expr, type_, needs, name="unit-mismatch", help=help)
 
     def elements(self, expr: ast.Expr, expected: Type | None = None) -> Type:
         """The element type of an argument that must be a list or a `for`."""
@@ -90,44 +81,33 @@ class BuiltinCall:
         type_ = infer(self.state, self.env, expr, hint)
         if isinstance(type_, ListType):
             return type_.element
-        if not is_poison(type_):
-            have = describe(type_, self.env.scope, expr)
-            self.state.error(
-                "type-mismatch",
-                f"`{self.name}` goes through a list, not {have}",
-                expr.span,
-                f"this is {have}",
-            )
-        return POISON
+        return unfit(self.state, self.env, expr, type_, f"`{self.name}` goes through a list")
 
     def numbers(self, expr: ast.Expr) -> Type:
         """The element type of an argument that must be a list of numbers."""
         return number(self.state, self.env, expr, self.elements(expr), f"`{self.name}`")
 
-    def truths(self, expr: ast.Expr) -> None:
+    def truths(self, expr: ast.Expr, needs: str = "goes through bools", help: str = "") -> None:
         """Check that an argument is a list of bools."""
         type_ = self.elements(expr, BOOL)
-        if not is_poison(type_) and type_ != BOOL:
+        if not is_assignable(type_, BOOL):
             have = describe(type_, self.env.scope)
-            self.state.error(
-                "type-mismatch", f"`{self.name}` goes through bools", expr.span, f"these are {have}"
-            )
+            message = f"`{self.name}` {needs}"
+            label = f"these are {have}"
+            self.state.error("type-mismatch", message, expr.span, label, help=help or None)
 
     def same(self, first: ast.Expr, a: Type, second: ast.Expr, b: Type) -> Type:
         """The common type of two arguments, which must have one dimension."""
         both = join(a, b)
         if both is not None:
             return both
-        sides = [
-            (e.span, f"this is {describe(t, self.env.scope, e)}")
-            for e, t in ((first, a), (second, b))
-        ]
+        before, here = labels(self.env, (first, a), (second, b))
         return self.state.error(
             "unit-mismatch",
             f"`{self.name}` needs one dimension, and {short(first)} and {short(second)} differ",
             second.span,
-            sides[1][1],
-            others=sides[:1],
+            here[1],
+            others=[before],
         )
 
 
@@ -140,12 +120,12 @@ def _declared(call: BuiltinCall) -> Type:
     bound: dict[str, tuple[ast.Expr, Type]] = {}
     plain: set[str] = set()
     for (name, declared), expr in zip(parameters, call.arguments, strict=True):
-        element = declared.element if isinstance(declared, ListType) else declared
+        element = element_of(declared)
         if element == BOOL:
             call.truths(expr)
             continue
         type_ = call.number(expr) if element is declared else call.numbers(expr)
-        variable = _variable(element)
+        variable = dim_variable(element)
         if variable is None:
             _fixed(call, name, expr, element, type_)
         elif variable in bound:
@@ -154,36 +134,19 @@ def _declared(call: BuiltinCall) -> Type:
             bound[variable] = expr, type_
             if element is declared:
                 plain.add(variable)
-    variable = _variable(result)
+    variable = dim_variable(result)
     if variable in plain:
         return bound[variable][1]
-    return _result(result, {v: dimension(type_) for v, (_, type_) in bound.items()})
-
-
-def _variable(type_: Type) -> str | None:
-    """The dimension variable that a type is, if it is one."""
-    powers = type_.dim.powers if isinstance(type_, Real) else ()
-    alone = len(powers) == 1 and powers[0][1] == 1 and powers[0][0].startswith("'")
-    return powers[0][0] if alone else None
+    return substitute(result, {v: dimension(type_) for v, (_, type_) in bound.items()})
 
 
 def _fixed(call: BuiltinCall, name: str, expr: ast.Expr, wanted: Type, type_: Type) -> None:
     dim = dimension(wanted)
     if dim is not None and dim.is_dimensionless:
-        call.pure_type(expr, type_)
+        call.pure(expr, type_)
     elif not is_assignable(type_, wanted):
         what = f"`{name}` of `{call.name}`"
         mismatch(call.state, call.env, expr, type_, wanted, what, call.info.decl.span)
-
-
-def _result(type_: Type, bindings: Mapping[str, Dim | None]) -> Type:
-    if isinstance(type_, ListType):
-        return ListType(_result(type_.element, bindings))
-    if not isinstance(type_, Real):
-        return type_
-    if any(bindings.get(base, ONE) is None for base, _ in type_.dim.powers):
-        return POISON
-    return Real(type_.dim.substitute({v: d for v, d in bindings.items() if d is not None}))
 
 
 # --- what no signature says ---------------------------------------------------------------------
@@ -214,21 +177,13 @@ def _sum(call: BuiltinCall) -> Type:
 
 def _prod(call: BuiltinCall) -> Type:
     type_ = call.numbers(call.arguments[0])
-    call.pure_type(call.arguments[0], type_)
+    call.pure(call.arguments[0], type_)
     return INT if isinstance(type_, Int) else REAL
 
 
 def _count(call: BuiltinCall) -> Type:
-    expr = call.arguments[0]
-    type_ = call.elements(expr, BOOL)
-    if not is_poison(type_) and type_ != BOOL:
-        call.state.error(
-            "type-mismatch",
-            "`count` counts the elements that are true",
-            expr.span,
-            f"these are {describe(type_, call.env.scope)}",
-            help="for the length of a list, use `len(xs)`",
-        )
+    needs = "counts the elements that are true"
+    call.truths(call.arguments[0], needs, help="for the length of a list, use `len(xs)`")
     return INT
 
 
@@ -318,44 +273,32 @@ def declarations() -> Mapping[str, ast.ExternFn]:
 def call_builtin(state: CheckerState, env: TypeEnv, node: ast.Call, info: BuiltinInfo) -> Type:
     """Check a call of a builtin function and give its type."""
     name, least = info.name, len(info.decl.parameters)
-    for argument in node.arguments:
-        if argument.name is not None:
-            return _give_up(
-                state,
-                env,
-                node,
-                state.error(
-                    "unknown-argument",
-                    f"`{name}` takes its arguments by position",
-                    argument.name.span,
-                    help=_declaration(info),
-                ),
-            )
     given = len(node.arguments)
+    named = next((a.name for a in node.arguments if a.name is not None), None)
+    if named is not None:
+        message = f"`{name}` takes its arguments by position"
+        return _refuse(state, env, node, info, "unknown-argument", message, named.span)
     if given < least or (given > least and name not in VARIADIC):
-        missing = given < least
-        span = node.span if missing else node.arguments[least].value.span
-        return _give_up(
-            state,
-            env,
-            node,
-            state.error(
-                "missing-argument" if missing else "unknown-argument",
-                f"`{name}` takes {least} argument{'s' if least > 1 else ''}, {given} given",
-                span,
-                help=_declaration(info),
-            ),
-        )
+        finding = "missing-argument" if given < least else "unknown-argument"
+        span = node.span if given < least else node.arguments[least].value.span
+        message = f"`{name}` takes {least} argument{'s' if least > 1 else ''}, {given} given"
+        return _refuse(state, env, node, info, finding, message, span)
     return SPECIAL.get(name, _declared)(BuiltinCall(state, env, node, info))
 
 
-def _declaration(info: BuiltinInfo) -> str:
-    """A help text with a function's declaration and what it says: some are called in other ways."""
+def _refuse(
+    state: CheckerState,
+    env: TypeEnv,
+    node: ast.Call,
+    info: BuiltinInfo,
+    finding: str,
+    message: str,
+    span: Span,
+) -> Type:
+    """Report a call; the help says how the function is declared, as some are called otherwise."""
     said = " ".join(info.decl.doc.split()).rstrip(".")
-    return f"it is `{info.decl.signature}`: {said[:1].lower()}{said[1:]}"
-
-
-def _give_up(state: CheckerState, env: TypeEnv, node: ast.Call, type_: Type) -> Type:
+    help = f"it is `{info.decl.signature}`: {said[:1].lower()}{said[1:]}"
+    state.error(finding, message, span, help=help)
     for argument in node.arguments:
         infer(state, env, argument.value)
-    return type_
+    return POISON

@@ -27,7 +27,6 @@ from hwdsl.semantics.symbols import (
     ListType,
     MemberOf,
     Method,
-    Real,
     RecordType,
     ResultType,
     Shape,
@@ -39,10 +38,12 @@ from hwdsl.semantics.type_relations import (
     BOOL,
     POISON,
     describe,
+    dim_variable,
     dimension,
     is_assignable,
     is_poison,
     kind_of,
+    substitute,
 )
 from hwdsl.syntax import ast
 
@@ -227,49 +228,31 @@ def _call_function(state: CheckerState, env: TypeEnv, node: ast.Call, info: Func
     ]
     given = _pair(state, env, node, slots, f"`{info.name}`", positional=True)
     if given is None:
-        return _substitute(info.result, {}, _arguments_alone(state, env, node))
+        _arguments_alone(state, env, node)
+        return substitute(info.result, {})
     actual = {s.name: infer(state, env, given[s.name], s.type) for s in slots if s.name in given}
     bindings = _bind(info, actual)
     for slot in slots:
         if slot.name not in given:
             continue
-        wanted = _substitute(slot.type, bindings, POISON)
+        wanted = substitute(slot.type, bindings)
         if not is_assignable(actual[slot.name], wanted):
             what = f"`{slot.name}` of `{info.name}`"
             mismatch(state, env, given[slot.name], actual[slot.name], wanted, what, slot.span)
-    return _substitute(info.result, bindings, POISON)
+    return substitute(info.result, bindings)
 
 
 def _bind(info: FunctionInfo, actual: Mapping[str, Type]) -> dict[str, Dim]:
     """Dimension variables, from the first argument in whose parameter each stands alone."""
     bindings: dict[str, Dim] = {}
-    variables = {f"'{name}" for name in info.dim_vars}
     for name, declared in info.parameters:
         type_ = actual.get(name, POISON)
         while isinstance(declared, ListType) and isinstance(type_, ListType):
             declared, type_ = declared.element, type_.element
-        dim = dimension(type_)
-        if dim is None or not isinstance(declared, Real) or len(declared.dim.powers) != 1:
-            continue
-        base, power = declared.dim.powers[0]
-        if base in variables and power == 1:
-            bindings.setdefault(base, dim)
-    return {**bindings, **{v: POISONED for v in variables if v not in bindings}}
-
-
-POISONED = Dim.base("?")
-"""Bound to a dimension variable that no argument tells; what it makes up is poison."""
-
-
-def _substitute(type_: Type, bindings: Mapping[str, Dim], unbound: Type) -> Type:
-    if isinstance(type_, ListType):
-        return ListType(_substitute(type_.element, bindings, unbound))
-    if not isinstance(type_, Real) or not any(b.startswith("'") for b, _ in type_.dim.powers):
-        return type_
-    dim = type_.dim.substitute(bindings)
-    if any(b in ("?",) for b, _ in dim.powers) or (not bindings and unbound is POISON):
-        return POISON
-    return Real(dim)
+        variable, dim = dim_variable(declared), dimension(type_)
+        if variable is not None and dim is not None:
+            bindings.setdefault(variable, dim)
+    return bindings
 
 
 def _construct(state: CheckerState, env: TypeEnv, node: ast.Call, kind: KindInfo) -> Type:

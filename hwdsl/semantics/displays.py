@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from hwdsl.semantics.evaluators import check_each
 from hwdsl.semantics.expressions import infer, require
 from hwdsl.semantics.state import CheckerState, TypeEnv
-from hwdsl.semantics.symbols import EvaluatorInfo, Global, ListType, ModuleScope, Type
+from hwdsl.semantics.symbols import EvaluatorInfo, Global, ModuleScope, Type
 from hwdsl.semantics.type_errors import mismatch
-from hwdsl.semantics.type_relations import INT, is_assignable
+from hwdsl.semantics.type_relations import INT, element_of, is_assignable
 from hwdsl.syntax import ast
 
 PARAMS = {"figure": ("x", "by"), "table": ("rows",)}
@@ -59,9 +62,8 @@ def check_display(state: CheckerState, scope: ModuleScope, node: ast.Display) ->
         elif name in info.free:
             _check_values(state, TypeEnv(scope), name, value, info.free[name])
         elif name not in own:
-            where = next(a.path[-1].span for a in node.settings if a.path[-1].name == name)
             what = f"setting of a {form} of `{info.name}`:"
-            state.unknown("bad-display", what, name, where, [*own, *info.free])
+            _unknown(state, node, what, name, [*own, *info.free])
 
 
 def _evaluator(
@@ -89,6 +91,13 @@ def _missing(state: CheckerState, node: ast.Display, setting: str) -> None:
         node.name.span,
         help=f"add `{setting} = …`",
     )
+
+
+def _unknown(
+    state: CheckerState, node: ast.Display, what: str, name: str, known: Iterable[str]
+) -> None:
+    where = next(a.path[-1].span for a in node.settings if a.path[-1].name == name)
+    state.unknown("bad-display", what, name, where, known)
 
 
 def _check_names(
@@ -126,17 +135,8 @@ def _check_values(
 ) -> None:
     """Check `x = v`, `x = [v, w]` and `x = low .. high`."""
     what = f"a value of `{name}`"
-    if isinstance(value, ast.Binary) and value.op == "..":
-        for end in (value.left, value.right):
-            require(state, env, end, type_, what)
-        state.checked.types[value] = ListType(type_)
-    elif isinstance(value, ast.ListLit):
-        for item in value.items:
-            require(state, env, item, type_, what)
-        state.checked.types[value] = ListType(type_)
-    else:
-        found = infer(state, env, value, type_)
-        element = found.element if isinstance(found, ListType) else found
+    if not check_each(state, env, value, type_, what):
+        element = element_of(infer(state, env, value, type_))
         if not is_assignable(element, type_):
             mismatch(state, env, value, element, type_, what)
 
@@ -152,9 +152,7 @@ def _measured(
         if name in ("output", "baseline") and not isinstance(value, ast.Text):
             _check_names(state, info, name, value, list(info.outputs), "output", one=True)
         elif name not in _OF_MEASUREMENTS:
-            what = "setting of a table with `data`:"
-            where = next(a.path[-1].span for a in node.settings if a.path[-1].name == name)
-            state.unknown("bad-display", what, name, where, _OF_MEASUREMENTS)
+            _unknown(state, node, "setting of a table with `data`:", name, _OF_MEASUREMENTS)
         elif name == "data" and not isinstance(value, ast.Text):
             state.error("bad-display", "`data` is a text: the name of a file", value.span)
         elif not isinstance(value, ast.Text | ast.Name):

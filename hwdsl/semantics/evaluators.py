@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from hwdsl.base.source import Span
+from hwdsl.base.units import Dim
 from hwdsl.semantics.blocks import bind_lazy, bind_lets, check_rule, force_local, let_type
 from hwdsl.semantics.expressions import (
     condition,
@@ -13,7 +14,7 @@ from hwdsl.semantics.expressions import (
     output_unit,
     require,
 )
-from hwdsl.semantics.scopes import duplicate
+from hwdsl.semantics.scopes import unique
 from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import (
     BoolType,
@@ -31,6 +32,7 @@ from hwdsl.semantics.type_relations import (
     REAL,
     describe,
     dimension,
+    element_of,
     is_assignable,
     is_poison,
     kind_of,
@@ -47,19 +49,12 @@ def check_evaluator(state: CheckerState, info: EvaluatorInfo) -> None:
     named = [m for m in info.decl.members if isinstance(m, _Member)]
     for each in named:
         _check_reserved(state, each.name)
-    env = bind_lazy(
-        state,
-        TypeEnv(info.scope, info),
-        named,
-        {},
-        lambda env, node: _member(state, env, info, node),
-    )
+    outer = TypeEnv(info.scope, info)
+    env = bind_lazy(state, outer, named, {}, lambda env, node: _member(state, env, info, node))
     for member in info.decl.members:
         if isinstance(member, ast.Rule):
             _check_reserved(state, member.name)
-            if member.name.name in rules:
-                duplicate(state, member.name.name, member.name, rules[member.name.name])
-            rules.setdefault(member.name.name, member.name.span)
+            unique(state, rules, member.name)
             check_rule(state, env, member)
         elif isinstance(member, ast.Allow):
             state.waivers.append(member)
@@ -146,44 +141,57 @@ def _distribution(
 
 def check_bounds(state: CheckerState, env: TypeEnv, node: ast.Expr, type_: Type, what: str) -> None:
     """Check `low .. high`, or a list of the values allowed."""
+    if isinstance(node, ast.ListLit) or not check_each(state, env, node, type_, what):
+        _check_list(state, env, node, type_, what, what)
+
+
+def check_each(
+    state: CheckerState,
+    env: TypeEnv,
+    node: ast.Expr,
+    type_: Type,
+    what: str,
+    declared: Span | None = None,
+) -> bool:
+    """Check the ends of `low .. high`, or the items of `[a, b]`; False if it is neither.
+
+    The ends need not be ints, as those of a range to go through.
+    """
     if isinstance(node, ast.Binary) and node.op == "..":
-        for end in (node.left, node.right):
-            require(state, env, end, type_, what)
-        state.checked.types[node] = ListType(type_)
-        return
-    element = iterated_as(state, env, node, type_, what)
-    if not is_assignable(element, type_):
-        mismatch(state, env, node, element, type_, what)
+        values: tuple[ast.Expr, ...] = (node.left, node.right)
+    elif isinstance(node, ast.ListLit):
+        values = node.items
+    else:
+        return False
+    for value in values:
+        require(state, env, value, type_, what, declared)
+    state.checked.types[node] = ListType(type_)
+    return True
 
 
-def iterated_as(state: CheckerState, env: TypeEnv, node: ast.Expr, type_: Type, what: str) -> Type:
-    """The element type of a list whose elements are expected to be of `type_`."""
+def _check_list(
+    state: CheckerState, env: TypeEnv, node: ast.Expr, type_: Type, whole: str, each: str
+) -> None:
+    """Check a list (`whole`) whose elements (`each`) are to be of a type."""
     found = infer(state, env, node, ListType(type_))
-    if isinstance(found, ListType):
-        return found.element
-    if not is_poison(found):
-        state.error(
-            "type-mismatch",
-            f"{what} is a list or `low .. high`",
-            node.span,
-            f"this is {describe(found, env.scope, node)}",
-        )
-    return POISON
+    if isinstance(found, ListType) and not is_assignable(found.element, type_):
+        mismatch(state, env, node, found.element, type_, each)
+    elif not isinstance(found, ListType) and not is_poison(found):
+        have = describe(found, env.scope, node)
+        message = f"{whole} is a list or `low .. high`"
+        state.error("type-mismatch", message, node.span, f"this is {have}")
 
 
 def _choice(state: CheckerState, env: TypeEnv, node: ast.Choice) -> Type:
     type_ = resolve_type(state, env, node.type)
     name = f"`{node.name.name}`"
-    if isinstance(node.alternatives, ast.ListLit):
-        if not node.alternatives.items:
+    of, each = node.alternatives, f"an alternative of {name}"
+    if isinstance(of, ast.ListLit):
+        if not of.items:
             state.error("empty-choice", f"{name} has nothing to choose from", node.span)
-        for item in node.alternatives.items:
-            require(state, env, item, type_, f"an alternative of {name}", node.type.span)
-        state.checked.types[node.alternatives] = ListType(type_)
+        check_each(state, env, of, type_, each, node.type.span)
     else:
-        element = iterated_as(state, env, node.alternatives, type_, f"what {name} is chosen from")
-        if not is_assignable(element, type_):
-            mismatch(state, env, node.alternatives, element, type_, f"an alternative of {name}")
+        _check_list(state, env, of, type_, f"what {name} is chosen from", each)
     if node.default is not None:
         require(state, env, node.default, type_, f"the default of {name}", node.type.span)
     return type_
@@ -196,12 +204,13 @@ def _output(state: CheckerState, env: TypeEnv, node: ast.Output) -> Type:
         require(state, env, node.value, declared, name, node.type.span)
         return declared
     type_ = infer(state, env, node.value)
+    inner = element_of(type_)
     if node.unit is not None:
         unit = output_unit(state, env, node.unit, node.value, type_)
-        inner = type_.element if isinstance(type_, ListType) else type_
-        if unit is None or dimension(inner) is None:
-            return POISON if unit is None else Real(unit.dim)
-    inner = type_.element if isinstance(type_, ListType) else type_
+        if unit is None:
+            return POISON
+        if dimension(inner) is None:
+            return Real(unit.dim)
     if kind_of(inner) is not None or isinstance(inner, ListType):
         state.error(
             "type-mismatch",
@@ -227,14 +236,11 @@ def check_claim(state: CheckerState, info: ClaimInfo) -> None:
             force_local(state, env, member.name.name)
         elif isinstance(member, ast.Expect):
             _expect(state, env, member)
-        elif isinstance(member, ast.SourceNote) and member.confidence is not None:
-            _confidence(state, member.confidence)
-
-
-def _confidence(state: CheckerState, sure: ast.Ident) -> None:
-    if sure.name not in ast.CONFIDENCES:
-        what = f"a source's confidence is high, medium or low, not `{sure.name}`"
-        state.error("unknown-name", what, sure.span)
+        elif isinstance(member, ast.SourceNote):
+            sure = member.confidence
+            if sure is not None and sure.name not in ast.CONFIDENCES:
+                what = f"a source's confidence is high, medium or low, not `{sure.name}`"
+                state.error("unknown-name", what, sure.span)
 
 
 def _expect(state: CheckerState, env: TypeEnv, node: ast.Expect) -> None:
@@ -257,7 +263,8 @@ def _expect(state: CheckerState, env: TypeEnv, node: ast.Expect) -> None:
     value = next((t for t in types if not is_poison(t)), POISON)
     if is_poison(value) or is_poison(tolerance):
         return
-    if dimension(value) is None:
+    dim = dimension(value)
+    if dim is None:
         state.error(
             "not-a-number",
             "`within` is for numbers",
@@ -265,27 +272,24 @@ def _expect(state: CheckerState, env: TypeEnv, node: ast.Expect) -> None:
             f"these are {describe(value, env.scope)}",
         )
         return
-    _tolerance(state, env, node, value, tolerance)
+    _tolerance(state, env, node.tolerance, node.mode, dim, tolerance)
 
 
 def _tolerance(
-    state: CheckerState, env: TypeEnv, node: ast.Expect, value: Type, tolerance: Type
+    state: CheckerState, env: TypeEnv, node: ast.Expr, mode: str, dim: Dim, tolerance: Type
 ) -> None:
-    assert node.tolerance is not None
-    if node.mode in ("relative", "factor"):
+    """Check a tolerance for a number of a dimension."""
+    if mode in ("relative", "factor"):
         if not is_assignable(tolerance, REAL):
-            mismatch(state, env, node.tolerance, tolerance, REAL, f"a {node.mode} tolerance")
-        return
-    dim = dimension(value)
-    assert dim is not None
-    if node.mode == "" and dimension(tolerance) == dim and dim.is_dimensionless:
+            mismatch(state, env, node, tolerance, REAL, f"a {mode} tolerance")
+    elif mode == "" and dimension(tolerance) == dim and dim.is_dimensionless:
         state.error(
             "bad-tolerance",
             "is this tolerance relative or absolute?",
-            node.tolerance.span,
+            node.span,
             help="write `within x relative` or `within x absolute`",
         )
-    elif node.mode == "" and is_assignable(tolerance, REAL):
-        return
+    elif mode == "" and is_assignable(tolerance, REAL):
+        return  # of a quantity, a pure number can only be relative
     elif not is_assignable(tolerance, Real(dim)):
-        mismatch(state, env, node.tolerance, tolerance, Real(dim), "an absolute tolerance")
+        mismatch(state, env, node, tolerance, Real(dim), "an absolute tolerance")

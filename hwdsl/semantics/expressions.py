@@ -24,7 +24,16 @@ from hwdsl.semantics.symbols import (
     TextType,
     Type,
 )
-from hwdsl.semantics.type_errors import cannot, mismatch, quoted_help, short, shown_help, zero_help
+from hwdsl.semantics.type_errors import (
+    cannot,
+    labels,
+    mismatch,
+    quoted_help,
+    short,
+    shown_help,
+    unfit,
+    zero_help,
+)
 from hwdsl.semantics.type_relations import (
     BOOL,
     INT,
@@ -33,6 +42,7 @@ from hwdsl.semantics.type_relations import (
     TEXT,
     describe,
     dimension,
+    element_of,
     is_assignable,
     is_poison,
     join,
@@ -172,19 +182,12 @@ def number(state: CheckerState, env: TypeEnv, expr: ast.Expr, type_: Type, what:
     """The type itself if it is a number (or in error), else a finding."""
     if is_poison(type_) or dimension(type_) is not None:
         return type_
-    have = describe(type_, env.scope)
     help = quoted_help(expr)
     if kind_of(type_) is not None:
         help = "name the field you mean: `x.field`"
     elif isinstance(type_, ListType):
         help = "reduce the list with `sum`, `max`, …, or take one element: `xs[0]`"
-    return state.error(
-        "not-a-number",
-        f"{what} needs a number, not {have}",
-        expr.span,
-        f"this is {have}",
-        help=help,
-    )
+    return unfit(state, env, expr, type_, f"{what} needs a number", name="not-a-number", help=help)
 
 
 def _binary(state: CheckerState, env: TypeEnv, node: ast.Binary, expected: Type | None) -> Type:
@@ -307,13 +310,12 @@ def _compare_two(
         wrong = a if left_dim is None else b
         number(state, env, wrong, left if left_dim is None else right, f"`{op}`")
     elif numbers or not _comparable(left, right):
-        have = [describe(t, env.scope, e) for t, e in ((left, a), (right, b))]
         state.error(
             "unit-mismatch" if numbers else "type-mismatch",
             f"cannot compare {short(a)} with {short(b)}",
             a.span.join(b.span),
-            others=[(a.span, f"this is {have[0]}"), (b.span, f"this is {have[1]}")],
-            help=zero_help(a, b, have[0], have[1]) if numbers else None,
+            others=labels(env, (a, left), (b, right)),
+            help=zero_help(env, (a, left), (b, right)) if numbers else None,
         )
 
 
@@ -341,18 +343,15 @@ def branches(
         type_ = infer(state, env, expr, hint)
         both = join(result, type_)
         if both is None and first is not None:
-            sides = [
-                (e.span, f"this is {describe(t, env.scope, e)}")
-                for e, t in ((first, result), (expr, type_))
-            ]
+            before, here = labels(env, (first, result), (expr, type_))
             numbers = dimension(result) is not None and dimension(type_) is not None
             state.error(
                 "unit-mismatch" if numbers else "type-mismatch",
                 f"{what} must have one type",
                 expr.span,
-                sides[1][1],
-                others=sides[:1],
-                help=zero_help(first, expr, sides[0][1][8:], sides[1][1][8:]),
+                here[1],
+                others=[before],
+                help=zero_help(env, (first, result), (expr, type_)),
             )
             return POISON
         if both is not None:
@@ -375,19 +374,10 @@ def iterated(state: CheckerState, env: TypeEnv, expr: ast.Expr, what: str) -> Ty
     type_ = infer(state, env, expr)
     if isinstance(type_, ListType):
         return type_.element
-    if not is_poison(type_):
-        have = describe(type_, env.scope, expr)
-        help = None
-        if kind_of(type_) is not None:
-            help = "a counted part is one record; the list of parts is `x.parts.kind`"
-        state.error(
-            "type-mismatch",
-            f"{what} needs a list, not {have}",
-            expr.span,
-            f"this is {have}",
-            help=help,
-        )
-    return POISON
+    help = None
+    if kind_of(type_) is not None:
+        help = "a counted part is one record; the list of parts is `x.parts.kind`"
+    return unfit(state, env, expr, type_, f"{what} needs a list", help=help)
 
 
 def _comprehension(
@@ -418,17 +408,17 @@ def output_unit(
     found = resolve_unit(state, env, unit)
     if found is None or is_poison(type_):
         return found
-    inner = type_.element if isinstance(type_, ListType) else type_
+    inner = element_of(type_)
     dim = dimension(inner)
     if dim is None:
         number(state, env, expr, inner, "a unit")
     elif dim != found.dim:
-        have, want = describe(inner, env.scope, expr), describe(Real(found.dim), env.scope)
+        want = describe(Real(found.dim), env.scope)
         state.error(
             "unit-mismatch",
             f"{short(expr)} cannot be shown in {found.name}",
             expr.span,
-            f"this is {have}",
+            f"this is {describe(inner, env.scope, expr)}",
             others=[(unit.span, f"this is {want}")],
             help=shown_help(dim, env.scope),
         )

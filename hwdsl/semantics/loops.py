@@ -5,7 +5,7 @@ from __future__ import annotations
 from hwdsl.base.source import Span
 from hwdsl.semantics.blocks import bind_lets, force_local
 from hwdsl.semantics.expressions import condition, infer, iterated, require
-from hwdsl.semantics.scopes import duplicate
+from hwdsl.semantics.scopes import duplicate, unique
 from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import Int, ListType, ResultType, Type
 from hwdsl.semantics.type_relations import BOOL, INT, is_assignable
@@ -28,7 +28,7 @@ def iterate_type(
     states = _states(state, env, node)
     inner = env.bind(node.variable, INT)
     for member in node.members:
-        if isinstance(member, ast.State) and member.name.name in states:
+        if isinstance(member, ast.State):
             inner = inner.bind(member.name, states[member.name.name])
     _rounds(state, inner, node, states)
     traces = tuple((name, ListType(type_)) for name, type_ in states.items())
@@ -50,15 +50,12 @@ def _states(state: CheckerState, env: TypeEnv, node: ast.Iterate) -> dict[str, T
         name = member.name.name
         type_ = resolve_type(state, env, member.type)
         require(state, env, member.initial, type_, f"`{name}`", member.type.span)
-        if name in seen:
-            duplicate(state, name, member.name, seen[name])
-        elif name in ("rounds", "settled", "trace"):
+        if unique(state, seen, member.name) and name in ("rounds", "settled", "trace"):
             state.error(
                 "reserved-name",
                 f"the result of `iterate` has a `{name}` of its own",
                 member.name.span,
             )
-        seen.setdefault(name, member.name.span)
         states.setdefault(name, type_)
     return states
 

@@ -7,56 +7,45 @@ from hwdsl.semantics.expressions import branches, infer
 from hwdsl.semantics.literal_values import exact
 from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import CaseArms, EnumType, Int, Type
-from hwdsl.semantics.type_relations import POISON, describe, is_poison
+from hwdsl.semantics.type_errors import unfit
+from hwdsl.semantics.type_relations import is_poison
 from hwdsl.syntax import ast
 
 
 def match_type(state: CheckerState, env: TypeEnv, node: ast.Match, expected: Type | None) -> Type:
     """The type of a `match`, whose arms must cover every case once."""
     subject = infer(state, env, node.subject)
-    if not isinstance(subject, EnumType | Int) and not is_poison(subject):
-        have = describe(subject, env.scope, node.subject)
-        state.error(
-            "type-mismatch",
-            f"`match` tells enum cases or ints apart, not {have}",
-            node.subject.span,
-            f"this is {have}",
-        )
-        subject = POISON
+    if not isinstance(subject, EnumType | Int):
+        needs = "`match` tells enum cases or ints apart"
+        subject = unfit(state, env, node.subject, subject, needs)
     _patterns(state, env, node, subject)
     return branches(state, env, [a.value for a in node.arms], expected, "the arms of `match`")
 
 
 def _patterns(state: CheckerState, env: TypeEnv, node: ast.Match, subject: Type) -> None:
-    seen: dict[object, Span] = {}
-    taken: dict[object, int] = {}
+    seen: dict[object, tuple[int, Span]] = {}
     for i, arm in enumerate(node.arms):
         for pattern in arm.patterns:
             key = _pattern(state, env, pattern, subject)
             if key is None:
                 continue
             if key in seen or "else" in seen:
-                before = seen.get(key) or seen["else"]
+                _, before = seen.get(key) or seen["else"]
                 state.error(
                     "unreachable-arm",
                     "this pattern is never reached",
                     pattern.span,
                     others=[(before, "this one comes first")],
                 )
-            seen.setdefault(key, pattern.span)
-            taken.setdefault(key, i)
+            seen.setdefault(key, (i, pattern.span))
     if isinstance(subject, EnumType):
-        found = [taken.get(c, taken.get("else")) for c in range(len(subject.enum.cases))]
-        state.resolve(node, CaseArms(tuple(i for i in found if i is not None)))
-    if is_poison(subject) or "else" in seen:
-        return
-    if isinstance(subject, EnumType):
-        missing = [c for i, c in enumerate(subject.enum.cases) if i not in seen]
-        what = ", ".join(f"`{c}`" for c in missing)
+        cases = subject.enum.cases
+        found = [seen.get(c) or seen.get("else") for c in range(len(cases))]
+        state.resolve(node, CaseArms(tuple(taken[0] for taken in found if taken is not None)))
+        what = ", ".join(f"`{c}`" for i, c in enumerate(cases) if i not in seen)
     else:
-        missing = ["else"]
         what = "all other ints"
-    if missing:
+    if what and "else" not in seen and not is_poison(subject):
         state.error(
             "not-exhaustive",
             f"`match` says nothing of {what}",

@@ -166,6 +166,16 @@ def duplicate(state: CheckerState, name: str, ident: ast.Ident, before: Span) ->
     )
 
 
+def unique(state: CheckerState, seen: dict[str, Span], ident: ast.Ident) -> bool:
+    """Note a name in `seen`; False (and a finding) if it is there already."""
+    before = seen.get(ident.name)
+    if before is not None:
+        duplicate(state, ident.name, ident, before)
+        return False
+    seen[ident.name] = ident.span
+    return True
+
+
 def enter(
     state: CheckerState,
     scope: ModuleScope,

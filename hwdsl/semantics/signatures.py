@@ -10,24 +10,32 @@ from attrs import evolve
 from hwdsl.base.diagnostics import with_article
 from hwdsl.base.source import Span
 from hwdsl.base.units import Dim
-from hwdsl.semantics.scopes import duplicate, find_value, module_of_path
+from hwdsl.semantics.scopes import duplicate, find_value, module_of_path, unique
 from hwdsl.semantics.state import IMPLICIT, RESERVED, CheckerState, TypeEnv
 from hwdsl.semantics.symbols import (
     EMPTY_SHAPE,
     ComponentInfo,
     FunctionInfo,
     Global,
-    Int,
     KindInfo,
     ListType,
     MemberInfo,
     ModuleScope,
-    Real,
     RecordType,
     Shape,
     Type,
 )
-from hwdsl.semantics.type_relations import BOOL, POISON, TEXT, describe, is_assignable, kind_of
+from hwdsl.semantics.type_relations import (
+    BOOL,
+    INT,
+    POISON,
+    TEXT,
+    describe,
+    dim_variable,
+    innermost,
+    is_assignable,
+    kind_of,
+)
 from hwdsl.semantics.typeexprs import find_kind, resolve_type
 from hwdsl.syntax import ast
 
@@ -146,19 +154,15 @@ def read_signature(
 ) -> tuple[tuple[tuple[str, Type], ...], Type]:
     """The types of a function's parameters by their names, and of its result."""
     env = function_env(TypeEnv(scope), decl)
-    seen: dict[str, ast.Ident] = {}
-    parameters: list[tuple[str, Type]] = []
-    for parameter in decl.parameters:
-        name = parameter.name.name
-        if name in seen:
-            duplicate(state, name, parameter.name, seen[name].span)
-            continue
-        seen[name] = parameter.name
-        parameters.append((name, resolve_type(state, env, parameter.type)))
+    seen: dict[str, Span] = {}
+    parameters = [
+        (parameter.name.name, resolve_type(state, env, parameter.type))
+        for parameter in decl.parameters
+        if unique(state, seen, parameter.name)
+    ]
     result = resolve_type(state, env, decl.result)
     for ident in decl.dim_vars:
-        alone = Dim.base(f"'{ident.name}")
-        if not any(_stands_alone(t, alone) for _, t in parameters):
+        if all(dim_variable(innermost(t)) != f"'{ident.name}" for _, t in parameters):
             state.error(
                 "dimension-variable",
                 f"no parameter of `{decl.name.name}` is plainly of dimension `{ident.name}`",
@@ -166,12 +170,6 @@ def read_signature(
                 help=f"`{ident.name}` or `[{ident.name}]` must be the type of some parameter",
             )
     return tuple(parameters), result
-
-
-def _stands_alone(type_: Type, dim: Dim) -> bool:
-    if isinstance(type_, ListType):
-        return _stands_alone(type_.element, dim)
-    return isinstance(type_, Real) and type_.dim == dim
 
 
 def function_env(env: TypeEnv, decl: ast.Fn | ast.ExternFn) -> TypeEnv:
@@ -337,7 +335,7 @@ def implicit(state: CheckerState, name: str) -> Type:
     if name == "name":
         return TEXT
     if name == "count":
-        return Int()
+        return INT
     return BOOL if name == "feasible" else ListType(RecordType(state.component))
 
 

@@ -9,9 +9,11 @@ from hwdsl.base.units import Dim
 from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import Int, ModuleScope, Real, Type
 from hwdsl.semantics.type_relations import (
+    POISON,
     describe,
     dim_name,
     dimension,
+    is_poison,
     over,
     units_to_write,
 )
@@ -44,6 +46,31 @@ def mismatch(
     state.error(name, message, expr.span, f"this is {have}", others=others, help=help)
 
 
+def unfit(
+    state: CheckerState,
+    env: TypeEnv,
+    expr: ast.Expr,
+    type_: Type,
+    needs: str,
+    *,
+    name: str = "type-mismatch",
+    help: str | None = None,
+) -> Type:
+    """Report a value that its place cannot take, unless it is in error itself.
+
+    `needs` says what the place takes, where that is no single type as in `mismatch`.
+    """
+    if is_poison(type_):
+        return POISON
+    have = describe(type_, env.scope, expr)
+    return state.error(name, f"{needs}, not {have}", expr.span, f"this is {have}", help=help)
+
+
+def labels(env: TypeEnv, *values: tuple[ast.Expr, Type]) -> list[tuple[Span, str]]:
+    """Where values stand, with what each is."""
+    return [(expr.span, f"this is {describe(type_, env.scope, expr)}") for expr, type_ in values]
+
+
 def quoted_help(expr: ast.Expr) -> str | None:
     """What to do about a number in quotes."""
     inside = expr.span.text[1:-1].strip() if isinstance(expr, ast.Text) else ""
@@ -74,8 +101,6 @@ def _unit_help(actual: Type, expected: Type, expr: ast.Expr, scope: ModuleScope)
 
 def cannot(state: CheckerState, env: TypeEnv, node: ast.Binary, left: Type, right: Type) -> Type:
     """Report quantities of different dimensions that are added or subtracted."""
-    have_left = describe(left, env.scope, node.left)
-    have_right = describe(right, env.scope, node.right)
     a, b = short(node.left), short(node.right)
     verb = _VERBS[node.op]
     return state.error(
@@ -83,19 +108,19 @@ def cannot(state: CheckerState, env: TypeEnv, node: ast.Binary, left: Type, righ
         f"cannot {verb} {a} and {b}" if verb == "add" else f"cannot {verb} {b} from {a}",
         node.op_span,
         "both sides must have the same dimension",
-        others=[
-            (node.left.span, f"this is {have_left}"),
-            (node.right.span, f"this is {have_right}"),
-        ],
-        help=zero_help(node.left, node.right, have_left, have_right)
+        others=labels(env, (node.left, left), (node.right, right)),
+        help=zero_help(env, (node.left, left), (node.right, right))
         or _factor_help(node, left, right, env.scope),
     )
 
 
-def zero_help(left: ast.Expr, right: ast.Expr, have_left: str, have_right: str) -> str | None:
+def zero_help(
+    env: TypeEnv, left: tuple[ast.Expr, Type], right: tuple[ast.Expr, Type]
+) -> str | None:
     """What to do where a bare number stands beside a quantity."""
-    for side, want in ((left, have_right), (right, have_left)):
+    for (side, _), (other, type_) in ((left, right), (right, left)):
         if isinstance(side, ast.Number):
+            want = describe(type_, env.scope, other)
             return f"give `{side.text}` its unit, so that it is {want}"
     return None
 

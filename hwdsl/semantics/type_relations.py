@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 
@@ -9,7 +10,6 @@ from hwdsl.base.units import ONE, PREFIXES, Dim, Unit, dim_text, product_text
 from hwdsl.semantics.composed import coherent, quotients
 from hwdsl.semantics.symbols import (
     BoolType,
-    EnumType,
     Int,
     KindInfo,
     ListType,
@@ -49,6 +49,41 @@ def kind_of(type_: Type) -> KindInfo | None:
     return type_.kind if isinstance(type_, RecordType | RefType) else None
 
 
+def element_of(type_: Type) -> Type:
+    """The type of a list's elements; of anything else the type itself."""
+    return type_.element if isinstance(type_, ListType) else type_
+
+
+def innermost(type_: Type) -> Type:
+    """What a list, or a list of lists, is made of in the end; of anything else the type itself."""
+    while isinstance(type_, ListType):
+        type_ = type_.element
+    return type_
+
+
+def dim_variable(type_: Type) -> str | None:
+    """The dimension variable of a function (`'D`) that a type is, if it is one."""
+    powers = type_.dim.powers if isinstance(type_, Real) else ()
+    alone = len(powers) == 1 and powers[0][1] == 1 and powers[0][0].startswith("'")
+    return powers[0][0] if alone else None
+
+
+def substitute(type_: Type, bindings: Mapping[str, Dim | None]) -> Type:
+    """A type of a function's signature in one call; in error if a variable it has is not bound."""
+    if isinstance(type_, ListType):
+        return ListType(substitute(type_.element, bindings))
+    if not isinstance(type_, Real):
+        return type_
+    bound: dict[str, Dim] = {}
+    for base, _ in type_.dim.powers:
+        if base.startswith("'"):
+            dim = bindings.get(base)
+            if dim is None:
+                return POISON
+            bound[base] = dim
+    return Real(type_.dim.substitute(bound)) if bound else type_
+
+
 def is_assignable(actual: Type, expected: Type) -> bool:
     """Whether a value of type `actual` is assignable where `expected` is required (subtyping)."""
     if is_poison(actual) or is_poison(expected):
@@ -61,18 +96,16 @@ def is_assignable(actual: Type, expected: Type) -> bool:
     if wanted is not None:
         kind = kind_of(actual)
         return kind is not None and kind.is_a(wanted)
-    if isinstance(expected, EnumType):
-        return isinstance(actual, EnumType) and actual.enum is expected.enum
     if isinstance(expected, ResultType):
         return isinstance(actual, ResultType) and _same_fields(actual, expected)
-    return type(actual) is type(expected)
+    return actual == expected
 
 
 def _same_fields(a: ResultType, b: ResultType) -> bool:
-    if [n for n, _ in a.fields] != [n for n, _ in b.fields]:
-        return False
-    pairs = zip(a.fields, b.fields, strict=True)
-    return all(is_assignable(x, y) and is_assignable(y, x) for (_, x), (_, y) in pairs)
+    pairs = zip(a.fields, b.fields, strict=False)
+    return len(a.fields) == len(b.fields) and all(
+        m == n and is_assignable(x, y) and is_assignable(y, x) for (m, x), (n, y) in pairs
+    )
 
 
 def join(a: Type, b: Type) -> Type | None:

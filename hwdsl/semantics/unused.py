@@ -17,13 +17,11 @@ from hwdsl.semantics.symbols import (
     Builtin,
     Case,
     EnclosingRecord,
-    ListType,
     Local,
     MemberOf,
     ModuleScope,
-    Type,
 )
-from hwdsl.semantics.type_relations import kind_of
+from hwdsl.semantics.type_relations import innermost, kind_of
 from hwdsl.syntax import ast
 from hwdsl.syntax.tree import children
 
@@ -75,10 +73,8 @@ def _warn(state: CheckerState, name: str, message: str, at: ast.Node, remedy: st
 
 def _holds_record(state: CheckerState, let: ast.Let) -> bool:
     """Whether a value is or holds a component, whose rules are asked for."""
-    type_: Type | None = state.checked.types.get(let.value)
-    while isinstance(type_, ListType):
-        type_ = type_.element
-    return type_ is None or kind_of(type_) is not None
+    type_ = state.checked.types.get(let.value)
+    return type_ is None or kind_of(innermost(type_)) is not None
 
 
 # --- imports -------------------------------------------------------------------------------------
