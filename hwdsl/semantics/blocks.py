@@ -271,7 +271,7 @@ def _assign(state: CheckerState, env: TypeEnv, record: RecordType, node: ast.Ass
             message = f"only a field can be unknown, and `{last.name}` is none"
             state.error("type-mismatch", message, node.value.span, help="give it a value")
         return
-    valued = env.assign(last.name if not steps else None)
+    valued = env._replace(assigning=None if steps else last.name)
     if target is None or wanted is None:
         infer(state, valued, node.value)
         return

@@ -60,7 +60,7 @@ def _called(state: CheckerState, env: TypeEnv, node: ast.Call) -> Type:
     if isinstance(function, ast.Name):
         return _by_name(state, env, node, function)
     if isinstance(function, ast.Attr):
-        found = qualified(state, env, function)
+        found = qualified(env, function)
         if found is not None and found[1] is not None:
             state.resolve(function, Global(found[1]))
             return _call_symbol(state, env, node, found[1])
@@ -177,14 +177,10 @@ def _pair(
     fine = True
     for number, argument in enumerate(node.arguments):
         if argument.name is None and (not positional or number >= len(slots)):
-            message = (
-                f"{what} takes {len(slots)} argument{'' if len(slots) == 1 else 's'}"
-                if positional
-                else f"{what} takes its arguments by name"
-            )
-            state.error(
-                "unknown-argument", message, argument.value.span, help=_signature_help(slots)
-            )
+            many = f"{len(slots)} argument{'' if len(slots) == 1 else 's'}"
+            message = f"{what} takes {many if positional else 'its arguments by name'}"
+            help = "it takes " + ", ".join(f"`{s.name}`" for s in slots) if slots else None
+            state.error("unknown-argument", message, argument.value.span, help=help)
             fine = False
             continue
         name = argument.name.name if argument.name is not None else slots[number].name
@@ -213,10 +209,6 @@ def _pair(
         )
         fine = False
     return given if fine else None
-
-
-def _signature_help(slots: Sequence[Slot]) -> str | None:
-    return "it takes " + ", ".join(f"`{s.name}`" for s in slots) if slots else None
 
 
 def _call_function(state: CheckerState, env: TypeEnv, node: ast.Call, info: FunctionInfo) -> Type:
@@ -274,18 +266,17 @@ def _construct(state: CheckerState, env: TypeEnv, node: ast.Call, kind: KindInfo
         )
         type_ = state.type_of(member, node.span)
         slots.append(Slot(member.name, type_, optional, decl.name.span))
-    given = _pair(state, env, node, slots, f"`{kind.name}`", positional=False)
-    if given is None:
-        _arguments_alone(state, env, node)
-        return RecordType(kind, EMPTY_SHAPE)
-    parts = {}
-    for slot in slots:
-        if slot.name in given:
-            what = f"`{slot.name}` of `{kind.name}`"
-            type_ = require(state, env, given[slot.name], slot.type, what, slot.span)
-            if fields[slot.name].role == "part" and isinstance(type_, RecordType):
-                parts[slot.name] = (type_.kind, type_.shape or EMPTY_SHAPE)
-    return RecordType(kind, Shape(parts))
+    given = _named_arguments(state, env, node, slots, kind.name)
+    return RecordType(
+        kind,
+        Shape(
+            {
+                name: (type_.kind, type_.shape or EMPTY_SHAPE)
+                for name, type_ in given.items()
+                if fields[name].role == "part" and isinstance(type_, RecordType)
+            }
+        ),
+    )
 
 
 def _call_evaluator(state: CheckerState, env: TypeEnv, node: ast.Call, info: EvaluatorInfo) -> Type:
@@ -299,12 +290,20 @@ def _call_evaluator(state: CheckerState, env: TypeEnv, node: ast.Call, info: Eva
         decl = decls[name]
         optional = isinstance(decl, ast.Choice) or decl.default is not None
         slots.append(Slot(name, type_, optional, decl.name.span))
-    given = _pair(state, env, node, slots, f"`{info.name}`", positional=False)
+    _named_arguments(state, env, node, slots, info.name)
+    return ResultType((*info.outputs.items(), ("feasible", BOOL)), f"result of `{info.name}`")
+
+
+def _named_arguments(
+    state: CheckerState, env: TypeEnv, node: ast.Call, slots: Sequence[Slot], of: str
+) -> dict[str, Type]:
+    """The types of the arguments of a call that takes all of them by name; none if that fails."""
+    given = _pair(state, env, node, slots, f"`{of}`", positional=False)
     if given is None:
         _arguments_alone(state, env, node)
-    else:
-        for slot in slots:
-            if slot.name in given:
-                what = f"`{slot.name}` of `{info.name}`"
-                require(state, env, given[slot.name], slot.type, what, slot.span)
-    return ResultType((*info.outputs.items(), ("feasible", BOOL)), f"result of `{info.name}`")
+        return {}
+    return {
+        s.name: require(state, env, given[s.name], s.type, f"`{s.name}` of `{of}`", s.span)
+        for s in slots
+        if s.name in given
+    }

@@ -16,7 +16,7 @@ from hwdsl.semantics.match_exhaustiveness import match_type
 from hwdsl.semantics.modules import Modules
 from hwdsl.semantics.scopes import open_scope
 from hwdsl.semantics.signatures import sign_module
-from hwdsl.semantics.state import CheckedProgram, CheckerState
+from hwdsl.semantics.state import CheckerState
 from hwdsl.semantics.symbols import Checked, KindInfo, ModuleScope
 from hwdsl.semantics.unused import check_unused
 from hwdsl.semantics.waivers import check_waivers
@@ -46,7 +46,7 @@ def check(modules: Modules, diagnostics: Diagnostics) -> Checked:
 def _check(modules: Modules, diagnostics: Diagnostics) -> Checked:
     component = KindInfo("component", "component", None, None, None)
     empty = ModuleScope("", next(iter(modules.loaded.values())).tree)
-    checked = CheckedProgram(empty, {}, component, inputs=modules.inputs)
+    checked = Checked(empty, {}, component, inputs=modules.inputs)
     state = CheckerState(diagnostics, checked)
     state.incomplete.update(
         d.span.source.name for d in diagnostics.items if d.span is not None and d.name in UNREAD

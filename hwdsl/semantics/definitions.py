@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from attrs import evolve
-
 from hwdsl.semantics.blocks import bind_lets, check_block, check_rule, force_local, let_type
 from hwdsl.semantics.builtins import check_declarations
 from hwdsl.semantics.displays import check_display
@@ -115,7 +113,7 @@ def _check_kind(state: CheckerState, kind: KindInfo) -> None:
         elif isinstance(member, ast.Fn):
             method = state.methods.get(member)
             if method is not None:
-                check_function(state, method, evolve(env, owner=method))
+                check_function(state, method, env._replace(owner=method))
         elif isinstance(member, ast.Rule):
             check_rule(state, env, member)
         else:
@@ -138,7 +136,7 @@ def _check_default(state: CheckerState, env: TypeEnv, kind: KindInfo, node: ast.
         return
     wanted = state.type_of(info, node.name.span)
     what = f"the default of `{node.name.name}`"
-    require(state, env.assign(None), node.default, wanted, what, node.type.span)
+    require(state, env._replace(assigning=None), node.default, wanted, what, node.type.span)
 
 
 def _check_slot(state: CheckerState, env: TypeEnv, node: ast.Part) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from hwdsl.base.source import Span
 from hwdsl.base.units import Dim
 from hwdsl.semantics.blocks import bind_lazy, bind_lets, check_rule, force_local, let_type
@@ -127,7 +125,7 @@ def _distribution(
             help="write `~ normal(5 USD, 1 USD)`, from std.distributions",
         )
     elif isinstance(type_, Real) or is_poison(type_):
-        outside = evolve(env, locals={})  # draws are independent of other params
+        outside = env._replace(locals={})  # draws are independent of other params
         even = outside.bind(ast.Ident(drawn.function.span, ast.CHANCE), REAL)
         what = f"a draw of `{node.name.name}`"
         require(state, even, drawn, type_, what, node.type.span)

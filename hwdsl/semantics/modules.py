@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from attrs import define, field
@@ -82,16 +83,17 @@ class _Loader:
     chain: list[str] = field(factory=list)
 
     def name_of(self, path: Path) -> str:
-        """The dotted name of a file: its library path if it lies there, else its stem."""
-        try:
-            inside = path.resolve().relative_to(self.library.resolve())
-        except ValueError:
-            return path.stem
-        return ".".join(inside.with_suffix("").parts) if path.is_file() else path.stem
+        """The dotted name of a file in the library or below the program's folder; else its stem."""
+        for top in (self.library, self.root):
+            with suppress(ValueError):
+                inside = path.resolve().relative_to(top.resolve())
+                if path.is_file():
+                    return ".".join(inside.with_suffix("").parts)
+        return path.stem
 
     def add(self, name: str, source: Source, folder: Path, tree: ast.Module) -> None:
         """Follow a module's `use` items, then list it."""
-        library = self.library.resolve() in (folder / "x").resolve().parents
+        library = folder.resolve().is_relative_to(self.library.resolve())
         unit = Loaded(name, tree, library)
         self.chain.append(name)
         if name not in PRELUDES:
@@ -113,11 +115,11 @@ class _Loader:
             self._table(unit, use, folder)
             return
         dotted = ".".join(part.name for part in use.path)
-        found = self._find(use, folder)
-        if found is None:
+        path = self._find(use, folder)
+        if path is None:
             self._unknown(use, dotted, folder)
             return
-        name, path = found
+        name = self.name_of(path)
         if name in self.chain:
             self._cycle(use, name)
             return
@@ -133,21 +135,11 @@ class _Loader:
             return
         unit.modules[use] = name
 
-    def _find(self, use: ast.Use, folder: Path) -> tuple[str, Path] | None:
+    def _find(self, use: ast.Use, folder: Path) -> Path | None:
+        # The library first: no file of a user can take the place of one of its modules.
         parts = [part.name for part in use.path]
-        for start in (self.library, folder):
-            path = start.joinpath(*parts).with_suffix(".hw")
-            if path.is_file():
-                name = self.name_of(path)
-                return (name if "." in name else self._user_name(path)), path
-        return None
-
-    def _user_name(self, path: Path) -> str:
-        try:
-            inside = path.resolve().relative_to(self.root.resolve())
-        except ValueError:
-            return path.stem
-        return ".".join(inside.with_suffix("").parts)
+        paths = (top.joinpath(*parts).with_suffix(".hw") for top in (self.library, folder))
+        return next((path for path in paths if path.is_file()), None)
 
     def _read(self, name: str, path: Path, span: Span | None = None) -> bool:
         try:

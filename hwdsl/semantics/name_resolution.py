@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fractions import Fraction
 from itertools import chain
 
 from hwdsl.base.diagnostics import closest, fields_help
@@ -15,10 +14,13 @@ from hwdsl.semantics.state import CheckerState, TypeEnv, Variable
 from hwdsl.semantics.symbols import (
     Builtin,
     Case,
+    ClaimInfo,
     ComponentInfo,
     EnclosingRecord,
     EnumInfo,
     EnumType,
+    EvaluatorInfo,
+    FunctionInfo,
     Global,
     Int,
     KindInfo,
@@ -193,12 +195,12 @@ def use_symbol(
     if isinstance(symbol, EnumInfo):
         return ListType(EnumType(symbol))
     what = {
-        "FunctionInfo": "a function",
-        "EvaluatorInfo": "an evaluator",
-        "KindInfo": "a kind",
-        "ClaimInfo": "a claim",
-    }[type(symbol).__name__]
-    help = None if what == "a claim" else f"call it: `{symbol.name}(…)`"
+        FunctionInfo: "a function",
+        EvaluatorInfo: "an evaluator",
+        KindInfo: "a kind",
+        ClaimInfo: "a claim",
+    }[type(symbol)]
+    help = None if isinstance(symbol, ClaimInfo) else f"call it: `{symbol.name}(…)`"
     return state.error(
         "type-mismatch", f"`{symbol.name}` is {what}, not a value", node.span, help=help
     )
@@ -207,9 +209,7 @@ def use_symbol(
 # --- paths -------------------------------------------------------------------------------------
 
 
-def qualified(
-    state: CheckerState, env: TypeEnv, node: ast.Attr
-) -> tuple[ModuleScope, Symbol | None] | None:
+def qualified(env: TypeEnv, node: ast.Attr) -> tuple[ModuleScope, Symbol | None] | None:
     """What `namespace.name` means; None if the base is no namespace."""
     scope = namespace(env, node.base)
     if scope is None:
@@ -250,7 +250,7 @@ def _attr(state: CheckerState, env: TypeEnv, node: ast.Attr, expected: Type | No
     case = _enum_path(state, env, node)
     if case is not None:
         return case
-    found = qualified(state, env, node)
+    found = qualified(env, node)
     base_value = isinstance(node.base, ast.Name) and node.base.name in env.scope.visible_values
     if found is not None and (found[1] is not None or not base_value):
         scope, symbol = found
@@ -290,11 +290,8 @@ def field_type(state: CheckerState, env: TypeEnv, node: ast.Attr, base: Type) ->
     if is_poison(base):
         return POISON
     if isinstance(base, ResultType):
-        for field, type_ in base.fields:
-            if field == name:
-                return type_
-        known = [f for f, _ in base.fields]
-        return _no_field(state, env, node, base, known)
+        found = next((type_ for field, type_ in base.fields if field == name), None)
+        return found or _no_field(state, node, base, [field for field, _ in base.fields])
     if kind_of(base) is None:
         help = None
         if isinstance(base, ListType):
@@ -308,13 +305,11 @@ def field_type(state: CheckerState, env: TypeEnv, node: ast.Attr, base: Type) ->
             help=help,
         )
     if not has_member(base, name):
-        return _no_field(state, env, node, base, member_names(base))
+        return _no_field(state, node, base, member_names(base))
     return read_member(state, base, name, node.name.span)
 
 
-def _no_field(
-    state: CheckerState, env: TypeEnv, node: ast.Attr, base: Type, known: Iterable[str]
-) -> Type:
+def _no_field(state: CheckerState, node: ast.Attr, base: Type, known: Iterable[str]) -> Type:
     name = node.name.name
     kind = kind_of(base)
     if kind is not None and state.is_broken(kind):
@@ -341,18 +336,11 @@ def _index(state: CheckerState, env: TypeEnv, node: ast.Index, expected: Type | 
         )
     at = literal_exponent(node.index)
     if isinstance(node.base, ast.ListLit) and at is not None:
-        _check_inside(state, node, len(node.base.items), at)
+        count = len(node.base.items)
+        if not 0 <= at < count:
+            message = f"there is no element {at}: the list has {count}, the first is 0"
+            state.error("index-out-of-range", message, node.span)
     return element
-
-
-def _check_inside(state: CheckerState, node: ast.Index, count: int, at: Fraction) -> None:
-    """Report an index that lies outside a list which is written out."""
-    if not 0 <= at < count:
-        state.error(
-            "index-out-of-range",
-            f"there is no element {at}: the list has {count}, the first is 0",
-            node.span,
-        )
 
 
 HANDLERS.update({ast.Name: _name, ast.Attr: _attr, ast.Index: _index})

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from attrs import evolve
-
 from hwdsl.base.diagnostics import with_article
 from hwdsl.base.source import Span
 from hwdsl.base.units import Dim
@@ -174,7 +172,7 @@ def read_signature(
 
 def function_env(env: TypeEnv, decl: ast.Fn | ast.ExternFn) -> TypeEnv:
     """The environment of a function's signature: its dimension variables."""
-    return evolve(env, dim_vars={d.name: Dim.base(f"'{d.name}") for d in decl.dim_vars})
+    return env._replace(dim_vars={d.name: Dim.base(f"'{d.name}") for d in decl.dim_vars})
 
 
 # --- components --------------------------------------------------------------------------------

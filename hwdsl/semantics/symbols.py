@@ -5,7 +5,7 @@ Types name kinds and enums, whose members have types: so they stand in one modul
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from attrs import define, field, frozen
 
@@ -412,7 +412,8 @@ class Checked:
     Part, for every Match over an enum (`CaseArms`), and for every quotient of ints under `floor` or
     `ceil` (`ExactQuotient`). `types` has one for every expression, `units` one for every UnitExpr.
     A body is checked before its entries are read: call `ensure(decl)` first, which does nothing
-    if it is done already. `inputs` are the files read for the main one: paths and hashes.
+    if it is done already. `inputs` are the files read for the main one: paths and hashes. `bodies`
+    are the checks still to be done, of modules that were found clean before.
     """
 
     main: ModuleScope
@@ -422,10 +423,13 @@ class Checked:
     types: dict[ast.Node, Type] = field(factory=dict)
     units: dict[ast.UnitExpr, Unit] = field(factory=dict)
     inputs: Mapping[str, str] = field(factory=dict)
+    bodies: dict[Symbol, Callable[[], None]] = field(factory=dict)
 
     def __repr__(self) -> str:
         return f"<checked {self.main.name}>"
 
     def ensure(self, owner: Symbol) -> None:
         """Check the bodies of a symbol (and of its members) if that has not been done."""
-        raise AssertionError("the checker provides this")
+        work = self.bodies.pop(owner, None)
+        if work is not None:
+            work()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 
-from hwdsl.base.units import ONE, PREFIXES, Dim, Unit, dim_text, product_text
+from hwdsl.base.units import ONE, PREFIXES, Dim, dim_text, product_text
 from hwdsl.semantics.composed import coherent, quotients
 from hwdsl.semantics.symbols import (
     BoolType,
@@ -213,13 +213,12 @@ def unit_for(dim: Dim, scope: ModuleScope) -> str | None:
             return product_text([(lead.name, 1), (tail.name, power)])
     factors: list[tuple[str, Fraction]] = []
     for base, power in sorted(dim.powers, key=lambda item: item[1] < 0):
-        unit = _base_unit(Dim.base(base), scope)
+        unit = min(
+            (u for u in units if u.factor == 1 and u.dim == Dim.base(base)),
+            key=lambda u: u.name,
+            default=None,
+        )
         if unit is None or power.denominator != 1:
             return None
         factors.append((unit.name, power))
     return product_text(factors)
-
-
-def _base_unit(dim: Dim, scope: ModuleScope) -> Unit | None:
-    units = [u for u in scope.visible_units.values() if u.dim == dim and u.factor == 1]
-    return min((u for u in units if not u.offset), key=lambda u: u.name, default=None)

@@ -141,36 +141,27 @@ def resolve_unit(state: CheckerState, env: TypeEnv, node: ast.UnitExpr) -> Unit 
 
 
 def _product(state: CheckerState, env: TypeEnv, node: ast.UnitExpr) -> Unit | None:
-    unit: Unit | None = Unit("1", ONE)
+    dim, size, fine = ONE, Fraction(1), True
     for factor in node.factors:
         found = _unit_named(state, env, factor)
-        unit = _multiply(state, node, factor, unit, found)
-    return unit and Unit(unit_text(node), unit.dim, unit.factor, unit.offset)
-
-
-def _multiply(
-    state: CheckerState,
-    node: ast.UnitExpr,
-    factor: ast.UnitFactor,
-    unit: Unit | None,
-    found: Unit | None,
-) -> Unit | None:
-    if unit is None or found is None:
-        return None
-    if found.offset:
-        if len(node.factors) == 1 and factor.power == 1:
-            return found
-        state.error(
-            "affine-unit",
-            f"`{found.name}` has a zero point of its own and cannot be part of a product",
-            factor.span,
-            help="use the unit it counts in, such as K",
-        )
-        return None
-    if abs(factor.power) > 100:
-        state.error("bad-exponent", "this exponent is out of all bounds", factor.span)
-        return None
-    return Unit("", unit.dim * found.dim**factor.power, unit.factor * found.factor**factor.power)
+        if found is None or not fine:
+            fine = False  # the other names are still looked up: each unknown one is reported
+        elif found.offset and len(node.factors) == 1 and factor.power == 1:
+            return Unit(unit_text(node), found.dim, found.factor, found.offset)
+        elif found.offset:
+            state.error(
+                "affine-unit",
+                f"`{found.name}` has a zero point of its own and cannot be part of a product",
+                factor.span,
+                help="use the unit it counts in, such as K",
+            )
+            fine = False
+        elif abs(factor.power) > 100:
+            state.error("bad-exponent", "this exponent is out of all bounds", factor.span)
+            fine = False
+        else:
+            dim, size = dim * found.dim**factor.power, size * found.factor**factor.power
+    return Unit(unit_text(node), dim, size) if fine else None
 
 
 def _unit_named(state: CheckerState, env: TypeEnv, factor: ast.UnitFactor) -> Unit | None:

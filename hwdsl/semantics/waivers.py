@@ -29,10 +29,13 @@ def check_waivers(state: CheckerState) -> None:
     waivers = [*top, *state.waivers]
     if not waivers:
         return
+    nodes: list[ast.Node] = []
     for scope in scopes:
-        for waiver, place in _placed(scope.tree.items, scope.tree):
-            _take_back(state, waiver, place)
-    nodes = [n for scope in scopes for n in _nodes(scope.tree.items)]
+        for node, place in _nodes(scope.tree.items, scope.tree):
+            if isinstance(node, ast.Allow):
+                _take_back(state, node, place)
+            if not isinstance(place, ast.Claim):
+                nodes.append(node)
     rules: dict[str, set[str]] = {}
     for owner in nodes:
         if isinstance(owner, _OWNERS):
@@ -44,15 +47,6 @@ def check_waivers(state: CheckerState) -> None:
     for waiver in waivers:
         if waiver.span.source.name not in state.incomplete and not _meant(waiver, rules, paths):
             _report(state, waiver, rules)
-
-
-def _placed(members: Sequence[ast.Node], place: Place) -> Iterator[tuple[ast.Allow, Place]]:
-    """Waivers with the definition that contains them."""
-    for member in members:
-        if isinstance(member, ast.Allow):
-            yield member, place
-        elif isinstance(member, (*_OWNERS, ast.Amend, ast.Claim)):
-            yield from _placed(member.members, member)
 
 
 def _take_back(state: CheckerState, waiver: ast.Allow, place: Place) -> None:
@@ -98,9 +92,9 @@ def _report(state: CheckerState, waiver: ast.Allow, rules: dict[str, set[str]]) 
     )
 
 
-def _nodes(members: Sequence[ast.Node]) -> Iterator[ast.Node]:
-    """Declarations, members, and what is inside them."""
+def _nodes(members: Sequence[ast.Node], place: Place) -> Iterator[tuple[ast.Node, Place]]:
+    """Declarations, members, and what is inside them, each with what it stands in."""
     for member in members:
-        yield member
-        if isinstance(member, (*_OWNERS, ast.Amend)):
-            yield from _nodes(member.members)
+        yield member, place
+        if isinstance(member, (*_OWNERS, ast.Amend, ast.Claim)):
+            yield from _nodes(member.members, member)
