@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from hwdsl.base.source import Source
 from hwdsl.syntax import ast
-from hwdsl.syntax.block_spans import block_spans
+from hwdsl.syntax.block_spans import block_spans, block_start
 from hwdsl.syntax.layout import StatementRow, align, lay_out
 from hwdsl.syntax.print_expr import (
     STEP,
@@ -59,6 +59,10 @@ class _Formatter(ExpressionPrinter):
         """Whether a comment not yet written stands in a range."""
         return any(start <= c.start < end for c in self.comments[self.next :])
 
+    def commented(self, owner: ast.Node) -> bool:
+        """Whether a comment not yet written stands in a node's block."""
+        return self.has_comment(block_start(owner) or owner.span.start, owner.span.end)
+
     def take_trailing(self, end: int, limit: int) -> str:
         """Take the comment behind a statement on its line, if there is one before `limit`."""
         if self.next < len(self.comments):
@@ -74,15 +78,20 @@ class _Formatter(ExpressionPrinter):
         """Whether an empty line stands between what was written last and an offset."""
         return self.origin.text.count("\n", self.last, max(start, self.last)) > 1
 
-    def lead(self, node: ast.Node, row: StatementRow) -> None:
-        """Put the comments before a node, and its documentation, on lines of their own."""
-        documented = False
-        for comment in self.take(node.span.start):
+    def put_comments(self, before: int, row: StatementRow) -> list[ast.Comment]:
+        """Put the comments that start before an offset on lines of their own; return them."""
+        comments = self.take(before)
+        for comment in comments:
             if self.gap(comment.start):
                 row.leading.append("")
             row.leading.append(comment.text)
-            documented = documented or (comment.own_line and comment.text.startswith("##"))
             self.last = comment.start + len(comment.text)
+        return comments
+
+    def lead(self, node: ast.Node, row: StatementRow) -> None:
+        """Put the comments before a node, and its documentation, on lines of their own."""
+        comments = self.put_comments(node.span.start, row)
+        documented = any(c.own_line and c.text.startswith("##") for c in comments)
         if self.gap(node.span.start):
             row.leading.append("")
         doc = str(getattr(node, "doc", ""))
@@ -120,8 +129,7 @@ class _Formatter(ExpressionPrinter):
             row = StatementRow(type(node), [], [])
             self.lead(node, row)
             self.inner_comments(node, row)
-            following = rows[-1] if rows else None
-            written = self.statement(node, indent, following is not None)
+            written = self.statement(node, indent, bool(rows))
             if isinstance(written, str):
                 row.lines = written.split("\n")
             else:
@@ -131,11 +139,7 @@ class _Formatter(ExpressionPrinter):
             row.trailing = self.take_trailing(node.span.end, end)
             rows.append(row)
         rest = StatementRow(type(None), [], [])
-        for comment in self.take(end):
-            if self.gap(comment.start):
-                rest.leading.append("")
-            rest.leading.append(comment.text)
-            self.last = comment.start + len(comment.text)
+        self.put_comments(end, rest)
         align(rows, indent)
         return lay_out([*rows, rest], indent, top)
 
@@ -161,17 +165,15 @@ class _Formatter(ExpressionPrinter):
 
     def flat_block(self, node: ast.With | ast.Match) -> str | None:
         """Write a block on one line, if it was and may be."""
-        members: Sequence[ast.Node] = node.members if isinstance(node, ast.With) else node.arms
-        before = node.base if isinstance(node, ast.With) else node.subject
-        return self.one_line(node, before.span.end, members)
+        return self.one_line(node, node.members if isinstance(node, ast.With) else node.arms)
 
-    def one_line(self, owner: ast.Node, start: int, members: Sequence[ast.Node]) -> str | None:
+    def one_line(self, owner: ast.Node, members: Sequence[ast.Node]) -> str | None:
         """Write `{ a = 1, b = 2 }` for a block that was on one line, else return None."""
-        if not members:
-            return None if self.has_comment(start, owner.span.end) else "{}"
-        if "\n" in self.origin.text[start : members[0].span.start]:
+        if self.commented(owner):
             return None
-        if self.has_comment(start, owner.span.end):
+        if not members:
+            return "{}"
+        if "\n" in self.origin.text[block_start(owner) : members[0].span.start]:
             return None
         parts = []
         for member in members:
@@ -226,8 +228,7 @@ class _Formatter(ExpressionPrinter):
             case ast.Allow(path=path, reason=reason):
                 return f"allow {path_text(path)} {literal(reason)}"
             case ast.Amend(path=path, members=members):
-                start = path[-1].span.end
-                return self.headed(node, path_text(path), start, members, indent)
+                return self.headed(node, path_text(path), members, indent)
             case ast.Part():
                 return self.part(node, indent)
             case ast.Rule():
@@ -274,7 +275,7 @@ class _Formatter(ExpressionPrinter):
             case ast.TypeAlias(name=name, type=kind):
                 return [f"type {name.name}", f"= {type_text(kind)}"]
             case ast.Enum(name=name, cases=cases):
-                return self.headed(node, f"enum {name.name}", name.span.end, cases, indent)
+                return self.headed(node, f"enum {name.name}", cases, indent)
             case ast.Kind(name=name, base=base, members=members):
                 head = f"kind {name.name}" + (f" : {path_text(base)}" if base else "")
                 return f"{head} {self.block(node, members, indent)}"
@@ -343,11 +344,9 @@ class _Formatter(ExpressionPrinter):
             room += len(f" {sign} {text}") if text else 0
         return room if room <= WIDTH // 3 else 0
 
-    def headed(
-        self, node: ast.Node, head: str, start: int, members: Sequence[ast.Node], indent: int
-    ) -> str:
+    def headed(self, node: ast.Node, head: str, members: Sequence[ast.Node], indent: int) -> str:
         """Write a head and its block, on one line if it was and fits."""
-        flat = self.one_line(node, start, members)
+        flat = self.one_line(node, members)
         if flat is not None and indent + len(head) + 1 + len(flat) <= WIDTH:
             return f"{head} {flat}"
         if indent < 0:  # asked for one line only
@@ -361,11 +360,10 @@ class _Formatter(ExpressionPrinter):
             count = f"[{self.expr(node.count, indent + 20, indent)}]"
         head = f"{node.kind.name} {node.name.name}{count}"
         base = f": {path_text(node.base)}" if node.base is not None else ""
-        start = (node.base[-1] if node.base is not None else node.count or node.name).span.end
-        if not node.members and not self.has_comment(start, node.span.end):
+        if not node.members and not self.commented(node):
             return [head, base]
         whole = f"{head} {base}".rstrip()
-        text = self.headed(node, whole, start, node.members, indent)
+        text = self.headed(node, whole, node.members, indent)
         if "\n" in text or not base:
             return text
         return [head, text[len(head) + 1 :]]

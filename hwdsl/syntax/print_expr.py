@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 
 from hwdsl.base.units import product_text
 from hwdsl.syntax import ast
@@ -60,6 +61,27 @@ def literal(value: str) -> str:
     return f'"{escape(value)}"'
 
 
+class _SeveralLines(Exception):
+    """An expression cannot be written on one line: a block in it takes several."""
+
+
+def _level(node: ast.Expr) -> int:
+    """Return how tightly an expression binds."""
+    match node:
+        case ast.Binary(op=op):
+            return _BINARY[op][0]
+        case ast.Unary(op=op):
+            return NOT if op == "not" else UNARY
+        case ast.Compare():
+            return CMP
+        case ast.Cond() | ast.Match() | ast.Iterate():
+            return EXPR
+        case ast.Attr() | ast.Index() | ast.Call() | ast.With():
+            return POSTFIX
+        case _:
+            return ATOM
+
+
 class ExpressionPrinter(ABC):
     """Writes expressions, on one line where they fit, else broken inside brackets."""
 
@@ -67,100 +89,91 @@ class ExpressionPrinter(ABC):
 
     def flat(self, node: ast.Expr, level: int = EXPR) -> str | None:
         """Write an expression on one line; None if a block in it takes several."""
-        text, own = self._flat(node)
-        if text is None:
+        try:
+            return self._line(node, level)
+        except _SeveralLines:
             return None
-        return f"({text})" if own < level else text
 
-    def _flat(self, node: ast.Expr) -> tuple[str | None, int]:
-        """Return an expression's text, if it has one line, and how tightly it binds."""
+    def _line(self, node: ast.Expr, level: int = EXPR) -> str:
+        """Write an expression on one line, in parentheses if it binds less than `level`."""
+        text = self._atom(node)
+        return f"({text})" if _level(node) < level else text
+
+    def _atom(self, node: ast.Expr) -> str:
+        """Write literals and what stands in brackets or before them."""
         match node:
             case ast.Number(text=text):
-                return text, ATOM
+                return text
             case ast.Quantity(text=text, unit=unit):
-                return f"{text} {unit_text(unit)}", ATOM
+                return f"{text} {unit_text(unit)}"
             case ast.Text(value=value):
-                return literal(value), ATOM
+                return literal(value)
             case ast.Bool(value=value):
-                return "true" if value else "false", ATOM
+                return "true" if value else "false"
             case ast.Name(name=name):
-                return name, ATOM
+                return name
             case ast.Attr(base=base, name=ident):
-                return self._joined([self.flat(base, POSTFIX), f".{ident.name}"]), POSTFIX
+                return f"{self._line(base, POSTFIX)}.{ident.name}"
             case ast.Index(base=base, index=index):
-                return self._joined([self.flat(base, POSTFIX), "[", self.flat(index), "]"]), POSTFIX
+                return f"{self._line(base, POSTFIX)}[{self._line(index)}]"
             case ast.Call(function=function, arguments=arguments):
-                inside = self._listed([self.argument(a) for a in arguments])
-                return self._joined([self.flat(function, POSTFIX), "(", inside, ")"]), POSTFIX
+                inside = ", ".join([self._argument(a) for a in arguments])
+                return f"{self._line(function, POSTFIX)}({inside})"
             case ast.ListLit(items=items):
-                return self._joined(["[", self._listed([self.flat(i) for i in items]), "]"]), ATOM
+                return f"[{', '.join([self._line(i) for i in items])}]"
             case ast.Comprehension():
-                inside = self.comprehension(node)
-                return self._joined(["[", inside, "]"]) if node.is_list else inside, ATOM
+                inside = self._comprehension(node)
+                return f"[{inside}]" if node.is_list else inside
             case _:
-                return self._flat_operation(node)
+                return self._operation(node)
 
-    def _flat_operation(self, node: ast.Expr) -> tuple[str | None, int]:
-        """Write operators and what starts with a word."""
+    def _operation(self, node: ast.Expr) -> str:
+        """Write operators and what starts with a word. Raises _SeveralLines."""
         match node:
             case ast.Unary(op="not", operand=operand):
-                return self._joined(["not ", self.flat(operand, NOT)]), NOT
+                return f"not {self._line(operand, NOT)}"
             case ast.Unary(op=op, operand=operand):
-                return self._joined([op, self.flat(operand, UNARY)]), UNARY
+                return op + self._line(operand, UNARY)
             case ast.Binary(op=op, left=left, right=right):
-                own, left_level, right_level = _BINARY[op]
+                _, left_level, right_level = _BINARY[op]
                 sign = op if op == "^" else f" {op} "
-                return self._joined(
-                    [self.operand(left, left_level, op), sign, self.flat(right, right_level)]
-                ), own
+                first = self._line(left, left_level)
+                if op == "^" and isinstance(left, ast.Quantity):
+                    first = f"({first})"  # else its unit would swallow the power
+                return first + sign + self._line(right, right_level)
             case ast.Compare(operands=operands, ops=ops):
-                parts = [self.flat(operands[0], RANGE)]
-                for op, operand in zip(ops, operands[1:], strict=True):
-                    parts += [f" {op} ", self.flat(operand, RANGE)]
-                return self._joined(parts), CMP
+                first, *others = [self._line(operand, RANGE) for operand in operands]
+                rest = [f" {op} {other}" for op, other in zip(ops, others, strict=True)]
+                return first + "".join(rest)
             case ast.Cond(condition=condition, yes=yes, no=no):
-                parts = ["if ", self.flat(condition), " then ", self.flat(yes)]
-                return self._joined([*parts, " else ", self.flat(no)]), EXPR
+                return f"if {self._line(condition)} then {self._line(yes)} else {self._line(no)}"
             case ast.With(base=base):
-                return self._joined([self.flat(base, POSTFIX), " with ", self.flat_block(node)]), (
-                    POSTFIX
-                )
+                return f"{self._line(base, POSTFIX)} with {self._block(node)}"
             case ast.Match(subject=subject):
-                parts = ["match ", self.flat(subject), " ", self.flat_block(node)]
-                return self._joined(parts), EXPR
+                return f"match {self._line(subject)} {self._block(node)}"
             case _:
-                return None, EXPR
+                raise _SeveralLines
 
-    def operand(self, node: ast.Expr, level: int, op: str) -> str | None:
-        """Write a left operand; a quantity's unit would swallow a `^` behind it."""
-        text = self.flat(node, level)
-        return f"({text})" if op == "^" and isinstance(node, ast.Quantity) else text
-
-    def argument(self, node: ast.Argument) -> str | None:
+    def _argument(self, node: ast.Argument) -> str:
         """Write an argument on one line."""
-        text = self.flat(node.value)
-        return text if node.name is None or text is None else f"{node.name.name} = {text}"
+        text = self._line(node.value)
+        return text if node.name is None else f"{node.name.name} = {text}"
 
-    def comprehension(self, node: ast.Comprehension) -> str | None:
+    def _comprehension(self, node: ast.Comprehension) -> str:
         """Write what stands in the brackets of a comprehension."""
-        parts: list[str | None] = [self.flat(node.element)]
+        parts = [self._line(node.element)]
         for generator in node.generators:
-            parts += [f" for {generator.name.name} in ", self.flat(generator.iterable, OR)]
+            parts.append(f"for {generator.name.name} in {self._line(generator.iterable, OR)}")
         if node.condition is not None:
-            parts += [" if ", self.flat(node.condition, OR)]
-        return self._joined(parts)
+            parts.append(f"if {self._line(node.condition, OR)}")
+        return " ".join(parts)
 
-    @staticmethod
-    def _joined(parts: Sequence[str | None]) -> str | None:
-        """Join parts unless one is None."""
-        known = [p for p in parts if p is not None]
-        return "".join(known) if len(known) == len(parts) else None
-
-    @staticmethod
-    def _listed(parts: Sequence[str | None]) -> str | None:
-        """Join parts with commas unless one is None."""
-        known = [p for p in parts if p is not None]
-        return ", ".join(known) if len(known) == len(parts) else None
+    def _block(self, node: ast.With | ast.Match) -> str:
+        """Write a block on the line. Raises _SeveralLines."""
+        block = self.flat_block(node)
+        if block is None:
+            raise _SeveralLines
+        return block
 
     # --- several lines ---------------------------------------------------------------------
 
@@ -171,28 +184,10 @@ class ExpressionPrinter(ABC):
             return text
         if column < 0:  # asked for one line only: see `_Formatter.one_line`
             return "\n"
-        own = self._flat_level(node)
-        if own < level:
+        if _level(node) < level:
             inner = indent + STEP
             return f"(\n{' ' * inner}{self._broken(node, inner, inner, 0)}\n{' ' * indent})"
         return self._broken(node, column, indent)
-
-    @staticmethod
-    def _flat_level(node: ast.Expr) -> int:
-        """Return how tightly an expression binds."""
-        match node:
-            case ast.Binary(op=op):
-                return _BINARY[op][0]
-            case ast.Unary(op=op):
-                return NOT if op == "not" else UNARY
-            case ast.Compare():
-                return CMP
-            case ast.Cond() | ast.Match() | ast.Iterate():
-                return EXPR
-            case ast.Attr() | ast.Index() | ast.Call() | ast.With():
-                return POSTFIX
-            case _:
-                return ATOM
 
     def _broken(self, node: ast.Expr, column: int, indent: int, hang: int = STEP) -> str:
         """Write an expression over several lines, those of a chain of operators in by `hang`."""
@@ -283,11 +278,10 @@ class ExpressionPrinter(ABC):
         head = self.expr(first[0], column, indent, first[1])
         last = head.rpartition("\n")[2]
         if "\n" in head and last.lstrip()[:1] in (")", "]"):
-            tail = self._joined(
-                [x for op, e, level in rest for x in (f" {op} ", self.flat(e, level))]
-            )
-            if tail is not None and len(last) + len(tail) < WIDTH:
-                return head + tail
+            with suppress(_SeveralLines):
+                tail = "".join([f" {op} {self._line(e, level)}" for op, e, level in rest])
+                if len(last) + len(tail) < WIDTH:
+                    return head + tail
         lines = [head]
         for op, operand, level in rest:
             text = self.expr(operand, inner + len(op) + 1, inner, level)
