@@ -33,6 +33,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"of a diagnostic (without it, all are listed), {OF_THE_LIBRARY}, "
         f"{OF_THE_LANGUAGE}, or {OF_THE_FIELD}; any other words are looked for",
     )
+    asked = parser.add_mutually_exclusive_group()
+    asked.add_argument(
+        "--sources",
+        action="store_true",
+        help="count numbers by kind, year and confidence of their sources; NAME is a folder or "
+        "module of the library, or a file; without it, the whole library",
+    )
+    asked.add_argument(
+        "--confidence",
+        choices=("low", "medium", "high", "none"),
+        help="list the numbers of that confidence, with their sources; none: without a source",
+    )
     format_argument(parser, "markdown")
 
 
@@ -42,6 +54,16 @@ def run(options: argparse.Namespace) -> int:
     from hwdsl.help import explain as pages
     from hwdsl.help.diagnostic_catalog import CATALOG
 
+    if options.sources or options.confidence is not None:
+        from hwdsl.cli import sources
+
+        names = options.name
+        print(
+            sources.counts(names)
+            if options.sources
+            else sources.of_confidence(names, options.confidence)
+        )
+        return FINE
     name = " ".join(options.name)
     if options.format == "markdown":
         if name != "glossary":

@@ -281,11 +281,12 @@ def _claim(
 ) -> answers.ClaimAnswer:
     from hwdsl.elaborate import confidence
     from hwdsl.semantics.symbols import ClaimInfo
+    from hwdsl.show.claim_report import sources
     from hwdsl.syntax import ast
 
     info = checked.main.values[name]
     assert isinstance(info, ClaimInfo)
-    notes = [" ".join(m.text.split()) for m in info.decl.members if isinstance(m, ast.SourceNote)]
+    notes = [" ".join(source.text.split()) for source in sources(info)]
     assumed = [" ".join(m.text.split()) for m in info.decl.members if isinstance(m, ast.Assume)]
     found = [_expectation(verdict) for verdict in verdicts]
     return answers.ClaimAnswer(file, name, notes, assumed, confidence(info.decl), found)

@@ -78,7 +78,7 @@ def _print(title: str, checked: Checked, claim: str, verdicts: list[ClaimResult]
     info = checked.main.values[claim]
     assert isinstance(info, ClaimInfo)
     print(title)
-    for line in source_notes(info.decl):
+    for line in source_notes(info):
         print(f"  {line}")
     print(table([_HEADER, *map(_row, verdicts)], right=[2, 3, 4]))
 

@@ -70,8 +70,8 @@ def verify_claim(
 
 def confidence(claim: ast.Claim) -> str:
     """Confidence of the least sure source of a claim; empty if none says."""
-    notes = [m for m in claim.members if isinstance(m, ast.SourceNote)]
-    said = [n.confidence.name for n in notes if n.confidence is not None]
+    cited = [c for m in claim.members if isinstance(m, ast.Sources) for c in m.citations]
+    said = [c.confidence.name for c in cited if c.confidence is not None]
     return min(said, key=ast.CONFIDENCES.index, default="")
 
 

@@ -7,6 +7,7 @@ import sys
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.semantics import check_stamps
 from hwdsl.semantics.calls import call_type
+from hwdsl.semantics.citations import check_citations
 from hwdsl.semantics.cycle_check import check_recursion
 from hwdsl.semantics.declare import declare_module, link_kinds
 from hwdsl.semantics.definitions import check_bodies, check_bodies_later, defer_bodies
@@ -68,6 +69,8 @@ def _check(modules: Modules, diagnostics: Diagnostics) -> Checked:
     clean = check_stamps.unchanged_since_check(modules, named)
     for name, scope in scopes.items():
         (check_bodies_later if name in clean else check_bodies)(state, scope)
+        if name not in clean:
+            check_citations(state, scope)
     state.force_all(but=[scopes[name] for name in clean])
     check_recursion(state)
     for name, scope in scopes.items():

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from hwdsl.base.csv_table import Column, CsvTable
 from hwdsl.base.units import ONE, PREFIXES, Dim, Unit
+from hwdsl.semantics.citations import checked_reference
 from hwdsl.semantics.literal_values import exact
 from hwdsl.semantics.modules import BUILTINS, Loaded
 from hwdsl.semantics.scopes import declare, duplicate, enter
@@ -35,8 +36,13 @@ _SPACES: Mapping[type, tuple[str, ...]] = {
     ast.Dimension: ("type",),
     ast.Enum: ("value", "type"),
     ast.Kind: ("value", "type"),
+    ast.Reference: ("reference",),
 }
 """The namespaces that an item declares its name in, where it is not only that of values."""
+
+
+_NAMELESS = ast.Use | ast.Allow | ast.Display | ast.Sources
+"""Items that declare no name, but for displays, whose names stand apart."""
 
 
 def declare_module(state: CheckerState, scope: ModuleScope, loaded: Loaded) -> None:
@@ -48,7 +54,7 @@ def declare_module(state: CheckerState, scope: ModuleScope, loaded: Loaded) -> N
             _alias(state, scope, item)
         elif isinstance(item, ast.ExternFn):
             _extern(state, scope, item)
-        elif not isinstance(item, ast.Use | ast.Allow | ast.Display):
+        elif not isinstance(item, _NAMELESS):
             spaces = _SPACES.get(type(item), ("value",))
             if declare(state, scope, spaces, item.name):
                 enter(state, scope, spaces, item.name.name, _symbol(state, scope, item))
@@ -58,9 +64,11 @@ def declare_module(state: CheckerState, scope: ModuleScope, loaded: Loaded) -> N
         state.force(key)
 
 
-def _symbol(state: CheckerState, scope: ModuleScope, item: ast.Item) -> Symbol | Dim:
+def _symbol(
+    state: CheckerState, scope: ModuleScope, item: ast.Item
+) -> Symbol | Dim | ast.Reference:
     """What an item declares, as far as that can be said before its text is read."""
-    assert not isinstance(item, ast.Use | ast.Allow)
+    assert not isinstance(item, ast.Use | ast.Allow | ast.Sources)
     name = item.name.name
     if isinstance(item, ast.Dimension):
         return Dim.base(f"{scope.name}.{name}")
@@ -76,6 +84,8 @@ def _symbol(state: CheckerState, scope: ModuleScope, item: ast.Item) -> Symbol |
         return EvaluatorInfo(name, scope, item)
     if isinstance(item, ast.Claim):
         return ClaimInfo(name, scope, item)
+    if isinstance(item, ast.Reference):
+        return checked_reference(state, item)
     assert isinstance(item, ast.Let | ast.Calibrated)
     return ValueInfo(name, POISON, scope, item)
 

@@ -234,11 +234,6 @@ def check_claim(state: CheckerState, info: ClaimInfo) -> None:
             force_local(state, env, member.name.name)
         elif isinstance(member, ast.Expect):
             _expect(state, env, member)
-        elif isinstance(member, ast.SourceNote):
-            sure = member.confidence
-            if sure is not None and sure.name not in ast.CONFIDENCES:
-                what = f"a source's confidence is high, medium or low, not `{sure.name}`"
-                state.error("unknown-name", what, sure.span)
 
 
 def _expect(state: CheckerState, env: TypeEnv, node: ast.Expect) -> None:

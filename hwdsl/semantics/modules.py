@@ -25,8 +25,8 @@ from hwdsl.semantics.renamed import new_module
 from hwdsl.syntax import ast, parse
 from hwdsl.syntax.parse_cache import parse_cached
 
-BUILTINS, PRELUDE = "std.builtins", "std.units"
-PRELUDES = (BUILTINS, PRELUDE)
+BUILTINS, PRELUDE, REFERENCES = "std.builtins", "std.units", "std.references"
+PRELUDES = (BUILTINS, PRELUDE, REFERENCES)
 """What every file sees without a `use`: the functions of the language, then units."""
 DEEPEST = 100
 """Modules, each used by the one before, beyond which a chain is refused."""

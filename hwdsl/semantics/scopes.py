@@ -9,7 +9,7 @@ from hwdsl.base.diagnostics import closest
 from hwdsl.base.source import Span
 from hwdsl.base.units import Unit
 from hwdsl.semantics.import_suggestions import elsewhere_help
-from hwdsl.semantics.modules import PRELUDE, Loaded
+from hwdsl.semantics.modules import PRELUDES, Loaded
 from hwdsl.semantics.state import IMPLICIT, PERCENT, RESERVED, CheckerState, ScopeTables, TypeEnv
 from hwdsl.semantics.symbols import (
     BoolType,
@@ -42,9 +42,10 @@ def open_scope(
     extra = state.extras[scope] = ScopeTables(scope)
     scope.visible_types.update({**PRIMITIVE, "component": state.component})
     scope.visible_units["%"] = PERCENT
-    if loaded.name != PRELUDE and PRELUDE in scopes:
-        # Noted as coming from nowhere: an imported name hides the prelude's without a clash.
-        _import_all(extra, state.extras[scopes[PRELUDE]], {})
+    for prelude in PRELUDES:
+        if prelude in scopes:
+            # Noted as coming from nowhere: an imported name hides the prelude's without a clash.
+            _import_all(extra, state.extras[scopes[prelude]], {})
     origin: dict[tuple[str, str], str] = {}
     uses = [(use, scopes[name]) for use, name in loaded.modules.items() if name in scopes]
     for use, module in uses:
@@ -110,7 +111,7 @@ def _import_one(
     if not found:
         if module.tree.source.name in state.incomplete:
             return
-        known = state.comparable(chain(module.values, module.types, module.units))
+        known = state.comparable(chain(*(declared for declared, _ in imported.spaces.values())))
         close = closest(name, known)
         state.error(
             "unknown-name",
@@ -181,7 +182,7 @@ def enter(
     scope: ModuleScope,
     spaces: Iterable[str],
     name: str,
-    symbol: Symbol | TypeSymbol | Unit,
+    symbol: Symbol | TypeSymbol | Unit | ast.Reference,
 ) -> None:
     """Enter what a module declares itself, which hides what it imports."""
     extra = state.extras[scope]
@@ -221,6 +222,14 @@ def find_unit(state: CheckerState, scope: ModuleScope, name: str, span: Span) ->
     """The unit of that name; ambiguity is reported here."""
     _report_clash(state, scope, "unit", name, span)
     return scope.visible_units.get(name)
+
+
+def find_reference(state: CheckerState, scope: ModuleScope, cited: ast.Ident) -> None:
+    """Report a citation of a reference that there is not, or that two imports bring."""
+    _report_clash(state, scope, "reference", cited.name, cited.span)
+    if cited.name not in scope.visible_references:
+        known = scope.visible_references
+        state.unknown("unknown-reference", "reference", cited.name, cited.span, known)
 
 
 def module_of_path(

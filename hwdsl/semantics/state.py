@@ -46,8 +46,8 @@ _NAMES = ("unknown-name", "unknown-type", "unknown-kind", "unknown-function", "u
 class ScopeTables:
     """What the checker alone needs of a module besides its `ModuleScope`.
 
-    `spaces` are its namespaces `value`, `type` and `unit`: what it declares in each, what it sees.
-    `clashes` are names that two imports bring, by namespace, with the two modules.
+    `spaces` are its namespaces `value`, `type`, `unit` and `reference`: what it declares in each,
+    what it sees. `clashes` are names that two imports bring, by namespace, with the two modules.
     """
 
     scope: ModuleScope
@@ -64,6 +64,7 @@ class ScopeTables:
             "value": (of.values, of.visible_values),
             "type": (of.types, of.visible_types),
             "unit": (of.units, of.visible_units),
+            "reference": (of.references, of.visible_references),
         }
 
 

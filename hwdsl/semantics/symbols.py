@@ -148,10 +148,10 @@ class _Named:
 class ModuleScope(_Named):
     """One module with what it declares and imports.
 
-    `name` is the dotted path (`std.memory`, or the stem of a user's file). The three namespaces:
+    `name` is the dotted path (`std.memory`, or the stem of a user's file). The four namespaces:
     `values` (lets, components, functions, evaluators, claims, calibrated, tables, enums and kinds
-    by name), `types` (dimensions, aliases, enums, kinds) and `units`. `visible_*` also hold what
-    is imported.
+    by name), `types` (dimensions, aliases, enums, kinds), `units` and `references`. `visible_*`
+    also hold what is imported.
     """
 
     name: str
@@ -159,9 +159,11 @@ class ModuleScope(_Named):
     values: dict[str, Symbol] = field(factory=dict)
     types: dict[str, TypeSymbol] = field(factory=dict)
     units: dict[str, Unit] = field(factory=dict)
+    references: dict[str, ast.Reference] = field(factory=dict)
     visible_values: dict[str, Symbol] = field(factory=dict)
     visible_types: dict[str, TypeSymbol] = field(factory=dict)
     visible_units: dict[str, Unit] = field(factory=dict)
+    visible_references: dict[str, ast.Reference] = field(factory=dict)
     namespaces: dict[str, ModuleScope] = field(factory=dict)
 
 

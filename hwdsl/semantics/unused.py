@@ -98,7 +98,7 @@ def _check_use(
         for name in unread if read_at_all else ():
             _warn_use(state, f"nothing reads `{name.name}`", name)
     else:
-        names = {*module.values, *module.types}
+        names = {*module.values, *module.types, *module.references}
         read_at_all = bool(names & read.module or set(module.units) & read.units)
     if not read_at_all:
         _warn_use(state, f"nothing reads what `{use.span.text}` brings", use)
@@ -112,7 +112,8 @@ def _warn_use(state: CheckerState, message: str, at: ast.Node) -> None:
 def _is_read(state: CheckerState, module: ModuleScope, name: str, read: _Read) -> bool:
     """Whether a name from a module is read, as a unit with any prefix; also if there is none."""
     units = set(state.extras[module].families.get(name, (name,)))
-    known = name in module.values or name in module.types or units & set(module.units)
+    named = {*module.values, *module.types, *module.references, *module.units}
+    known = name in named or units & set(module.units)
     return not known or name in read.module or bool(units & read.units)
 
 
@@ -153,6 +154,8 @@ def _paths(node: ast.Node) -> Iterator[str]:
         yield node.kind.name
     elif isinstance(node, ast.Allow):
         yield from (ident.name for ident in node.path)
+    elif isinstance(node, ast.Citation) and node.reference is not None:
+        yield node.reference.name
     elif isinstance(node, ast.Attr) and is_parts(node.base):
         yield node.name.name
     if isinstance(node, ast.Part | ast.Kind) and node.base:

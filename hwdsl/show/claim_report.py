@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hwdsl.elaborate import ClaimResult, confidence
+from hwdsl.semantics.citations import CitedSource, cited
 from hwdsl.semantics.symbols import Checked, ClaimInfo
 from hwdsl.syntax import ast
 
@@ -38,7 +39,7 @@ def markdown(name: str, checked: Checked, found: Mapping[str, Sequence[ClaimResu
     for claim, verdicts in found.items():
         info = checked.main.values[claim]
         assert isinstance(info, ClaimInfo)
-        parts += [f"### {claim}", *_origin(info.decl)]
+        parts += [f"### {claim}", *_origin(info)]
         parts.append("\n".join([_HEAD, _LINE, *map(_row, verdicts)]))
     return "\n\n".join(parts) + "\n"
 
@@ -81,15 +82,21 @@ def difference(verdict: ClaimResult) -> str:
     return f"{100 * apart / verdict.expected:+.2g} %"
 
 
-def source_notes(claim: ast.Claim) -> list[str]:
+def source_notes(info: ClaimInfo) -> list[str]:
     """Lines: the sources of a claim, what it takes for granted, and how sure the sources are."""
-    sources = [m.text for m in claim.members if isinstance(m, ast.SourceNote)]
+    claim = info.decl
     assumed = [m.text for m in claim.members if isinstance(m, ast.Assume)]
     return [
-        *(f"Source: {_line(text)}" for text in sources),
+        *(f"Source: {_line(source.text)}" for source in sources(info)),
         *(f"Assumed: {_line(text)}" for text in assumed),
         f"Confidence: {confidence(claim) or 'not stated'}",
     ]
+
+
+def sources(info: ClaimInfo) -> list[CitedSource]:
+    """The sources of a claim, in the order of its text."""
+    known, members = info.scope.visible_references, info.decl.members
+    return [one for m in members if isinstance(m, ast.Sources) for one in cited(m, known)]
 
 
 def status_text(verdict: ClaimResult) -> str:
@@ -114,10 +121,10 @@ def _absolute(verdict: ClaimResult, value: float, form: str) -> str:
     return f"{number} absolute" if verdict.unit.name == "1" else f"{number} {verdict.unit.name}"
 
 
-def _origin(claim: ast.Claim) -> list[str]:
+def _origin(info: ClaimInfo) -> list[str]:
     """Paragraphs: what the claim says, and its origin."""
-    lines = "\n".join(f"- {_plain(line)}" for line in source_notes(claim))
-    return [*filter(None, [_plain(claim.doc)]), lines]
+    lines = "\n".join(f"- {_plain(line)}" for line in source_notes(info))
+    return [*filter(None, [_plain(info.decl.doc)]), lines]
 
 
 def _row(verdict: ClaimResult) -> str:

@@ -213,6 +213,7 @@ class Field(Node, frozen=True):
     name: Ident
     type: TypeExpr
     default: FieldValue | None
+    sources: Basis | None = None
     doc: str = ""
 
 
@@ -221,6 +222,7 @@ class Assign(Node, frozen=True):
 
     path: tuple[Ident, ...]
     value: FieldValue
+    sources: Basis | None = None
 
 
 class Amend(Node, frozen=True):
@@ -236,6 +238,7 @@ class Let(Node, frozen=True):
     name: Ident
     type: TypeExpr | None
     value: Expr
+    sources: Basis | None = None
     doc: str = ""
 
 
@@ -247,6 +250,7 @@ class Rule(Node, frozen=True):
     condition: Expr
     message: Template | None
     help: Template | None
+    sources: Basis | None = None
     doc: str = ""
 
 
@@ -254,11 +258,27 @@ CONFIDENCES = ("low", "medium", "high")
 """How sure a source is, the least first."""
 
 
-class SourceNote(Node, frozen=True):
-    """`source "where this comes from" confidence medium`; only of a claim it is said how sure."""
+class Citation(Node, frozen=True):
+    """`reference "where in it" confidence medium`, or the source itself as a text."""
+
+    reference: Ident | None
+    text: str | None
+    confidence: Ident | None
+
+
+class Sources(Node, frozen=True):
+    """`source (citation, citation)`: of the declaration it ends, else of the block it stands in."""
+
+    citations: tuple[Citation, ...]
+
+
+class Assume(Node, frozen=True):
+    """`assume "what is taken for granted"`: in a claim, or of the declaration it ends."""
 
     text: str
-    confidence: Ident | None = None
+
+
+Basis = Sources | Assume
 
 
 class Allow(Node, frozen=True):
@@ -297,10 +317,11 @@ class Fn(Node, frozen=True):
     result: TypeExpr
     lets: tuple[Let, ...]
     body: Expr
+    sources: Basis | None = None
     doc: str = ""
 
 
-Member = Field | Assign | Amend | Let | Rule | SourceNote | Part | Fn | Allow
+Member = Field | Assign | Amend | Let | Rule | Sources | Part | Fn | Allow
 
 
 class State(Node, frozen=True):

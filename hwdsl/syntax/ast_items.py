@@ -9,6 +9,8 @@ from hwdsl.syntax.ast_base import Ident, Node, TypeExpr, UnitExpr
 from hwdsl.syntax.ast_expr import (
     Allow,
     Assign,
+    Assume,
+    Basis,
     Expr,
     Fn,
     Let,
@@ -16,7 +18,7 @@ from hwdsl.syntax.ast_expr import (
     Parameter,
     Part,
     Rule,
-    SourceNote,
+    Sources,
 )  # fmt: skip
 
 # --- members of evaluators and claims ----------------------------------------------------------
@@ -35,6 +37,7 @@ class Param(Node, frozen=True):
     default: Expr | None
     range: Expr | None
     distribution: Expr | None
+    sources: Basis | None = None
     doc: str = ""
 
 
@@ -71,12 +74,6 @@ class Expect(Node, frozen=True):
     mode: str
     status: str = ""
     missed: str | None = None
-
-
-class Assume(Node, frozen=True):
-    """`assume "what is taken for granted"` in a claim."""
-
-    text: str
 
 
 # --- items -----------------------------------------------------------------------------------
@@ -122,6 +119,7 @@ class Enum(Node, frozen=True):
 
     name: Ident
     cases: tuple[Ident, ...]
+    sources: Basis | None = None
     doc: str = ""
 
 
@@ -138,7 +136,7 @@ class Evaluator(Node, frozen=True):
     """`evaluator name { members }`."""
 
     name: Ident
-    members: tuple[Param | Choice | Let | Output | Rule | Allow | SourceNote, ...]
+    members: tuple[Param | Choice | Let | Output | Rule | Allow | Sources, ...]
     doc: str = ""
 
 
@@ -146,7 +144,7 @@ class Claim(Node, frozen=True):
     """`claim name { members }`."""
 
     name: Ident
-    members: tuple[Let | Expect | SourceNote | Allow | Assume, ...]
+    members: tuple[Let | Expect | Sources | Allow | Assume, ...]
     doc: str = ""
 
 
@@ -174,6 +172,17 @@ class Calibrated(Node, frozen=True):
     value: Expr
     range: Expr | None
     data: str
+    sources: Basis | None = None
+    doc: str = ""
+
+
+class Reference(Node, frozen=True):
+    """`reference name : kind year "title and where it was published"`."""
+
+    name: Ident
+    kind: Ident
+    year: str
+    title: str
     doc: str = ""
 
 
@@ -205,6 +214,8 @@ Item = (
     | Allow
     | Calibrated
     | Display
+    | Reference
+    | Sources
 )
 
 

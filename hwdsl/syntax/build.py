@@ -128,12 +128,12 @@ class Builder(Literals):
         parameters: tuple[ast.Parameter, ...] | None,
         result: ast.TypeExpr,
         body: Any,
+        basis: ast.Basis | None,
     ) -> ast.Fn:
         """Build a function, whose body is an expression or a block that ends with one."""
         *lets, value = body if isinstance(body, tuple) else (body,)
-        return ast.Fn(
-            span, name, dims or (), parameters or (), result, tuple(lets), value, self.doc(span)
-        )
+        head = (name, dims or (), parameters or (), result)
+        return ast.Fn(span, *head, tuple(lets), value, basis, self.doc(span))
 
     def drawn(self, span: Span, distribution: ast.Expr) -> ast.Expr:
         """Build a distribution: a call gets the even number that it is given at each draw."""

@@ -141,7 +141,29 @@ class _Formatter(ExpressionPrinter):
         rest = StatementRow(type(None), [], [])
         self.put_comments(end, rest)
         align(rows, indent)
+        for node, row in zip(nodes, rows, strict=True):
+            self.end_with_basis(node, row, indent)
         return lay_out([*rows, rest], indent, top)
+
+    def end_with_basis(self, node: ast.Node, row: StatementRow, indent: int) -> None:
+        """Write where a declaration is from behind it, after its value found its place."""
+        basis: ast.Basis | None = getattr(node, "sources", None)
+        if basis is not None:
+            *before, last = row.lines[-1].split("\n")
+            column = len(last) + 1 + (0 if before else indent)
+            last = f"{last} {self.basis(basis, column, indent)}"
+            row.lines[-1] = "\n".join([*before, last])
+
+    def basis(self, node: ast.Basis, column: int, indent: int) -> str:
+        """Write what something is from, a line for each citation if they do not fit on one."""
+        if isinstance(node, ast.Assume):
+            return f"assume {literal(node.text)}"
+        texts = [_citation(one) for one in node.citations]
+        flat = f"source {texts[0]}" if len(texts) == 1 else f"source ({', '.join(texts)})"
+        if column + len(flat) <= WIDTH or indent < 0:
+            return flat
+        pad = " " * (indent + STEP)
+        return "\n".join(["source (", *(f"{pad}{text}," for text in texts), " " * indent + ")"])
 
     def block(self, owner: ast.Node, members: Sequence[ast.Node], indent: int) -> str:
         """Write a block with one member a line."""
@@ -182,6 +204,9 @@ class _Formatter(ExpressionPrinter):
             # Nothing is taken from the comments here: there are none in this range.
             written = self.statement(member, -WIDTH * WIDTH, False)
             text = written if isinstance(written, str) else " ".join(c for c in written if c)
+            basis: ast.Basis | None = getattr(member, "sources", None)
+            if basis is not None:
+                text += f" {self.basis(basis, 0, -1)}"
             if "\n" in text:
                 return None
             parts.append(text)
@@ -220,11 +245,8 @@ class _Formatter(ExpressionPrinter):
                 text = self.expr(value, indent, indent)
                 # A line that starts with a sign would continue the `let` before.
                 return f"({text})" if follows and text[0] in "+-" else text
-            case ast.SourceNote(text=text, confidence=sure):
-                line = f"source {literal(text)}"
-                return line if sure is None else self.tail(line, f"confidence {sure.name}", indent)
-            case ast.Assume(text=text):
-                return f"assume {literal(text)}"
+            case ast.Sources() | ast.Assume():
+                return self.basis(node, indent, indent)
             case ast.Allow(path=path, reason=reason):
                 return f"allow {path_text(path)} {literal(reason)}"
             case ast.Amend(path=path, members=members):
@@ -285,6 +307,8 @@ class _Formatter(ExpressionPrinter):
                 return f"claim {name.name} {self.block(node, members, indent)}"
             case ast.Display(form=form, name=name, settings=settings):
                 return f"{form} {name.name} {self.block(node, settings, indent)}"
+            case ast.Reference(name=name, kind=kind, year=year, title=title):
+                return [f"reference {name.name}", f": {kind.name} {year} {literal(title)}"]
             case ast.Calibrated(name=name, type=kind, value=value, range=bounds, data=data):
                 start = [f"calibrated {name.name}", f": {type_text(kind)}"]
                 text = self.values(indent, start, ("=", value), ("in", bounds))
@@ -485,6 +509,14 @@ def _pattern_text(node: ast.Pattern) -> str:
     if node.path is not None:
         return path_text(node.path)
     return node.number if node.number is not None else "else"
+
+
+def _citation(node: ast.Citation) -> str:
+    """Write one source: its reference or itself, the place in it and how sure it is."""
+    words = [node.reference.name] if node.reference is not None else []
+    words += [literal(node.text)] if node.text is not None else []
+    words += [f"confidence {node.confidence.name}"] if node.confidence is not None else []
+    return " ".join(words)
 
 
 def _wrapped(head: str, names: Sequence[ast.Ident]) -> str:

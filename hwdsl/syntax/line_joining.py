@@ -26,7 +26,7 @@ _MEMBERS = frozenset(
     ("PARAM", "CHOICE", "OUTPUT", "REQUIRE", "WARN", "TYPE", "UNIT", "STATE", "NEXT", "EXPECT")
 )
 _ITEMS = frozenset(
-    ["EVALUATOR", "CLAIM", "KIND", "ENUM", "DIMENSION", "USE", "CALIBRATED", "EXTERN"]
+    ["EVALUATOR", "CLAIM", "KIND", "ENUM", "DIMENSION", "USE", "CALIBRATED", "EXTERN", "REFERENCE"]
 )
 _NOTES = frozenset(["SOURCE", "ASSUME"])
 
@@ -154,7 +154,7 @@ class _Joiner:
         if first in ("LET", "FN"):
             return True
         if first in _NOTES:
-            return second == "STRING"
+            return second in ("STRING", "NAME")
         return first in _MEMBERS | _ITEMS and second == "NAME"
 
     def starts_item(self, at: int) -> bool:

@@ -18,7 +18,7 @@ from .programs import MAIN
 Files = Mapping[str, str]
 
 _LEAVES = ("1", "0", "true", "false", "[1]", "1 B", "1 s")
-_GROUPS = (ast.Field, ast.Assign, ast.Amend, ast.Let, ast.Rule, ast.SourceNote, ast.Allow,
+_GROUPS = (ast.Field, ast.Assign, ast.Amend, ast.Let, ast.Rule, ast.Sources, ast.Allow,
            ast.Part, ast.Fn, ast.State, ast.Next, ast.Until, ast.Param, ast.Choice, ast.Output,
            ast.Expect, ast.Assume, ast.Use, ast.Dimension, ast.UnitDecl, ast.TypeAlias, ast.Enum,
            ast.Kind, ast.Evaluator, ast.Claim, ast.Calibrated, ast.Display, ast.Arm,

@@ -1,0 +1,85 @@
+"""`hwdsl explain --sources` and `--confidence`: what the numbers of files are from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.cli.base import listed, table
+from hwdsl.cli.errors import CommandError
+from hwdsl.explain.cited_numbers import CitedNumber, numbers, references
+from hwdsl.help import library_index
+from hwdsl.semantics.modules import load
+
+NONE = "none"
+LONGEST = 44
+
+
+def found(names: Sequence[str]) -> list[CitedNumber]:
+    """The numbers of files, of folders and of modules of the library; without names, of all of it.
+
+    A name that is none of them ends the command.
+    """
+    of_library = library_index.modules()
+    modules = [m for m in of_library if not names or any(_within(m, name) for name in names)]
+    known = references(of_library.values())
+    result = [number for m in modules for number in numbers(m, of_library[m], known)]
+    others = [name for name in names if not any(_within(m, name) for m in of_library)]
+    for file in listed(others):
+        if not Path(file).is_file():
+            raise CommandError(f"{file} is neither a file nor a folder or module of the library")
+        loaded = load(file, Diagnostics())
+        trees = {name: one.tree for name, one in loaded.loaded.items()}
+        result += numbers(loaded.main, trees[loaded.main], references(trees.values()))
+    return result
+
+
+def _within(module: str, name: str) -> bool:
+    return module == name or module.startswith(name + ".")
+
+
+def of_confidence(names: Sequence[str], confidence: str) -> str:
+    """A table of the numbers whose least sure source is as sure as that; `none`: without source."""
+    rows = [
+        [f"{n.module}.{n.path}", _short(n.value), "; ".join(s.text for s in n.sources)]
+        for n in found(names)
+        if (n.confidence == confidence if confidence != NONE else not n.level)
+    ]
+    head = ["number", "value", "source"]
+    return table([head, *rows]) if rows else f"no number of confidence {confidence}"
+
+
+def counts(names: Sequence[str]) -> str:
+    """Tables of how many numbers have sources of which kind, year and confidence, and where."""
+    every = found(names)
+    blocks = [
+        [["kind of source", "numbers"], *_counted(_kinds(every))],
+        [["year", "numbers"], *sorted(_counted(_years(every)))],
+        [["confidence", "numbers"], *_counted(n.confidence or "not stated" for n in every)],
+        [["stated by", "numbers"], *_counted(n.level or "no source" for n in every)],
+    ]
+    lacking = sum(not n.level for n in every)
+    tables = "\n\n".join(table(block, right=[1]) for block in blocks)
+    return f"{tables}\n\n{len(every)} numbers, {lacking} of them without a source"
+
+
+def _kinds(every: Iterable[CitedNumber]) -> Iterator[str]:
+    for number in every:
+        yield from {source.kind for source in number.sources} or {"no source"}
+
+
+def _years(every: Iterable[CitedNumber]) -> Iterator[str]:
+    """Of each number the year of its latest source."""
+    for number in every:
+        years = [source.year for source in number.sources if source.year is not None]
+        yield str(max(years)) if years else "not stated"
+
+
+def _counted(values: Iterable[str]) -> list[list[str]]:
+    return [[value, f"{count:,}"] for value, count in Counter(values).most_common()]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

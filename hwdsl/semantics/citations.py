@@ -1,0 +1,104 @@
+"""References, and the citations that name them: their own namespace, apart from all values.
+
+A citation changes no result, so a module that was found clean is not walked again for its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import evolve, frozen
+
+from hwdsl.semantics.scopes import find_reference
+from hwdsl.semantics.state import CheckerState
+from hwdsl.semantics.symbols import ModuleScope
+from hwdsl.syntax import ast
+from hwdsl.syntax.tree import children
+
+REFERENCE_KINDS = (
+    "book",
+    "dataset",
+    "datasheet",
+    "documentation",
+    "filing",
+    "measurement",
+    "paper",
+    "press",
+    "price_list",
+    "report",
+    "software",
+    "standard",
+    "talk",
+)
+
+
+@frozen
+class CitedSource:
+    """A citation with what its reference says; a text that stands for itself has no year.
+
+    `kind` is a reference's kind, `unnamed` for a text, `assumption` for what is taken for granted.
+    """
+
+    key: str
+    kind: str
+    year: int | None
+    title: str
+    place: str
+    confidence: str
+
+    @property
+    def text(self) -> str:
+        """Title and place in it, on one line."""
+        return ", ".join(part for part in (self.title, self.place) if part)
+
+
+def checked_reference(state: CheckerState, item: ast.Reference) -> ast.Reference:
+    """A reference; report a kind that is none and a year that is not of four digits."""
+    if item.kind.name not in REFERENCE_KINDS:
+        kind = item.kind
+        state.unknown("unknown-name", "kind of reference", kind.name, kind.span, REFERENCE_KINDS)
+    if not (len(item.year) == 4 and item.year.isdigit()):
+        state.error(
+            "bad-number",
+            f"`{item.year}` is not a year",
+            item.span,
+            help="write the year of publication in four digits: `2024`",
+        )
+    return item
+
+
+def check_citations(state: CheckerState, scope: ModuleScope) -> None:
+    """Check that each citation of a module names a reference, and a confidence that there is."""
+    waiting: list[ast.Node] = list(scope.tree.items)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Citation):
+            _check(state, scope, node)
+        else:
+            waiting.extend(children(node))
+
+
+def _check(state: CheckerState, scope: ModuleScope, node: ast.Citation) -> None:
+    sure, cited = node.confidence, node.reference
+    if sure is not None and sure.name not in ast.CONFIDENCES:
+        what = f"a source's confidence is high, medium or low, not `{sure.name}`"
+        state.error("unknown-name", what, sure.span)
+    if cited is not None:
+        find_reference(state, scope, cited)
+
+
+def cited(node: ast.Basis, known: Mapping[str, ast.Reference]) -> tuple[CitedSource, ...]:
+    """What a `source` or an `assume` says, with the references it names."""
+    if isinstance(node, ast.Assume):
+        return (CitedSource("", "assumption", None, "", node.text, ast.CONFIDENCES[0]),)
+    return tuple(_source(citation, known) for citation in node.citations)
+
+
+def _source(node: ast.Citation, known: Mapping[str, ast.Reference]) -> CitedSource:
+    sure = node.confidence.name if node.confidence is not None else ""
+    key = node.reference.name if node.reference is not None else ""
+    found = known.get(key)
+    plain = CitedSource(key, "unnamed", None, "", node.text or "", sure)
+    if found is None:
+        return plain
+    return evolve(plain, kind=found.kind.name, year=int(found.year), title=found.title)
