@@ -72,6 +72,7 @@ CATALOG: Mapping[str, str] = {
     "unknown-module": "`use` names a module that does not exist",
     "unknown-name": "nothing has this name",
     "unknown-prefix": "a unit names a prefix that does not exist",
+    "unknown-reference": "no reference has this name",
     "unknown-rule": "a waiver names a rule that does not exist",
     "unknown-type": "no type has this name",
     "unknown-unit": "no unit has this name",

@@ -15,6 +15,7 @@ _MEANT: dict[str, tuple[type, ...]] = {
     "unknown-kind": (ast.Kind,),
     "unknown-type": (ast.Dimension, ast.TypeAlias, ast.Enum, ast.Kind),
     "unknown-unit": (ast.UnitDecl,),
+    "unknown-reference": (ast.Reference,),
     "unknown-function": (ast.Fn, ast.Kind, ast.Evaluator),
     "unknown-name": (ast.Part, ast.Let, ast.Calibrated, ast.Enum, ast.Evaluator),
 }

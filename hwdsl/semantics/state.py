@@ -39,7 +39,14 @@ IMPLICIT = ("name", "count", "parts", "feasible")
 RESERVED = (*IMPLICIT, "self", "outer")
 MOST_COMPARED = 500_000
 """So many names are compared with unknown ones to suggest what was meant: about a second."""
-_NAMES = ("unknown-name", "unknown-type", "unknown-kind", "unknown-function", "unknown-unit")
+_NAMES = (
+    "unknown-name",
+    "unknown-type",
+    "unknown-kind",
+    "unknown-function",
+    "unknown-unit",
+    "unknown-reference",
+)
 
 
 @define(eq=False)

@@ -384,6 +384,29 @@ CASES = {
         let b = e(d = 1, zz = 1)                                # error: unknown-argument
         let c = e(b = 2 GB)                              # error: missing-argument
         """,
+    "sources": """
+        reference smith_2020 : paper 2020 "Smith, Links, 2020"
+        reference smith_2020 : paper 2021 "Smith, Links, 2021"  # error: duplicate-name
+        reference jones : poem 2020 "Jones, Links"       # error: unknown-name
+        reference doe : paper 20 "Doe, Links"            # error: bad-number
+        source smith_2020 confidence low
+        let a = 3 source (smith_2020 "p. 3" confidence high, "a book")
+        let b = 3 source smith_2021                      # error: unknown-reference
+        let smith_2020 = 4 source smith_2020             # a reference is no value
+        fn f(x: real) -> real = x source nobody          # error: unknown-reference
+        enum e { x } source nobody                       # error: unknown-reference
+        kind k {
+            source smith_2020 confidence sure            # error: unknown-name
+            a : real = 3 source nobody                   # error: unknown-reference
+            require r: a > 2 source nobody               # error: unknown-reference
+        }
+        k K { a = 4 source nobody }                      # error: unknown-reference
+        evaluator ask {
+            source nobody                                # error: unknown-reference
+            param p : real = 3 source nobody             # error: unknown-reference
+            output o = p + doe                           # error: unknown-name
+        }
+        """,
     "claims": """
         claim c {
             expect 1 GB == 1 GB within 1 % relative

@@ -213,9 +213,39 @@ def test_what_the_prototype_lacked() -> None:
     *_, missed, cited = claim.members
     assert isinstance(missed, ast.Expect)
     assert missed.missed == "y"
-    assert isinstance(cited, ast.SourceNote)
-    assert cited.confidence is not None
-    assert cited.confidence.name == "low"
+    assert isinstance(cited, ast.Sources)
+    (citation,) = cited.citations
+    assert (citation.reference, citation.text) == (None, "z")
+    assert citation.confidence is not None
+    assert citation.confidence.name == "low"
+
+
+def test_a_source_ends_any_declaration() -> None:
+    tree = module(
+        'reference little : paper 1961 "a proof"\n'
+        'let a = 3 s source little "page 1" confidence high\n'
+        "enum e { x, y } source little\n"
+        'fn f() -> real = 3 source (little, "notes" confidence low,\n  little "p. 2")\n'
+        'kind k {\n  source little\n  source : real = 3 assume "typical"\n'
+        '  require r: source > 2 else "x" source "y"\n}\n'
+    )
+    reference, let, enum, fn, kind = tree.items
+    assert isinstance(reference, ast.Reference)
+    assert (reference.name.name, reference.kind.name, reference.year) == ("little", "paper", "1961")
+    assert isinstance(let, ast.Let | ast.Fn)
+    assert isinstance(enum, ast.Enum)
+    assert isinstance(fn, ast.Fn)
+    assert isinstance(kind, ast.Kind)
+    block, field, rule = kind.members
+    assert isinstance(block, ast.Sources)
+    assert isinstance(field, ast.Field)
+    assert isinstance(rule, ast.Rule)
+    written = [let.sources, enum.sources, fn.sources, field.sources, rule.sources]
+    assert [type(basis) for basis in written] == [ast.Sources] * 3 + [ast.Assume, ast.Sources]
+    assert isinstance(fn.sources, ast.Sources)
+    assert [(c.reference and c.reference.name, c.text) for c in fn.sources.citations] == [
+        ("little", None), (None, "notes"), ("little", "p. 2"),
+    ]  # fmt: skip
 
 
 def test_line_ends_and_byte_order_marks() -> None:

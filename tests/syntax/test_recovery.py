@@ -282,6 +282,7 @@ PIECES = [
     "in", "if", "then", "else", "within", "factor", "unit", "prefix", "offset", "type", "use",
     "enum", "a", "b", "3 GB/s", "31 %", "1e3m", "1", '"{a}"', "µ", "\x00", "\ufeff", "state",
     "next", "until", "source", "ref", "and", "not", "table", "calibrated", "from",
+    "reference", "assume", "confidence",
 ]  # fmt: skip
 
 

@@ -157,8 +157,14 @@ def templates(draw: st.DrawFn) -> ast.Template:
 
 
 DOCS = st.sampled_from(["", "One line.", "Two\nlines.", "A gap\n\n  and an indent."])
-LETS = node(ast.Let, ident(), NONE | TYPES, EXPRS, DOCS)
-RULES = node(ast.Rule, ident(), st.booleans(), EXPRS, NONE | templates(), NONE | templates(), DOCS)
+CITATIONS = node(ast.Citation, ident(), NONE | TEXTS, NONE | ident()) | node(
+    ast.Citation, NONE, TEXTS, NONE | ident()
+)
+SOURCES = node(ast.Sources, many(CITATIONS, 1, 3))
+BASES = NONE | SOURCES | node(ast.Assume, TEXTS)
+LETS = node(ast.Let, ident(), NONE | TYPES, EXPRS, BASES, DOCS)
+TOLD = NONE | templates()
+RULES = node(ast.Rule, ident(), st.booleans(), EXPRS, TOLD, TOLD, BASES, DOCS)
 FNS = node(
     ast.Fn,
     ident(),
@@ -167,14 +173,15 @@ FNS = node(
     TYPES,
     many(LETS, 0, 2),
     EXPRS,
+    BASES,
     DOCS,
 )
 SIMPLE = (
-    node(ast.Field, ident(), TYPES, NONE | EXPRS | UNKNOWN, DOCS)
-    | node(ast.Assign, PATHS, EXPRS | UNKNOWN)
+    node(ast.Field, ident(), TYPES, NONE | EXPRS | UNKNOWN, BASES, DOCS)
+    | node(ast.Assign, PATHS, EXPRS | UNKNOWN, BASES)
     | LETS
     | RULES
-    | node(ast.SourceNote, TEXTS)
+    | SOURCES
     | node(ast.Allow, PATHS, TEXTS)
     | FNS
 )
@@ -193,7 +200,7 @@ def draws() -> st.SearchStrategy[Any]:
 
 MEMBERS = SIMPLE | part(SIMPLE) | node(ast.Amend, PATHS, many(SIMPLE))
 QUESTIONS = (
-    node(ast.Param, ident(), TYPES, NONE | EXPRS, NONE | EXPRS, NONE | draws(), DOCS)
+    node(ast.Param, ident(), TYPES, NONE | EXPRS, NONE | EXPRS, NONE | draws(), BASES, DOCS)
     | node(ast.Choice, ident(), TYPES, EXPRS, NONE | EXPRS, DOCS)
     | node(ast.Output, ident(), units(0), NONE, EXPRS, DOCS)
     | node(ast.Output, ident(), NONE, NONE | TYPES, EXPRS, DOCS)
@@ -206,7 +213,7 @@ EXPECTS = (
     | node(ast.Expect, EXPRS, EXPRS, st.sampled_from(["", "relative", "absolute"]))
     | node(ast.Expect, EXPRS, numbers(), st.just("factor"), STATUSES, NONE | TEXTS)
 )
-CITED = node(ast.SourceNote, TEXTS, NONE | ident())
+YEARS = st.integers(1900, 2100).map(str)
 ITEMS = (
     node(ast.Use, PATHS, NONE, NONE | ident(), NONE | many(ident(), 1, 20))
     | node(ast.Use, st.just(()), TEXTS, NONE | ident(), NONE)
@@ -214,15 +221,17 @@ ITEMS = (
     | node(ast.UnitDecl, ident(), EXPRS, NONE, NONE | EXPRS, many(ident(), 0, 4), DOCS)
     | node(ast.UnitDecl, ident(), NONE, TYPES, NONE, many(ident(), 0, 4), DOCS)
     | node(ast.TypeAlias, ident(), TYPES, DOCS)
-    | node(ast.Enum, ident(), many(ident(), 1, 4), DOCS)
+    | node(ast.Enum, ident(), many(ident(), 1, 4), BASES, DOCS)
     | node(ast.Kind, ident(), NONE | PATHS, many(MEMBERS), DOCS)
     | FNS
     | part(MEMBERS)
     | node(ast.Evaluator, ident(), many(QUESTIONS), DOCS)
-    | node(ast.Claim, ident(), many(EXPECTS | LETS | CITED | node(ast.Assume, TEXTS)), DOCS)
+    | node(ast.Claim, ident(), many(EXPECTS | LETS | SOURCES | node(ast.Assume, TEXTS)), DOCS)
     | LETS
     | node(ast.Allow, PATHS, TEXTS)
-    | node(ast.Calibrated, ident(), TYPES, EXPRS, NONE | EXPRS, TEXTS, DOCS)
+    | node(ast.Calibrated, ident(), TYPES, EXPRS, NONE | EXPRS, TEXTS, BASES, DOCS)
+    | node(ast.Reference, ident(), ident(), YEARS, TEXTS, DOCS)
+    | SOURCES
     | node(
         ast.Display,
         st.sampled_from(["table", "figure"]),
