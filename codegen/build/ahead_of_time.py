@@ -30,7 +30,7 @@ from hwdsl.codegen.build.literals import module_text
 from hwdsl.codegen.build.stubs import stub
 from hwdsl.codegen.build.toolchain import BuildError, build, features
 from hwdsl.codegen.emit.kernels import MODULE, emit, module_files
-from hwdsl.codegen.emit.templates import LOADER
+from hwdsl.codegen.emit.templates import render
 from hwdsl.codegen.ir.graph import Graph
 from hwdsl.codegen.ir.serialization import dump
 from hwdsl.codegen.runtime import CallError, Message, Spec
@@ -40,22 +40,6 @@ OURS = "# Written by `hwdsl compile`, which replaces it."
 
 SPECS = "runtime/specs.py"
 """What the evaluators are, as a module of the runtime's copy."""
-
-_SETUP = """\
-from setuptools import Distribution, setup
-
-
-class Binary(Distribution):
-    def has_ext_modules(self):
-        return True
-
-
-setup(
-    distclass=Binary, name={name!r}, version={version!r}, description={about!r},
-    packages=[{name!r}], package_data={{{name!r}: {files!r}}}, include_package_data=False,
-    install_requires=["numpy>=1.26"], python_requires={python!r},
-)
-"""
 
 
 @frozen
@@ -113,7 +97,8 @@ def package(
     files[SPECS] = module_text(ordered, messages).encode()
     files["kernels" + _suffix()] = kernels.path.read_bytes()
     files = dict(sorted(files.items()))
-    loader = LOADER.format(
+    loader = render(
+        "loader.py",
         ours=OURS, names=", ".join(graphs), module=MODULE, folder=f"_{name}_{_digest(files)}",
         digest=_digest(files), files=list(files), suffix=_suffix(), built=_here(),
         features=features(),
@@ -176,7 +161,8 @@ def write_wheel(
         files = ["__init__.pyi", "py.typed", *(f"{made.folder}/{file}" for file in made.files)]
         major, minor = sys.version_info[:2]
         (tree / "setup.py").write_text(
-            _SETUP.format(
+            render(
+                "setup.py",
                 name=name, version=f"0+{made.folder.rpartition('_')[2]}", files=files,
                 about=f"Evaluators compiled by hwdsl: {', '.join(graphs)}",
                 python=f"=={major}.{minor}.*",

@@ -6,28 +6,8 @@ import json
 import keyword
 from collections.abc import Sequence
 
+from hwdsl.codegen.emit.templates import render
 from hwdsl.codegen.runtime import OutputSpec, ParamSpec, Result, Spec
-
-_HEAD = """\
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, overload
-
-import numpy as np
-from numpy.typing import NDArray
-
-"""
-
-_RESULT = """\
-    @property
-    def params(self) -> dict[str, Any]: ...
-    @property
-    def feasible(self) -> bool: ...
-    @property
-    def violations(self) -> list[str]: ...
-    def __getitem__(self, name: str) -> Any: ...
-    def unit(self, name: str) -> str: ...
-"""
-
 
 _OPTIONS = {
     "mode": 'Literal["grid", "zip"] | None',
@@ -38,43 +18,30 @@ _OPTIONS = {
 """The options of a sweep, which `Evaluator.named` tells from params of the same name."""
 
 
-_MAPPING = ["self", "at: Mapping[str, Any]", "/", "**given: Any"]
-
-
 def stub(specs: Sequence[Spec]) -> str:
     """The text of a `.pyi` for a module with these evaluators."""
-    return _HEAD + "\n".join(_evaluator(spec) for spec in specs)
+    return render("stub.pyi", evaluators=[_evaluator(spec) for spec in specs])
 
 
-def _evaluator(spec: Spec) -> str:
-    result, sweep, evaluator = (f"_{n}_{spec.name}" for n in ("Result", "Sweep", "Evaluator"))
-    outputs = [o for o in spec.outputs if _attribute(o.name, Result)]
-    lines = [f"class {result}:"]
-    for o in outputs:
-        lines += ["    @property", f"    def {o.name}(self) -> {_answer(o)}:"]
-        lines.append(f"        {_doc(o.doc, o.scale.unit)}")
-    for name in dict.fromkeys(o.name.partition(".")[0] for o in spec.outputs if "." in o.name):
-        if _attribute(name, Result):
-            lines += ["    @property", f"    def {name}(self) -> dict[str, Any]: ..."]
-    lines.append(_RESULT)
-    lines += [_sweep(sweep, result, spec.outputs), f"class {evaluator}:"]
-    lines += [f"    {_doc(spec.doc or spec.name, '')}"]
-    for arguments in (_MAPPING, _keywords(spec)):
-        lines += ["    @overload", *_method("__call__", arguments, result)]
-    lines += ["    def violated_rules(",
-              "        self, at: Mapping[str, Any] = ..., /, **given: Any,",
-              "    ) -> list[tuple[str, str, str]]: ..."]  # fmt: skip
-    lines += _method("sweep", _many(spec, *_OPTIONS), sweep)
-    chunks = _many(spec, "mode", "zipped", sized=True)
-    lines += _method("iter_chunks", chunks, f"Iterator[{sweep}]")
-    if spec.drawn:
-        lines += ["    def sample(", "        self, points: int = ...,",
-                  "        at: Mapping[str, Any] = ..., /, *, seed: int | None = ...,",
-                  "        threads: int | None = ..., keep: bool | None = ..., **given: Any,",
-                  "    ) -> Any: ..."]  # fmt: skip
-    if not _usable(spec.name):  # Python reaches it by `getattr` or `vars` only
-        return "\n".join([*lines, ""])
-    return "\n".join([*lines, "", f"{spec.name}: {evaluator}", ""])
+def _evaluator(spec: Spec) -> dict[str, object]:
+    """What the template says of an evaluator."""
+    groups = dict.fromkeys(o.name.partition(".")[0] for o in spec.outputs if "." in o.name)
+    return {
+        "name": spec.name,
+        "doc": _doc(spec.doc or spec.name, ""),
+        "outputs": [
+            {"name": o.name, "type": _answer(o), "doc": _doc(o.doc, o.scale.unit)}
+            for o in spec.outputs
+            if _attribute(o.name, Result)
+        ],
+        "groups": [name for name in groups if _attribute(name, Result)],
+        "names": _literals([o.name for o in spec.outputs]) if spec.outputs else "str",
+        "keywords": _keywords(spec),
+        "sweep": _many(spec, *_OPTIONS),
+        "chunks": _many(spec, "mode", "zipped", sized=True),
+        "drawn": spec.drawn,
+        "reached": _usable(spec.name),  # Python reaches others by `getattr` or `vars` only
+    }
 
 
 def _keywords(spec: Spec) -> list[str]:
@@ -102,57 +69,19 @@ def _fresh(spec: Spec, name: str) -> str:
     return name
 
 
-def _sweep(sweep: str, result: str, outputs: Sequence[OutputSpec]) -> str:
-    name = f"Literal[{', '.join(json.dumps(o.name) for o in outputs)}]" if outputs else "str"
-    goals = f"{name} | Sequence[{name}]"
-    return f"""\
-class {sweep}:
-    shape: tuple[int, ...]
-    dims: tuple[str, ...]
-    feasible: NDArray[np.bool_]
-    violations: dict[str, int]
-    def __len__(self) -> int: ...
-    @overload
-    def __getitem__(self, key: str) -> NDArray[Any]: ...
-    @overload
-    def __getitem__(self, key: int) -> {result}: ...
-    def __getattr__(self, name: str) -> NDArray[Any]: ...
-    def take(self, points: Sequence[int] | NDArray[Any]) -> {sweep}: ...
-    def column(self, name: str) -> NDArray[Any]: ...
-    def unit(self, name: str) -> str: ...
-    def broken(self, rule: str) -> NDArray[np.bool_]: ...
-    def best(
-        self, maximize: {name} | Literal[""] = ..., *, minimize: {name} | Literal[""] = ...
-    ) -> {result}: ...
-    def pareto(
-        self, *, maximize: {goals} = ..., minimize: {goals} = ...
-    ) -> {sweep}: ...
-    def result(self, point: int) -> {result}: ...
-    def iter_chunks(self, size: int) -> Iterator[{sweep}]: ...
-    def to_numpy(self) -> dict[str, NDArray[Any]]: ...
-    def to_arrow(self) -> Any: ...
-    def to_pandas(self) -> Any: ...
-    def to_polars(self) -> Any: ...
-    def to_xarray(self) -> Any: ...
-"""
-
-
-def _method(name: str, args: Sequence[str], result: str) -> list[str]:
-    inner = [f"        {a}," for a in args]
-    return [f"    def {name}(", *inner, f"    ) -> {result}: ..."]
+def _literals(texts: Sequence[str]) -> str:
+    return f"Literal[{', '.join(map(json.dumps, texts))}]"
 
 
 def _given(param: ParamSpec) -> str:
     if param.kind == "choice":
-        return f"Literal[{', '.join(json.dumps(x) for x in param.labels)}]"
+        return _literals(param.labels)
     number = "float | str" if param.plain else "str"
     return {"bool": "bool", "int": "int | str"}.get(param.kind, number)
 
 
 def _answer(output: OutputSpec) -> str:
-    return (
-        f"Literal[{', '.join(json.dumps(x) for x in output.labels)}]" if output.labels else "float"
-    )
+    return _literals(output.labels) if output.labels else "float"
 
 
 def _doc(text: str, unit: str) -> str:

@@ -17,22 +17,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from importlib import resources
-from typing import TYPE_CHECKING
 
 from attrs import define, field
 
 from hwdsl.codegen.emit.c_printer import C_SOURCE
 from hwdsl.codegen.emit.regions import GraphEpilogue, KernelContext, RegionEmitter, slot
+from hwdsl.codegen.emit.templates import render
 from hwdsl.codegen.emit.tile_invariants import InvariantGroup, find_invariant_groups
 from hwdsl.codegen.emit.uniformity import ListAnalysis, analyze_graph, call_invariant
 from hwdsl.codegen.ir.graph import Graph, Op, count_operations
 from hwdsl.codegen.numerics.c_backend import c_literal, out_of_line
 from hwdsl.codegen.operations import OPERATIONS
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 TILE, SHORTEST_TILE = 256, 64
 TILE_BY_ROWS = ((16, TILE), (32, 128))
@@ -42,25 +37,7 @@ MAX_INLINED_USES = 8
 """Uses of a function such as `pow` in a module above which it is outlined. gcc stops inlining in
 large functions, and a loop with a call is not vectorised; a vector clone of an outlined function
 costs 0.15 s of compile time once, inlining 0.035 s per use (decision 5)."""
-TEMPLATES = ("abi.h.j2", "kernels.c.j2", "kernel.h.j2", "module.pyx.j2")
 MODULE = "_hwdsl_kernel"
-
-
-@cache
-def templates() -> dict[str, str]:
-    """The templates by name."""
-    folder = resources.files("hwdsl.codegen.emit.templates")
-    return {name: (folder / name).read_text("utf-8") for name in TEMPLATES}
-
-
-@cache
-def _environment() -> Environment:
-    from jinja2 import DictLoader, Environment, StrictUndefined  # a kernel in the cache needs none
-
-    return Environment(
-        loader=DictLoader(templates()), undefined=StrictUndefined, autoescape=False,
-        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
 
 
 def module_files() -> dict[str, str]:
@@ -69,11 +46,7 @@ def module_files() -> dict[str, str]:
     The Cython file is one of them: Cython's own time grows faster than linearly with the locals of
     a function, so all arithmetic is in the C headers, one per graph (decision 1).
     """
-    env = _environment()
-    return {
-        "hwdsl_abi.h": env.get_template("abi.h.j2").render(),
-        f"{MODULE}.pyx": env.get_template("module.pyx.j2").render(),
-    }
+    return {"hwdsl_abi.h": render("abi.h"), f"{MODULE}.pyx": render("module.pyx")}
 
 
 def emit(graphs: Mapping[str, Graph]) -> dict[str, str]:
@@ -93,15 +66,9 @@ def emit(graphs: Mapping[str, Graph]) -> dict[str, str]:
         }
         for g in graphs.values()
     ]
-    files["kernels.c"] = (
-        _environment()
-        .get_template("kernels.c.j2")
-        .render(
-            numerics=C_SOURCE,
-            kernels=len(graphs),
-            shapes=shapes,
-            apart=[out_of_line(code, OPERATIONS[code].arity) for code in sorted(outlined)],
-        )
+    apart = [out_of_line(code, OPERATIONS[code].arity) for code in sorted(outlined)]
+    files["kernels.c"] = render(
+        "kernels.c", numerics=C_SOURCE, kernels=len(graphs), shapes=shapes, apart=apart
     )
     return files
 
@@ -195,8 +162,9 @@ class KernelEmitter:
         g = self.graph
         slots = [{"index": op.index, "slot": slot(locations[i]), "uniform": locations[i][0] == "S"}
                  for i, op in params]  # fmt: skip
-        return _environment().get_template("kernel.h.j2").render(
-            index=self.index, params=len(g.params), outputs=len(g.outputs), rules=len(g.rules),
+        return render(
+            "kernel.h", index=self.index,
+            params=len(g.params), outputs=len(g.outputs), rules=len(g.rules),
             words=g.words, rows=self.kernel.slots.vectors, scalars=self.kernel.slots.scalars,
             uniform=[s for s in slots if s["uniform"]], pieces=self.kernel.functions,
             varying=[s for s in slots if not s["uniform"]],
