@@ -7,7 +7,7 @@ from functools import partial
 
 from attrs import evolve
 
-from hwdsl.base.diagnostics import Diagnostic, Diagnostics
+from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.elaborate.claims import ClaimResult, confidence, verify_claim
 from hwdsl.elaborate.displays import Picture, picture_of
 from hwdsl.elaborate.elaboration_info import Elaboration, OutputInfo, ParamInfo, RuleInfo
@@ -18,7 +18,7 @@ from hwdsl.elaborate.large_stack import with_large_stack
 from hwdsl.elaborate.module_values import symbol_value
 from hwdsl.elaborate.partial_evaluator import Callee, PartialEvaluator
 from hwdsl.elaborate.records import component, find_definition, member
-from hwdsl.elaborate.rules import RuleCollector, Waivers
+from hwdsl.elaborate.rules import RuleCollector, Waivers, module_waivers
 from hwdsl.elaborate.trace import Trace
 from hwdsl.elaborate.values import ElaborationError, Record
 from hwdsl.semantics.displays import settings_of
@@ -163,25 +163,22 @@ def check_rules(checked: Checked, diagnostics: Diagnostics) -> None:
 
 def _check_main(m: PartialEvaluator, diagnostics: Diagnostics) -> None:
     walk = RuleCollector(m)
-    top = tuple(i for i in m.checked.main.tree.items if isinstance(i, ast.Allow))
-    explain: list[Diagnostic] = []
+    top = module_waivers(m.checked.main)
 
-    # `has_value`: a value that nobody knows is told of where it is needed.
     def attempt(work: Callable[[], object]) -> None:
         try:
             work()
         except ElaborationError as failure:
-            if not any(failure.diagnostic is d for d in explain):
-                explain.append(failure.diagnostic)
-                diagnostics.add(failure.diagnostic)
+            diagnostics.add(failure.diagnostic)
 
+    # By `is_known`: a value that nobody knows is told of where it is needed.
     for symbol in m.checked.main.values.values():
         if isinstance(symbol, ComponentInfo):
             attempt(partial(_assert, walk, symbol, top))
             for name in _fields(symbol.kind):
-                attempt(partial(m.has_value, partial(_read, m, symbol, name)))
+                attempt(partial(m.is_known, partial(_read, m, symbol, name)))
         elif isinstance(symbol, ValueInfo):
-            attempt(partial(m.has_value, partial(symbol_value, m, symbol)))
+            attempt(partial(m.is_known, partial(symbol_value, m, symbol)))
     for assertion in deduplicate(m, walk.found):
         report_static_violations(m, assertion, diagnostics)
 

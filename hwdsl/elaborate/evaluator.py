@@ -24,7 +24,7 @@ from hwdsl.elaborate.large_stack import with_large_stack
 from hwdsl.elaborate.loop_lowering import check_rounds
 from hwdsl.elaborate.partial_evaluator import Callee, PartialEvaluator
 from hwdsl.elaborate.quantities import PURE, coherent_unit
-from hwdsl.elaborate.rules import RuleCollector, lower_rule, waived
+from hwdsl.elaborate.rules import RuleCollector, lower_rule, module_waivers, waived
 from hwdsl.elaborate.select_lowering import items_of
 from hwdsl.elaborate.values import (
     Assertion,
@@ -85,54 +85,42 @@ def _free_value(
     return params.fixed(m, declared, declared.info.default)
 
 
-def rules_of(
-    m: PartialEvaluator, instance: Instance, report: Callable[[ElaborationError], None]
-) -> list[Assertion]:
+def rules_of_callee(callee: Callee) -> tuple[list[Assertion], list[ElaborationError]]:
+    """The evaluator's rules, and what failed on the way to them; found once."""
+    if callee.rules is None:
+        callee.rules = _find_rules(callee.m, callee.instance)
+    return callee.rules
+
+
+def _find_rules(
+    m: PartialEvaluator, instance: Instance
+) -> tuple[list[Assertion], list[ElaborationError]]:
     """All rules of an evaluator: its own, implied ones, those of the components in its reach."""
-    waivers = instance.waivers
+    info = instance.info
+    own = (x for x in info.decl.members if isinstance(x, ast.Allow))
+    waivers = (*own, *module_waivers(info.scope))
     found: list[Assertion] = []
+    failures: list[ElaborationError] = []
     walk = RuleCollector(m)
-    for node in instance.info.decl.members:
-        if isinstance(node, ast.Let | ast.Output):
-            name = node.name.name
-            read = partial(m.read, instance.names[name])
-            try:
-                value, assertions = m.collect(read)
+    for node in info.decl.members:
+        try:
+            if isinstance(node, ast.Rule):
+                found.extend(lower_rule(m, f"{info.name}.{node.name.name}", node, instance.env, ""))
+            elif isinstance(node, ast.Let | ast.Output):
+                name = node.name.name
+                value, assertions = m.collect(partial(m.read, instance.names[name]))
                 assertions, where, unknown = m.where_known(assertions)
                 if isinstance(node, ast.Output) and unknown is not None:
                     raise unknown
                 found.extend(assertions)
                 walk.value(value, name, waivers, None if where.known else where)
-            except UnknownValue as failure:
-                # A variable may be unknown: what reads it reports it. An output is read by the
-                # caller.
-                if isinstance(node, ast.Output):
-                    report(failure)
-            except ElaborationError as failure:
-                report(failure)
-        elif isinstance(node, ast.Rule):
-            name = f"{instance.info.name}.{node.name.name}"
-            try:
-                found.extend(lower_rule(m, name, node, instance.env, ""))
-            except ElaborationError as failure:
-                report(failure)
+        except ElaborationError as failure:
+            # A variable may be unknown: what reads it reports it. An output is read by the caller.
+            if not (isinstance(node, ast.Let) and isinstance(failure, UnknownValue)):
+                failures.append(failure)
     # The walk applies the waivers of components itself; these are those of the evaluator.
     kept = [e for e in found if not waived(waivers, e.rule, f"{e.path}.{e.rule}")]
-    return [*kept, *walk.found]
-
-
-def rules_of_callee(
-    callee: Callee,
-) -> tuple[list[Assertion], list[ElaborationError]]:
-    """The evaluator's rules, and what failed on the way to them; found once."""
-    if callee.rules is None:
-        failures: list[ElaborationError] = []
-
-        def report(failure: ElaborationError) -> None:
-            failures.append(failure)
-
-        callee.rules = rules_of(callee.m, callee.instance, report), failures
-    return callee.rules
+    return [*kept, *walk.found], failures
 
 
 # --- to a graph --------------------------------------------------------------------------------

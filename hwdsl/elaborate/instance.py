@@ -7,7 +7,6 @@ from attrs import define, field, frozen
 from hwdsl.elaborate.elaboration_info import ParamInfo
 from hwdsl.elaborate.values import Env, Thunk, Value
 from hwdsl.semantics.symbols import EvaluatorInfo
-from hwdsl.syntax import ast
 
 
 @frozen(eq=False)
@@ -26,10 +25,3 @@ class Instance:
     env: Env
     names: dict[str, Value | Thunk]
     frees: dict[str, InputSpec] = field(factory=dict)
-
-    @property
-    def waivers(self) -> tuple[ast.Allow, ...]:
-        """The waivers in the evaluator's text and at the top of its file."""
-        own = [x for x in self.info.decl.members if isinstance(x, ast.Allow)]
-        top = [x for x in self.info.scope.tree.items if isinstance(x, ast.Allow)]
-        return (*own, *top)

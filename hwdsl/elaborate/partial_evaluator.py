@@ -339,10 +339,6 @@ class PartialEvaluator:
         except UnknownValue:
             return self.truth(False)
 
-    def has_value(self, compute: Callable[[], object]) -> bool:
-        """Whether something can somewhere be computed without reading what is `unknown`."""
-        return self.is_known(compute).known != 0.0
-
     def under_path_condition(self, condition: Ref, compute: Callable[[], T]) -> T:
         """Compute; the assertions made on the way need to hold only where `condition` does."""
         return self.under_case(SelectIndex(condition, 2), 0, compute)

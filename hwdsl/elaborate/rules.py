@@ -7,6 +7,7 @@ an output reads it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from attrs import define, evolve, field
 
@@ -27,9 +28,10 @@ from hwdsl.elaborate.values import (
     UnknownValue,
     Value,
 )
-from hwdsl.semantics.symbols import KindInfo, ListType, RecordType, Type
+from hwdsl.semantics.symbols import KindInfo, ListType, ModuleScope, RecordType, Type
 from hwdsl.syntax import ast
 
+T = TypeVar("T")
 Waivers = tuple[ast.Allow, ...]
 
 
@@ -63,14 +65,31 @@ class RuleCollector:
             return
         self.visited.add(key)
         self.alive.append(of)  # Its id stays taken while the walk lasts.
+        self._walk(of, path, waivers, guard)
+
+    def _walk(
+        self,
+        of: Component,
+        path: str,
+        waivers: Waivers,
+        guard: Ref | None,
+        done: Sequence[ast.Rule] = (),
+        known: Sequence[str] = (),
+    ) -> None:
+        """The rules and members of a component, less those that were done on the select whose
+        alternative it is."""
         if isinstance(of, SelectRecord):
-            self._select_record(of, path, waivers, guard)
+            self._select_record(of, path, waivers, guard, done, known)
             return
         waivers = (*waivers, *_waivers_of(of))
-        for owner, rule, env in own_rules(self.m, of):
-            self._add(self._lower(owner, rule, env, of, path, waivers), waivers, guard)
-        for name in ("count", *member_names(self.m, of)):
-            self._member(of, name, path, waivers, guard)
+        for layer, rule in _rules_of(of):
+            if rule not in done:
+                owner = layer.kind or of
+                env = records.env_of(self.m, of, layer)
+                self._add(self._lower(owner.name, rule, env, of, path, waivers), waivers, guard)
+        for name in ("count", *_member_names(self.m, of)):
+            if name not in known:
+                self._member(of, name, path, waivers, guard)
 
     def _member(
         self, of: Component, name: str, path: str, waivers: Waivers, guard: Ref | None
@@ -92,18 +111,18 @@ class RuleCollector:
         path: str,
         waivers: Waivers,
         guard: Ref | None,
-        done: Sequence[ast.Rule] = (),
-        known: Sequence[str] = (),
+        done: Sequence[ast.Rule],
+        known: Sequence[str],
     ) -> None:
         m = self.m
         rows = [(*waivers, *_waivers_of(record)) for record in _records(of)]
         # What only some alternatives waive is left to each of them.
-        shared = tuple(w for w in rows[0] if all(any(w is x for x in row) for row in rows[1:]))
+        shared = tuple(_in_all(rows))
         differ = any(len(row) > len(shared) for row in rows)
         own = [(row, record.path) for row, record in zip(rows, _records(of), strict=True)]
-        names = [] if differ else [n for n in _shared_names(m, of) if n not in known]
+        names = [] if differ else [n for n in _member_names(m, of) if n not in known]
         alike, waivers = list(done), shared
-        for kind, rule in _shared_rules(m, of):
+        for kind, rule in _kind_rules(of):
             if rule in done:
                 continue
             name, place = f"{kind.name}.{rule.name.name}", f"{path}.{rule.name.name}"
@@ -127,33 +146,14 @@ class RuleCollector:
             # A copy of `visited`: what one alternative has visited, under its guard, is not yet
             # visited for another.
             inner = RuleCollector(m, [], set(self.visited), self.alive)
-            inner.alternative(alternative, path, waivers, alike, [*known, *names])
+            # Not by `component`: the alternative's id may be noted, and then nothing would be done.
+            inner._walk(alternative, path, waivers, None, alike, [*known, *names])
             if inner.found:
                 here = m.case_condition(of.selector, i)
                 here = here if guard is None else m.op(of.span, "and", guard, here)
                 self.found.extend(m.guarded(here, e) for e in inner.found)
         for name in names:
             self._member(of, name, path, waivers, guard)
-
-    def alternative(
-        self,
-        of: Component,
-        path: str,
-        waivers: Waivers,
-        done: Sequence[ast.Rule],
-        names: Sequence[str],
-    ) -> None:
-        """The rules of an alternative that it does not share with the others."""
-        if isinstance(of, SelectRecord):
-            self._select_record(of, path, waivers, None, done, names)
-            return
-        waivers = (*waivers, *_waivers_of(of))
-        for owner, rule, env in own_rules(self.m, of):
-            if rule not in done:
-                self._add(self._lower(owner, rule, env, of, path, waivers), waivers, None)
-        for name in ("count", *member_names(self.m, of)):
-            if name not in names:
-                self._member(of, name, path, waivers, None)
 
     def _lower(
         self, owner: str, rule: ast.Rule, env: Env, of: Component, path: str, waivers: Waivers
@@ -211,49 +211,30 @@ def lower_rule(
     return [*implied, assertion]
 
 
-def own_rules(m: PartialEvaluator, of: Record) -> list[tuple[str, ast.Rule, Env]]:
-    """A record's rules: the name of the owner, the rule, the environment of its text.
-
-    A kind's rule replaces one of the same name of a base kind.
-    """
-    found: list[tuple[str, ast.Rule, Env]] = []
+def _rules_of(of: Record) -> list[tuple[Layer, ast.Rule]]:
+    """A record's rules with their layers; one of a kind replaces that name of a base kind."""
+    found: list[tuple[Layer, ast.Rule]] = []
     seen: set[str] = set()
     for layer in of.layers:
         for rule in layer.block.rules:
+            if layer.kind is None or rule.name.name not in seen:
+                found.append((layer, rule))
             if layer.kind is not None:
-                if rule.name.name in seen:
-                    continue
                 seen.add(rule.name.name)
-            owner = layer.kind.name if layer.kind is not None else of.name
-            found.append((owner, rule, records.env_of(m, of, layer)))
     return found
-
-
-def _shared_rules(m: PartialEvaluator, of: SelectRecord) -> list[tuple[KindInfo, ast.Rule]]:
-    """The kinds' rules that all alternatives have."""
-    rows = [_kind_rules(a) for a in of.alternatives]
-    return [(k, r) for k, r in rows[0] if all(any(r is x for _, x in row) for row in rows[1:])]
 
 
 def _kind_rules(of: Component) -> list[tuple[KindInfo, ast.Rule]]:
+    """The rules of kinds; of a select, those that all alternatives have."""
     if isinstance(of, SelectRecord):
-        rows = [_kind_rules(a) for a in of.alternatives]
-        return [(k, r) for k, r in rows[0] if all(any(r is x for _, x in o) for o in rows[1:])]
-    found: list[tuple[KindInfo, ast.Rule]] = []
-    seen: set[str] = set()
-    for layer in of.layers:
-        if layer.kind is not None:
-            for rule in layer.block.rules:
-                if rule.name.name not in seen:
-                    seen.add(rule.name.name)
-                    found.append((layer.kind, rule))
-    return found
+        return _in_all([_kind_rules(a) for a in of.alternatives])
+    return [(layer.kind, rule) for layer, rule in _rules_of(of) if layer.kind is not None]
 
 
-def member_names(m: PartialEvaluator, of: Component) -> list[str]:
+def _member_names(m: PartialEvaluator, of: Component) -> list[str]:
     """The members that hold components: parts, and fields of a kind that have a value."""
     if isinstance(of, SelectRecord):
-        return _shared_names(m, of)
+        return _in_all([_member_names(m, a) for a in of.alternatives])
     names = dict.fromkeys(records.part_names(of))
     for kind in reversed(list(of.kind.lineage())):
         for info in kind.members.values():
@@ -264,9 +245,9 @@ def member_names(m: PartialEvaluator, of: Component) -> list[str]:
     return list(names)
 
 
-def _shared_names(m: PartialEvaluator, of: SelectRecord) -> list[str]:
-    rows = [member_names(m, a) for a in of.alternatives]
-    return [n for n in rows[0] if all(n in row for row in rows[1:])]
+def _in_all(rows: Sequence[Sequence[T]]) -> list[T]:
+    """What is in the first row and in all others."""
+    return [x for x in rows[0] if all(x in row for row in rows[1:])]
 
 
 def _holds_components(type_: Type) -> bool:
@@ -289,13 +270,13 @@ def _waivers_of(of: Record) -> Waivers:
         found.extend(layer.block.allows)
         if layer.kind is None and id(layer.env.scope) not in scopes:
             scopes.add(id(layer.env.scope))
-            found.extend(module_waivers(layer))
+            found.extend(module_waivers(layer.env.scope))
     return tuple(found)
 
 
-def module_waivers(layer: Layer) -> Waivers:
-    """The waivers at the top of the file that contains a layer."""
-    return tuple(i for i in layer.env.scope.tree.items if isinstance(i, ast.Allow))
+def module_waivers(scope: ModuleScope) -> Waivers:
+    """The waivers at the top of a file."""
+    return tuple(i for i in scope.tree.items if isinstance(i, ast.Allow))
 
 
 def waived(waivers: Waivers, rule: str, *places: str) -> bool:
@@ -315,10 +296,4 @@ def all_requires(m: PartialEvaluator, of: Component) -> Ref:
     """Whether all `require` rules of a component and of what it consists of hold."""
     walk = RuleCollector(m)
     walk.component(of, of.path, ())
-    return conjunction(m, walk.found, of)
-
-
-def conjunction(m: PartialEvaluator, assertions: Sequence[Assertion], of: Component) -> Ref:
-    """The conjunction of the rules that are errors."""
-    hard = [e.holds for e in assertions if e.severity is Severity.ERROR]
-    return m.all_of(hard, of.span)
+    return m.all_of([e.holds for e in walk.found if e.severity is Severity.ERROR], of.span)
