@@ -43,10 +43,6 @@ def _known(m: PartialEvaluator, name: str, expr: ast.Call, env: Env) -> Ref:
         return m.truth(True)
 
 
-def _mean(m: PartialEvaluator, name: str, expr: ast.Call, env: Env) -> Value:
-    return comprehensions.mean(m, name, expr.arguments[0].value, env)
-
-
 def _reduce(m: PartialEvaluator, name: str, expr: ast.Call, env: Env) -> Value:
     arguments = [a.value for a in expr.arguments]
     first = arguments[0]
@@ -56,7 +52,7 @@ def _reduce(m: PartialEvaluator, name: str, expr: ast.Call, env: Env) -> Value:
         values = comprehensions.list_refs(m, m.evaluate(first, env), first.span)
     else:
         values = [m.number(a, env) for a in arguments]
-    refs = [comprehensions.as_element(m, name, v) for v in values]
+    refs = [comprehensions.as_element(m, name, v, expr) for v in values]
     if name == "sum":
         return comprehensions.total(m, refs, expr.span)
     return comprehensions.combine(m, name, refs, expr.span)
@@ -139,13 +135,9 @@ def _linear(m: PartialEvaluator, expr: ast.Call, x: Ref, xs: list[float], ys: li
     if len(xs) == 1:
         return ys[0]
     index = m.op(expr, "bucket", x, index=m.builder.table(xs[1:-1]))
-    if index.known is not None:
-        x0, x1 = m.const(xs[int(index.known)]), m.const(xs[int(index.known) + 1])
-    else:
-        x0 = m.op(expr, "table", index, index=m.builder.table(xs[:-1]))
-        x1 = m.op(expr, "table", index, index=m.builder.table(xs[1:]))
-    y0 = as_ref(pick_value(m, index, ys[:-1], expr.span))
-    y1 = as_ref(pick_value(m, index, ys[1:], expr.span))
+    points = [m.const(x) for x in xs]
+    ends = (points[:-1], points[1:], ys[:-1], ys[1:])
+    x0, x1, y0, y1 = (as_ref(pick_value(m, index, among, expr.span)) for among in ends)
     share = m.op(expr, "div", m.op(expr, "sub", x, x0), m.op(expr, "sub", x1, x0))
     rise = m.op(expr, "mul", m.op(expr, "sub", y1, y0), share)
     return m.op(expr, "add", y0, rise)
@@ -180,7 +172,7 @@ def _ranks(m: PartialEvaluator, keys: list[Ref], node: ast.Expr) -> list[Ref]:
             node.span,
         )
     one, zero = m.const(1, INT), m.const(0, INT)
-    behind = _captured_value(m, keys, node)
+    behind = _places_of_nans(m, keys, node)
     ranks: list[Ref] = []
     for i, key in enumerate(keys):
         before = [
@@ -194,7 +186,7 @@ def _ranks(m: PartialEvaluator, keys: list[Ref], node: ast.Expr) -> list[Ref]:
     return ranks
 
 
-def _captured_value(m: PartialEvaluator, keys: list[Ref], node: ast.Expr) -> list[Ref]:
+def _places_of_nans(m: PartialEvaluator, keys: list[Ref], node: ast.Expr) -> list[Ref]:
     """The place of each key if it is NaN: behind the NaNs before it and behind all numbers."""
     one, zero = m.const(1, INT), m.const(0, INT)
     numbers_after, places = zero, list[Ref]()
@@ -272,8 +264,8 @@ def _of_values(
 
 HANDLERS: Mapping[str, Handler] = {
     "known": _known,
-    "mean": _mean,
-    "geomean": _mean,
+    "mean": comprehensions.mean,
+    "geomean": comprehensions.mean,
     "min": _reduce,
     "max": _reduce,
     "sum": _reduce,

@@ -36,8 +36,9 @@ from hwdsl.elaborate.values import (
     SelectIndex,
     Thunk,
     Value,
+    numbers_of,
 )
-from hwdsl.semantics.symbols import EvaluatorInfo, ValueInfo
+from hwdsl.semantics.symbols import EvaluatorInfo
 from hwdsl.syntax import ast
 
 FEASIBLE, ASKED = "feasible", "asked"
@@ -166,7 +167,7 @@ class EvaluatorCall:
             outputs = [self.callee.output(name)[0] for name in info.outputs]
         for value in outputs:
             # x == x is false for NaN alone: the rule `undefined` that `run` has.
-            hard.extend(m.op(info.decl, "eq", ref, ref) for ref in _numbers(self.value(value)))
+            hard.extend(m.op(info.decl, "eq", ref, ref) for ref in numbers_of(self.value(value)))
         return m.all_of(hard, info.decl)
 
     # --- the callee's values as the caller's ------------------------------------------------------
@@ -221,7 +222,7 @@ class EvaluatorCall:
             return params.argument(self.m, self.declared[name], value, self.span)
         free = self.callee.instance.frees.get(name)
         if free is None:
-            return self._of_the_file(inner.builder.params[index].name)
+            return self._of_the_file(name)
         found = params.default(self.m, free.info)
         if found is None:
             message = f"`{self.info.name}` also needs `{name}`"
@@ -232,33 +233,9 @@ class EvaluatorCall:
         """A coefficient that is a param, or the placeholder of a missing value."""
         inner = self.callee.m
         if name in inner.placeholders:
-            kind = inner.placeholders[name].type
-            return _stand_in(self.m, name, kind)
-        for symbol, value in inner.symbols.items():
-            param = value.op if isinstance(value, Ref) else None
-            if (
-                param is not None
-                and param.code == "param"
-                and inner.builder.params[param.index].name == name
-            ):
-                assert isinstance(symbol, ValueInfo)
-                return as_ref(symbol_value(self.m, symbol))
-        raise KeyError(f"no argument for {name}")
+            return self.m.placeholder(name, inner.placeholders[name].type)
+        return as_ref(symbol_value(self.m, inner.free_params[name]))
 
     def _inside(self) -> AbstractContextManager[None]:
         """Around what is evaluated for the callee."""
         return nullcontext() if self.m.trace is None else self.m.trace.apart()
-
-
-def _stand_in(m: PartialEvaluator, name: str, kind: str) -> Ref:
-    if name not in m.placeholders:
-        m.placeholders[name] = m.builder.param(name, kind)
-    return m.placeholders[name]
-
-
-def _numbers(value: Value) -> list[Ref]:
-    if isinstance(value, Ref):
-        return [value]
-    if isinstance(value, ListValue):
-        return [ref for item in value.items for ref in _numbers(item)]
-    return []

@@ -6,15 +6,15 @@ from attrs import evolve, frozen
 
 from hwdsl.base.diagnostics import Diagnostics, Severity
 from hwdsl.base.source import Span
-from hwdsl.base.units import ONE, Unit
+from hwdsl.base.units import Unit
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.elaborate.calls import ASKED
 from hwdsl.elaborate.messages import known_only, literal_unit, render
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
-from hwdsl.elaborate.quantities import PURE, coherent_unit
+from hwdsl.elaborate.quantities import PURE, coherent_unit, dim_of
 from hwdsl.elaborate.records import with_lets
 from hwdsl.elaborate.values import ElaborationError, EnumValue, Env, Value
-from hwdsl.semantics.symbols import ClaimInfo, Real
+from hwdsl.semantics.symbols import ClaimInfo
 from hwdsl.syntax import ast
 
 
@@ -137,8 +137,8 @@ def _value(m: PartialEvaluator, value: Value) -> float | None:
 def _mode(m: PartialEvaluator, node: ast.Expect) -> str:
     """A tolerance without a word is absolute if it has a dimension."""
     assert node.tolerance is not None
-    type_ = m.checked.types.get(node.tolerance)
-    return "absolute" if isinstance(type_, Real) and not type_.dim.is_dimensionless else "relative"
+    dim = dim_of(m.checked.types.get(node.tolerance))
+    return "relative" if dim.is_dimensionless else "absolute"
 
 
 def _within(got: float, expected: float, tolerance: float, mode: str) -> bool:
@@ -155,6 +155,4 @@ def _unit(m: PartialEvaluator, condition: ast.Compare, env: Env) -> Unit:
         unit = literal_unit(m, operand)
         if unit is not None:
             return unit
-    type_ = m.checked.types.get(condition.operands[0])
-    dim = type_.dim if isinstance(type_, Real) else ONE
-    return coherent_unit(dim, env.scope)
+    return coherent_unit(dim_of(m.checked.types.get(condition.operands[0])), env.scope)

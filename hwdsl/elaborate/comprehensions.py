@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 from hwdsl.base.source import Span
 from hwdsl.codegen.ir.builder import LoopRegion, Ref
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL
-from hwdsl.elaborate.generators import Candidate, Expansion, both, filtered, unroll
+from hwdsl.elaborate.generators import Candidate, both, expand, filtered, unroll
 from hwdsl.elaborate.loop_lowering import LoopRound, build_loop, most_rounds
 from hwdsl.elaborate.partial_evaluator import MAX_ITEMS, PartialEvaluator, as_ref
 from hwdsl.elaborate.select_lowering import items_of, pick_value
@@ -44,6 +44,8 @@ NEUTRAL: Mapping[str, float] = {
     "any": 0.0,
     "all": 1.0,
     "count": 0.0,
+    "mean": 0.0,  # of the sum in it
+    "geomean": 0.0,  # of the sum of logarithms
     "lowest": math.nan,  # it loses to every number, infinite ones too
     "highest": math.nan,
 }
@@ -88,13 +90,14 @@ def reduce(m: PartialEvaluator, how: str, expr: ast.Comprehension, env: Env) -> 
     """The reduction of a comprehension; `lowest` and `highest` give the variables too."""
     terms: list[ReductionTerm] = []
     # The operands that are still to be combined: a term that continues replaces those before it.
-    operands = [_zero(m, INT if _is_int(m, how, expr) else REAL)] if how == "sum" else list[Ref]()
+    operands = (
+        [m.const(0.0, INT if _is_int(m, how, expr) else REAL)] if how == "sum" else list[Ref]()
+    )
 
     def lower_to_loop(part: Candidate, over: RangeValue) -> ReductionTerm | None:
         return _try_lower_to_loop(m, how, expr, part, over, operands)
 
-    expansion = Expansion(m, expr, lambda c: _term(m, how, expr, c), lower_to_loop)
-    for term in expansion.over(0, Candidate(env, None, {})):
+    for term in expand(m, expr, env, lambda c: _term(m, how, expr, c), lower_to_loop):
         terms.append(term)
         if term.continues:
             operands.clear()
@@ -123,14 +126,10 @@ def _assert_nonempty(m: PartialEvaluator, how: str, exists: Ref, node: ast.Expr,
     m.assert_rule("empty-list", exists, node.span, f"`{how}` finds nothing to choose from", env)
 
 
-def _zero(m: PartialEvaluator, type: str) -> Ref:
-    return m.const(0.0, type)
-
-
 def total(m: PartialEvaluator, values: Sequence[Ref], span: Span) -> Ref:
     """The sum of a list, from +0.0 on as those over a filter are."""
     types = {v.type for v in values} or {REAL}
-    return combine(m, "sum", [_zero(m, REAL if REAL in types else INT), *values], span)
+    return combine(m, "sum", [m.const(0.0, REAL if REAL in types else INT), *values], span)
 
 
 def combine(m: PartialEvaluator, how: str, values: Sequence[Ref], span: Span) -> Ref:
@@ -156,7 +155,7 @@ def _term(
     inside, env = candidate.guard, candidate.env
     if inside is None:
         return ReductionTerm(
-            as_element(m, how, m.evaluate(expr.element, env)), candidate.bindings, None
+            as_element(m, how, m.evaluate(expr.element, env), expr), candidate.bindings, None
         )
     selector = SelectIndex(inside, 2)
 
@@ -165,7 +164,7 @@ def _term(
         return m.const(NEUTRAL[how], kind)
 
     def element() -> Ref:
-        return as_element(m, how, m.evaluate(expr.element, env))
+        return as_element(m, how, m.evaluate(expr.element, env), expr)
 
     value, _ = m.guarded_arms([(selector, 0, element), (selector, 1, nothing)])
     # Of the element's type: an int and a real neutral element would make the selection real.
@@ -173,9 +172,12 @@ def _term(
     return ReductionTerm(m.op(expr, "select", inside, value, other), candidate.bindings, inside)
 
 
-def as_element(m: PartialEvaluator, how: str, value: Value) -> Ref:
-    """An element as it takes part in the reduction: counted bools are 0 or 1."""
+def as_element(m: PartialEvaluator, how: str, value: Value, node: ast.Node) -> Ref:
+    """An element as it takes part in the reduction: counted bools are 0 or 1, and of a geometric
+    mean the logarithms are summed."""
     ref = as_ref(value)
+    if how == "geomean":
+        return m.op(node, "log", ref)
     if how != "count":
         return ref
     if ref.known is not None:
@@ -360,50 +362,23 @@ def list_refs(m: PartialEvaluator, value: Value, span: Span) -> list[Ref]:
     return [as_ref(v) for v in items_of(m, value, span)]
 
 
-def mean(m: PartialEvaluator, how: str, node: ast.Expr, env: Env) -> Ref:
+def mean(m: PartialEvaluator, how: str, expr: ast.Call, env: Env) -> Ref:
     """`mean` and `geomean`, over a comprehension or a list."""
+    node = expr.arguments[0].value
+    one, nothing = m.const(1, INT), m.const(0, INT)
     if isinstance(node, ast.Comprehension):
-        values, weights, exists = _weighted(m, how, node, env)
-        if values:
-            _assert_nonempty(m, how, exists, node, env)
+        terms = [_term(m, how, node, candidate) for candidate in unroll(m, node, env)]
+        values, exists = [t.value for t in terms], [t.exists for t in terms]
+        weights = [one if e is None else m.op(node, "select", e, one, nothing) for e in exists]
+        if terms:
+            _assert_nonempty(m, how, _any_of(m, exists, node), node, env)
     else:
-        values = list_refs(m, m.evaluate(node, env), node.span)
-        if how == "geomean":
-            values = [m.op(node, "log", v) for v in values]
-        weights = [m.const(1, INT) for _ in values]
+        values = [
+            as_element(m, how, v, node) for v in list_refs(m, m.evaluate(node, env), node.span)
+        ]
+        weights = [one] * len(values)
     if not values:
         raise ElaborationError("empty-list", f"`{how}` of an empty list has no value", node.span)
     whole = total(m, values, node.span)
     result = m.op(node, "div", whole, combine(m, "sum", weights, node.span))
     return m.op(node, "exp", result) if how == "geomean" else result
-
-
-def _weighted(
-    m: PartialEvaluator, how: str, node: ast.Comprehension, env: Env
-) -> tuple[list[Ref], list[Ref], Ref]:
-    """What is summed, what it weighs, and whether anything is there."""
-    values: list[Ref] = []
-    guards: list[Ref | None] = []
-    weights: list[Ref] = []
-    one, nothing = m.const(1, INT), m.const(0, INT)
-
-    def neutral() -> Ref:
-        return m.const(0.0)
-
-    for candidate in unroll(m, node, env):
-        guard, inner = candidate.guard, candidate.env
-        guards.append(guard)
-
-        def element(inner: Env = inner) -> Ref:
-            value = m.number(node.element, inner)
-            return m.op(node, "log", value) if how == "geomean" else value
-
-        if guard is None:
-            values.append(element())
-            weights.append(one)
-        else:
-            selector = SelectIndex(guard, 2)
-            value, other = m.guarded_arms([(selector, 0, element), (selector, 1, neutral)])
-            values.append(m.op(node, "select", guard, value, other))
-            weights.append(m.op(node, "select", guard, one, nothing))
-    return values, weights, _any_of(m, guards, node)

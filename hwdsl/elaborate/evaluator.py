@@ -23,7 +23,7 @@ from hwdsl.elaborate.instance import InputSpec, Instance
 from hwdsl.elaborate.large_stack import with_large_stack
 from hwdsl.elaborate.loop_lowering import check_rounds
 from hwdsl.elaborate.partial_evaluator import Callee, PartialEvaluator
-from hwdsl.elaborate.quantities import PURE, coherent_unit
+from hwdsl.elaborate.quantities import coherent_unit, dim_of
 from hwdsl.elaborate.rules import RuleCollector, lower_rule, module_waivers, waived
 from hwdsl.elaborate.select_lowering import items_of
 from hwdsl.elaborate.values import (
@@ -37,7 +37,7 @@ from hwdsl.elaborate.values import (
     UnknownValue,
     Value,
 )
-from hwdsl.semantics.symbols import BoolType, EnumType, EvaluatorInfo, Int, ListType, Real, Type
+from hwdsl.semantics.symbols import EnumType, EvaluatorInfo, ListType, Type
 from hwdsl.syntax import ast
 
 
@@ -177,7 +177,7 @@ def elaborate_evaluator(
             outputs.append(described)
             refs.extend(numbers)
     rules = decide(m, assertions, diagnostics)
-    frees.extend(params.calibrated_info(m, *c) for c in m.free_params)
+    frees.extend(params.calibrated_info(m, *c) for c in m.free_params.items())
     graph = m.builder.finish(refs, [(r.name, ref) for r, ref in rules])
     try:
         check_rounds(rounds(graph.ops), f"`{info.name}`", info.decl.name.span)
@@ -257,7 +257,7 @@ def _output(
         refs = [(name, _scalar(value, node))]
     cases = type_.enum.cases if isinstance(type_, EnumType) else ()
     unit = _output_unit(m, node, type_, instance.env)
-    info = OutputInfo(name, node.doc, unit, labels, _type_name(type_), cases, node.name.span)
+    info = OutputInfo(name, node.doc, unit, labels, params.type_name(type_), cases, node.name.span)
     return info, refs
 
 
@@ -271,20 +271,10 @@ def _scalar(value: Value, node: ast.Output) -> Ref:
     )
 
 
-def _type_name(type_: Type) -> str:
-    if isinstance(type_, Int):
-        return "int"
-    if isinstance(type_, BoolType):
-        return "bool"
-    return "enum" if isinstance(type_, EnumType) else "real"
-
-
 def _output_unit(m: PartialEvaluator, node: ast.Output, type_: Type, env: Env) -> Unit:
     if node.unit is not None:
         return m.checked.units[node.unit]
-    if not isinstance(type_, Real) or type_.dim.is_dimensionless:
-        return PURE
-    return coherent_unit(type_.dim, env.scope)
+    return coherent_unit(dim_of(type_), env.scope)
 
 
 # --- rules -------------------------------------------------------------------------------------

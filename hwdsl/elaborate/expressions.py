@@ -200,10 +200,6 @@ def _list(m: PartialEvaluator, expr: ast.ListLit, env: Env) -> Value:
     return ListValue(tuple(m.evaluate(e, env) for e in expr.items))
 
 
-def _with(m: PartialEvaluator, expr: ast.With, env: Env) -> Value:
-    return records.with_block(m, expr, env)
-
-
 # --- calls -------------------------------------------------------------------------------------
 
 
@@ -274,7 +270,7 @@ HANDLERS: Mapping[type, Handler] = {
     ast.Binary: _binary,
     ast.Compare: _compare,
     ast.ListLit: _list,
-    ast.With: _with,
+    ast.With: records.with_block,
     ast.Call: _call,
     ast.Cond: control.cond,
     ast.Match: control.match,

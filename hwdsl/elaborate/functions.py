@@ -17,6 +17,7 @@ from hwdsl.elaborate.values import (
     TextValue,
     Thunk,
     Value,
+    numbers_of,
 )
 from hwdsl.semantics.symbols import EvaluatorInfo
 from hwdsl.syntax import ast
@@ -29,14 +30,16 @@ def call_function(
 ) -> Value:
     """The value of a function for arguments; `env` is that of its declaration."""
     key = (decl, tuple(id(r) for r in env.records), _key(list(arguments.items())))
-    thunk = m.calls.get(key)
-    if thunk is None:
-        label = f"{decl.name.name}(…)"
-        thunk = Thunk(label, span, lambda: _body(m, decl, env, arguments, span))
-        # The key holds ids: what they belong to must live as long as the key.
-        thunk.keep = (env, arguments)
-        m.calls[key] = thunk
-    return m.read(thunk)
+    label = f"{decl.name.name}(…)"
+    keep = (env, arguments)
+    return _once(
+        m, key, Thunk(label, span, lambda: _body(m, decl, env, arguments, span), keep=keep)
+    )
+
+
+def _once(m: PartialEvaluator, key: object, call: Thunk) -> Value:
+    # The key holds ids: what they belong to must live as long as the key, so the thunk keeps it.
+    return m.read(m.calls.setdefault(key, call))
 
 
 def _body(
@@ -51,21 +54,9 @@ def _body(
         if name not in names and parameter.default is not None:
             names[name] = m.evaluate(parameter.default, inner)
         if parameter.known:
-            _check_known(m, m.read(names[name]), f"`{name}` of `{decl.name.name}`", span)
+            for number in numbers_of(m.read(names[name])):
+                m.require_constant(number, f"`{name}` of `{decl.name.name}`", span)
     return m.evaluate(decl.body, with_lets(m, inner, decl.lets))
-
-
-def _check_known(m: PartialEvaluator, value: Value, what: str, span: Span) -> None:
-    if isinstance(value, Ref):
-        m.require_constant(value, what, span)
-    elif isinstance(value, EnumValue):
-        m.require_constant(value.ref, what, span)
-    elif isinstance(value, RangeValue):
-        m.require_constant(value.low, what, span)
-        m.require_constant(value.high, what, span)
-    elif isinstance(value, ListValue):
-        for item in value.items:
-            _check_known(m, item, what, span)
 
 
 def _key(value: object) -> object:
@@ -98,10 +89,7 @@ def call_evaluator(
     """
     m.ensure(info)
     key = (info, _key(sorted(given.items(), key=lambda item: item[0])))
-    thunk = m.calls.get(key)
-    if thunk is None:
-        label = f"{info.name}(…)"
-        thunk = Thunk(label, span, lambda: called(m, info, given, spans, span))
-        thunk.keep = given
-        m.calls[key] = thunk
-    return m.read(thunk)
+    label = f"{info.name}(…)"
+    return _once(
+        m, key, Thunk(label, span, lambda: called(m, info, given, spans, span), keep=given)
+    )

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import INT
@@ -34,48 +34,48 @@ class Candidate:
 
 def unroll(m: PartialEvaluator, expr: ast.Comprehension, env: Env) -> Iterator[Candidate]:
     """All assignments of the variables for which the filter may hold."""
-    yield from Expansion(m, expr, lambda c: c, lambda c, over: None).over(
-        0, Candidate(env, None, {})
-    )
+    return expand(m, expr, env, lambda candidate: candidate, lambda part, over: None)
 
 
-@frozen(eq=False)
-class Expansion(Generic[T]):
-    """The walk through a comprehension's generators, the last one innermost.
+def expand(
+    m: PartialEvaluator,
+    expr: ast.Comprehension,
+    env: Env,
+    leaf: Callable[[Candidate], T],
+    lower_to_loop: Callable[[Candidate, RangeValue], T | None],
+) -> Iterator[T]:
+    """The terms of a comprehension, the last generator innermost.
 
     `leaf` makes a term of each assignment; `lower_to_loop` may make one term of all assignments of
     the last generator, if this is a range.
     """
+    written = 0
 
-    m: PartialEvaluator
-    expr: ast.Comprehension
-    leaf: Callable[[Candidate], T]
-    lower_to_loop: Callable[[Candidate, RangeValue], T | None]
-    written: list[int] = field(factory=lambda: [0])
-
-    def over(self, at: int, part: Candidate) -> Iterator[T]:
-        """What is made from the generator `at` on; those before have their values in `part`."""
-        m, expr = self.m, self.expr
+    def over(at: int, part: Candidate) -> Iterator[T]:
+        nonlocal written
         if at == len(expr.generators):
             kept = filtered(m, expr, part)
             if kept is not None:
-                yield self.leaf(kept)
+                yield leaf(kept)
             return
         generator = expr.generators[at]
         iterable = _asked(m, part, lambda: m.evaluate(generator.iterable, part.env))
         if at == len(expr.generators) - 1 and isinstance(iterable, RangeValue):
-            whole = self.lower_to_loop(part, iterable)
+            whole = lower_to_loop(part, iterable)
             if whole is not None:
                 yield whole
                 return
         values, hidden = elements(m, iterable, generator.iterable)
-        self.written[0] += len(values)
-        check_size(self.written[0], expr.span)
+        # Of all generators together: two lists that may be written out make a product that may not.
+        written += len(values)
+        check_size(written, expr.span)
         name = generator.name.name
         for value, there in zip(values, hidden, strict=True):
-            env = part.env.extend({name: value})
+            inner = part.env.extend({name: value})
             guard = both(m, expr, part.guard, there)
-            yield from self.over(at + 1, Candidate(env, guard, {**part.bindings, name: value}))
+            yield from over(at + 1, Candidate(inner, guard, {**part.bindings, name: value}))
+
+    return over(0, Candidate(env, None, {}))
 
 
 def _asked(m: PartialEvaluator, part: Candidate, compute: Callable[[], T]) -> T:

@@ -112,25 +112,8 @@ def check_rounds(count: int, what: str, span: Span) -> None:
         )
 
 
-def flatten(value: Value) -> list[Ref]:
-    """The numbers of which a state consists, in order: a loop carries numbers alone."""
-    return list(_flat(value))
-
-
-def _flat(value: Value) -> Iterator[Ref]:
-    if isinstance(value, Ref):
-        yield value
-    elif isinstance(value, EnumValue):
-        yield value.ref
-    elif isinstance(value, ListValue):
-        for item in value.items:
-            yield from _flat(item)
-    else:
-        raise TypeError(f"the checker let {type(value).__name__} pass as a state")
-
-
 def rebuild(like: Value, refs: Iterator[Ref]) -> Value:
-    """A value of the same form from other numbers."""
+    """A state of the same form from other numbers: a loop carries numbers alone."""
     if isinstance(like, Ref):
         return next(refs)
     if isinstance(like, EnumValue):

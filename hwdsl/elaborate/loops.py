@@ -14,7 +14,6 @@ from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.elaborate.loop_lowering import (
     LoopRound,
     build_loop,
-    flatten,
     most_rounds,
     rebuild,
 )
@@ -38,6 +37,7 @@ from hwdsl.elaborate.values import (
     SelectIndex,
     Thunk,
     Value,
+    numbers_of,
 )
 from hwdsl.semantics.symbols import BoolType, EnumType, Int, ListType, ResultType, Type
 from hwdsl.syntax import ast
@@ -230,7 +230,7 @@ def _history(loop: Loop, trace: Sequence[Mapping[str, Value]]) -> ResultValue:
 
 
 def _all_constant(states: Mapping[str, Value]) -> bool:
-    return all(r.known is not None for value in states.values() for r in flatten(value))
+    return all(r.known is not None for value in states.values() for r in numbers_of(value))
 
 
 # --- lowered to a loop -------------------------------------------------------------------------
@@ -257,7 +257,7 @@ def _lower_to_loop(m: PartialEvaluator, loop: Loop) -> ResultValue:
             loop.expr.range.span,
         )
     initial = _carried(m, loop, loop.initial)
-    types = [loop.carries[name] for name, value in loop.initial.items() for _ in flatten(value)]
+    types = [loop.carries[name] for name, value in loop.initial.items() for _ in numbers_of(value)]
 
     def body(region: LoopRegion) -> LoopRound:
         inputs = iter(region.states)
@@ -287,7 +287,7 @@ def _carried(m: PartialEvaluator, loop: Loop, states: Mapping[str, Value]) -> li
     return [
         m.widen(ref) if loop.carries[name] == REAL else ref
         for name in loop.initial
-        for ref in flatten(states[name])
+        for ref in numbers_of(states[name])
     ]
 
 

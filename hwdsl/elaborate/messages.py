@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from hwdsl.base.units import ONE, Unit
+from hwdsl.base.units import Unit
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.elaborate import records
 from hwdsl.elaborate.elaboration_info import UNKNOWN, LoweredHole
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
-from hwdsl.elaborate.quantities import least_size, suited_unit
+from hwdsl.elaborate.quantities import dim_of, least_size, suited_unit
 from hwdsl.elaborate.select_lowering import text_index
 from hwdsl.elaborate.values import (
     Component,
@@ -26,7 +26,7 @@ from hwdsl.elaborate.values import (
     UnknownValue,
     Value,
 )
-from hwdsl.semantics.symbols import BoolType, EnclosingRecord, ListType, MemberOf, Real, Type
+from hwdsl.semantics.symbols import BoolType, EnclosingRecord, ListType, MemberOf, Type
 from hwdsl.syntax import ast
 
 Numbers = Callable[[Sequence[Ref]], Sequence[float | None]]
@@ -116,8 +116,8 @@ def _shown(
     if isinstance(value, EnumValue):
         return [LoweredHole(value.ref, labels=tuple(value.enum.cases))]
     if isinstance(value, Ref):
-        dim = type_.dim if isinstance(type_, Real) else ONE
-        return [LoweredHole(value, (), isinstance(type_, BoolType), dim, unit, env.scope)]
+        truth = isinstance(type_, BoolType)
+        return [LoweredHole(value, (), truth, dim_of(type_), unit, env.scope)]
     if isinstance(value, ListValue):
         inner = type_.element if isinstance(type_, ListType) else None
         found: list[str | LoweredHole] = []

@@ -39,7 +39,7 @@ def _module_value(m: PartialEvaluator, symbol: ValueInfo) -> Value | Thunk:
         if symbol.name in m.free:
             taken = any(p.name == symbol.name for p in m.builder.params)
             name = f"{symbol.scope.name}.{symbol.name}" if taken else symbol.name
-            m.free_params.append((name, decl, env))
+            m.free_params[name] = symbol
             return m.builder.param(name)
     return Thunk(symbol.name, decl.name.span, lambda: m.evaluate(decl.value, env))
 

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from hwdsl.base.source import Span
-from hwdsl.base.units import ONE, Dim, Unit
+from hwdsl.base.units import Unit
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.elaborate.elaboration_info import ParamInfo
 from hwdsl.elaborate.instance import InputSpec
 from hwdsl.elaborate.messages import literal_unit
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator, as_ref
-from hwdsl.elaborate.quantities import PURE, coherent_unit, in_unit, quantity_text
+from hwdsl.elaborate.quantities import PURE, coherent_unit, dim_of, in_unit, quantity_text
 from hwdsl.elaborate.select_lowering import equal, items_of, pick_value
 from hwdsl.elaborate.values import (
     ElaborationError,
@@ -23,7 +23,7 @@ from hwdsl.elaborate.values import (
     SelectRecord,
     Value,
 )
-from hwdsl.semantics.symbols import BoolType, EnumType, Int, Real, Type
+from hwdsl.semantics.symbols import BoolType, EnumType, Int, Real, Type, ValueInfo
 from hwdsl.syntax import ast
 
 
@@ -79,7 +79,7 @@ def _describe(
             _swapped(written),
         )
     declared = _declared_unit(m, node, type_, written)
-    dim = type_.dim if isinstance(type_, Real) else ONE
+    dim = dim_of(type_)
     unit = declared or coherent_unit(dim, env.scope)
     labels = () if type_ == BoolType() else _labels(m, written, alternatives, unit)
     _check_repeated(node, written, alternatives)
@@ -89,7 +89,7 @@ def _describe(
         node.name.name,
         node.doc,
         dim,
-        _type_name(type_),
+        type_name(type_),
         unit,
         start,
         low,
@@ -148,7 +148,8 @@ def _check_default(
     )
 
 
-def _type_name(type_: Type) -> str:
+def type_name(type_: Type) -> str:
+    """`real`, `int`, `bool`, `enum` or `component`."""
     if isinstance(type_, Int):
         return INT
     if isinstance(type_, BoolType):
@@ -162,7 +163,7 @@ def _declared_unit(
     m: PartialEvaluator, node: ast.Param | ast.Choice, type_: Type, written: ast.Expr | None
 ) -> Unit | None:
     """The unit that plain numbers are in: the default's, else the range's, else none."""
-    dim = type_.dim if isinstance(type_, Real) else Dim()
+    dim = dim_of(type_)
     for source in (node.default, written):
         unit = None if source is None else literal_unit(m, source)
         if unit is not None and unit.dim == dim:
@@ -197,16 +198,12 @@ def position(
     m: PartialEvaluator, node: ast.Param | ast.Choice, default: Value, alternatives: Sequence[Value]
 ) -> float:
     """A default as a number in base units, or as an index among the alternatives."""
+    help = None
     if isinstance(default, Ref):
         number = m.require_constant(default, "a default", node.span)
-        if alternatives and all(as_ref(a).known != number for a in alternatives):
-            raise ElaborationError(
-                "outside-range",
-                f"the default of `{node.name.name}` is none of its alternatives",
-                node.default.span if node.default is not None else node.span,
-                _range_help(node, number, alternatives),
-            )
-        return number
+        if not alternatives or any(as_ref(a).known == number for a in alternatives):
+            return number
+        help = _range_help(node, number, alternatives)
     for i, value in enumerate(alternatives):
         if value is default or (
             isinstance(value, EnumValue)
@@ -218,6 +215,7 @@ def position(
         "outside-range",
         f"the default of `{node.name.name}` is none of its alternatives",
         node.default.span if node.default is not None else node.span,
+        help,
     )
 
 
@@ -343,14 +341,16 @@ def fixed(m: PartialEvaluator, free: InputSpec, value: float) -> Value:
     return m.const(value, free.info.type)
 
 
-def calibrated_info(m: PartialEvaluator, name: str, node: ast.Calibrated, env: Env) -> ParamInfo:
+def calibrated_info(m: PartialEvaluator, name: str, symbol: ValueInfo) -> ParamInfo:
     """A fitted coefficient as a param."""
+    node, env = symbol.decl, Env(symbol.scope)
+    assert isinstance(node, ast.Calibrated)
     value = _known(m, node.value, env, "a coefficient")
     low = high = None
     if isinstance(node.range, ast.Binary):
         low, high = (_known(m, e, env, "a bound") for e in (node.range.left, node.range.right))
     type_ = m.checked.types.get(node.value)
-    dim = type_.dim if isinstance(type_, Real) else ONE
+    dim = dim_of(type_)
     units = (literal_unit(m, e) for e in (node.value, node.range) if e is not None)
     unit = next((u for u in units if u is not None and u.dim == dim), None)
     unit = unit or coherent_unit(dim, env.scope)

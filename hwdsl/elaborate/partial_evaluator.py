@@ -40,7 +40,7 @@ from hwdsl.elaborate.values import (
     UnknownValue,
     Value,
 )
-from hwdsl.semantics.symbols import Checked, EvaluatorInfo, KindInfo, Symbol
+from hwdsl.semantics.symbols import Checked, EvaluatorInfo, KindInfo, Symbol, ValueInfo
 from hwdsl.syntax import ast
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ class PartialEvaluator:
     select_records: dict[object, SelectRecord] = field(factory=dict)
     ensured: set[int] = field(factory=set)
     ranges: Ranges = field(factory=Ranges)
-    free_params: list[tuple[str, ast.Calibrated, Env]] = field(factory=list)
+    free_params: dict[str, ValueInfo] = field(factory=dict)  # coefficients that are params
     assumed: frozenset[str] = frozenset()  # missing values taken as given, by their paths
     placeholders: dict[str, Ref] = field(factory=dict)
     missing_paths: set[str] = field(factory=set)  # paths of missing values that were reported
@@ -241,6 +241,13 @@ class PartialEvaluator:
     def truth(self, value: bool) -> Ref:
         """A known bool."""
         return self.builder.const(1.0 if value else 0.0, BOOL)
+
+    def placeholder(self, path: str, type: str) -> Ref:
+        """A param in place of a missing number, so that elaboration goes on and finds all that is
+        missing."""
+        if path not in self.placeholders:
+            self.placeholders[path] = self.builder.param(path, type)
+        return self.placeholders[path]
 
     def widen(self, ref: Ref) -> Ref:
         """The same number as a real."""
@@ -429,8 +436,6 @@ class PartialEvaluator:
 
     def is_within(self, ref: Ref, low: float, high: float) -> bool:
         """Whether a number is known to be one from `low` to `high`, and so not NaN."""
-        if ref.known is not None:
-            return low <= ref.known <= high
         found = self.ranges.of(ref, self.builder)
         return not found.nan and low <= found.low and found.high <= high
 

@@ -8,13 +8,18 @@ from fractions import Fraction
 from hwdsl.base.units import ONE, Dim, Unit, product_text
 from hwdsl.codegen.runtime.message import number_text
 from hwdsl.semantics.composed import coherent, quotients
-from hwdsl.semantics.symbols import ModuleScope
+from hwdsl.semantics.symbols import ModuleScope, Real, Type
 
 SUITS = 0.9999
 """How many of a unit there must be, at least, to show a number in it."""
 PURE = Unit("1", ONE)
 LONG = 1e5
 """Numbers from this on have another unit if there is a larger one."""
+
+
+def dim_of(type_: Type | None) -> Dim:
+    """The dimension of a real; that of a pure number of everything else."""
+    return type_.dim if isinstance(type_, Real) else ONE
 
 
 def quantity_text(value: float, dim: Dim, scope: ModuleScope, unit: Unit | None = None) -> str:
@@ -60,11 +65,7 @@ def _compose(dim: Dim, scope: ModuleScope, size: float) -> Unit:
 
 def _scaled(unit: Unit, power: int, size: float, units: list[Unit]) -> Unit:
     """The thousandfold or thousandth of a unit that makes the number short."""
-    family = [
-        u
-        for u in units
-        if u.dim == unit.dim and u.name.endswith(unit.name) and _thousands(u.factor)
-    ]
+    family = [u for u in units if u.dim == unit.dim and u.name.endswith(unit.name) and prefixed(u)]
     fitting = [u for u in family if size >= least_size(u, power)]
     if fitting:
         return max(fitting, key=lambda u: (u.factor, -len(u.name)))
@@ -87,11 +88,7 @@ def least_size(unit: Unit, power: int) -> float:
 
 def prefixed(unit: Unit) -> bool:
     """Whether a unit is a thousandfold of the base unit, which `suited_unit` finds itself."""
-    return _thousands(unit.factor)
-
-
-def _thousands(factor: Fraction) -> bool:
-    top, bottom = factor.numerator, factor.denominator
+    top, bottom = unit.factor.numerator, unit.factor.denominator
     while top % 1000 == 0:
         top //= 1000
     while bottom % 1000 == 0:

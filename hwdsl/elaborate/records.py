@@ -307,7 +307,7 @@ def _compute(m: PartialEvaluator, of: Component, name: str, span: Span) -> Value
         if name == "name":
             return TextValue((of.name,))
         if name == "count":
-            return m.const(1, "int")
+            return m.const(1, INT)
         assumed = _placeholder(m, of, name)
         if assumed is None:
             raise missing(of, name, span)
@@ -377,17 +377,12 @@ def _unknown(of: Component, name: str, node: ast.Unknown, span: Span) -> Unknown
 
 
 def _placeholder(m: PartialEvaluator, of: Component, name: str) -> Ref | None:
-    """A placeholder for a missing number, so that elaboration goes on and finds all that is
-    missing."""
+    """A placeholder for a missing number that is assumed to be given."""
     path, info = f"{of.path}.{name}", of.kind.member(name)
     if path not in m.assumed or info is None:
         return None
-    found = m.placeholders.get(path)
-    if found is None:
-        kind = next((k for t, k in _NUMBERS if isinstance(info.type, t)), None)
-        if kind is not None:
-            found = m.placeholders[path] = m.builder.param(path, kind)
-    return found
+    kind = next((k for t, k in _NUMBERS if isinstance(info.type, t)), None)
+    return None if kind is None else m.placeholder(path, kind)
 
 
 def _select_member(m: PartialEvaluator, of: SelectRecord, name: str, span: Span) -> Value:

@@ -68,7 +68,7 @@ def _merge_texts(
     options: list[str] = []
     picks: list[Ref] = []
     for value in values:
-        offset = m.const(len(options), "int")
+        offset = m.const(len(options), INT)
         options.extend(value.options)
         picks.append(
             offset
@@ -82,7 +82,7 @@ def text_index(m: PartialEvaluator, selector: SelectIndex) -> Ref:
     """The selector as an index; a bool selects its first alternative where it is true."""
     if selector.ref.type != BOOL:
         return selector.ref
-    return m.builder.op("select", selector.ref, m.const(0, "int"), m.const(1, "int"))
+    return m.builder.op("select", selector.ref, m.const(0, INT), m.const(1, INT))
 
 
 def _merge_lists(
@@ -127,7 +127,7 @@ def items_of(m: PartialEvaluator, value: Value, span: Span) -> tuple[Value, ...]
     if isinstance(value, RangeValue):
         low, high = ends_of(m, value, span)
         check_size(high - low + 1, span)
-        return tuple(m.const(i, "int") for i in range(low, high + 1))
+        return tuple(m.const(i, INT) for i in range(low, high + 1))
     raise TypeError(f"the checker let {type(value).__name__} pass as a list")
 
 

@@ -102,7 +102,8 @@ class Trace:
     def evaluating(self, expr: ast.Expr, env: Env, compute: Callable[[], Value]) -> Value:
         """Evaluate an expression, a part of what is being evaluated if it has a value."""
         node = TraceNode(self._guards, expr, env)
-        node.value = self._inside(node, compute)
+        with self._inside(node):
+            node.value = compute()
         if self._within:
             self._within[-1].parts.append(node)
         return node.value
@@ -110,14 +111,16 @@ class Trace:
     def running(self, thunk: Thunk) -> Value:
         """Force a thunk, recording under its own node."""
         node = self.nodes[thunk] = TraceNode(())
-        node.value = self._inside(node, thunk.compute)
+        with self._inside(node):
+            node.value = thunk.compute()
         return node.value
 
-    def _inside(self, node: TraceNode, compute: Callable[[], T]) -> T:
+    @contextmanager
+    def _inside(self, node: TraceNode) -> Iterator[None]:
         guards, self._guards = self._guards, ()
         self._within.append(node)
         try:
-            return compute()
+            yield
         finally:
             self._within.pop()
             self._guards = guards
@@ -174,13 +177,8 @@ class Trace:
     def rounds(self, region: Region) -> Iterator[None]:
         """The body of a loop is evaluated here."""
         node = self._rounds[id(region)] = Rounds(self._guards, region=region)
-        guards, self._guards = self._guards, ()
-        self._within.append(node)
-        try:
+        with self._inside(node):
             yield
-        finally:
-            self._within.pop()
-            self._guards = guards
         if self._within:
             self._within[-1].parts.append(node)
 

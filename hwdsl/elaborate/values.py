@@ -8,7 +8,7 @@ identity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 
 from attrs import define, field, frozen
@@ -69,17 +69,19 @@ class UnknownValue(ElaborationError):
 
     def read_at(self, span: Span) -> UnknownValue:
         """The same failure of a read elsewhere: the first read may have been by `known`."""
-        found = self.diagnostic
-        others = [(label.span, label.text) for label in found.labels[1:]]
-        return UnknownValue(found.name, found.message, span, found.help, others, found.missing)
+        return self._again(span, self.diagnostic.help)
 
     def chosen_by(self, params: Sequence[str]) -> UnknownValue:
         """The same failure, of a component that is an alternative of a choice."""
+        help, names = self.diagnostic.help, ", ".join(f"`{p}`" for p in params)
+        if names:
+            help = f"{help}, or leave the component out of {names}"
+        return self._again(self.diagnostic.labels[0].span, help)
+
+    def _again(self, span: Span, help: str | None) -> UnknownValue:
         found = self.diagnostic
-        names = ", ".join(f"`{p}`" for p in params)
-        first, *others = [(label.span, label.text) for label in found.labels]
-        help = f"{found.help}, or leave the component out of {names}" if names else found.help
-        return UnknownValue(found.name, found.message, first[0], help, others, found.missing)
+        others = [(label.span, label.text) for label in found.labels[1:]]
+        return UnknownValue(found.name, found.message, span, help, others, found.missing)
 
 
 @frozen(eq=False)
@@ -330,3 +332,16 @@ class SelectRecord:
 
 Component = Record | SelectRecord
 Value = Ref | TextValue | EnumValue | ListValue | RangeValue | ResultValue | Record | SelectRecord
+
+
+def numbers_of(value: Value) -> Iterator[Ref]:
+    """The numbers of which a value consists, in order; none of a text, result or component."""
+    if isinstance(value, Ref):
+        yield value
+    elif isinstance(value, EnumValue):
+        yield value.ref
+    elif isinstance(value, RangeValue):
+        yield from (value.low, value.high)
+    elif isinstance(value, ListValue):
+        for item in value.items:
+            yield from numbers_of(item)
