@@ -16,7 +16,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -28,7 +27,7 @@ from attrs import frozen
 from hwdsl.base.store import STALE_SECONDS
 from hwdsl.codegen.build.literals import module_text
 from hwdsl.codegen.build.stubs import stub
-from hwdsl.codegen.build.toolchain import BuildError, build, features
+from hwdsl.codegen.build.toolchain import BuildError, build, features, suffix
 from hwdsl.codegen.emit.kernels import MODULE, emit, module_files
 from hwdsl.codegen.emit.templates import render
 from hwdsl.codegen.ir.graph import Graph
@@ -95,12 +94,12 @@ def package(
     }
     messages = {name: each.messages for name, each in says.items()}
     files[SPECS] = module_text(ordered, messages).encode()
-    files["kernels" + _suffix()] = kernels.path.read_bytes()
+    files["kernels" + suffix()] = kernels.path.read_bytes()
     files = dict(sorted(files.items()))
     loader = render(
         "loader.py",
         ours=OURS, names=", ".join(graphs), module=MODULE, folder=f"_{name}_{_digest(files)}",
-        digest=_digest(files), files=list(files), suffix=_suffix(), built=_here(),
+        digest=_digest(files), files=list(files), suffix=suffix(), built=_here(),
         features=features(),
     )  # fmt: skip
     return Package(name, loader, f"{OURS}\n{stub(ordered)}", files)
@@ -212,10 +211,6 @@ def _digest(files: Mapping[str, bytes]) -> str:
     for name, data in files.items():
         total.update(f"{name}:{len(data)}\n".encode() + data)
     return total.hexdigest()[:16]
-
-
-def _suffix() -> str:
-    return str(sysconfig.get_config_var("EXT_SUFFIX") or ".so")
 
 
 def _here() -> str:

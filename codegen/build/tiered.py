@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from threading import Event, Lock
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field
 from numpy.typing import NDArray
 
 from hwdsl.codegen.build.toolchain import abandon
 from hwdsl.codegen.ir.graph import Graph, count_operations
 from hwdsl.codegen.ir.interpreter import interpret
-from hwdsl.codegen.runtime import Axis, CompiledKernel, Kernel
+from hwdsl.codegen.runtime import Axis, CompiledKernel, Floats, Kernel
 
 __all__ = ["Axis", "CompiledKernel", "InterpreterKernel", "Kernel", "TieredKernel"]
 
@@ -27,7 +27,7 @@ STEP, LANE = 4e-6, 5e-9
 MODULE, OPERATION = 0.4, 4e-4
 
 
-@frozen(eq=False)
+@define(eq=False)
 class InterpreterKernel:
     """Runs a graph without compiling it: slow to sweep, ready at once, and the same to the bit."""
 
@@ -38,24 +38,19 @@ class InterpreterKernel:
     halted: Event = field(factory=Event, init=False)
 
     def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "params", len(self.graph.params))
-        object.__setattr__(self, "outputs", len(self.graph.outputs))
-        object.__setattr__(self, "words", self.graph.words)
+        self.params, self.outputs = len(self.graph.params), len(self.graph.outputs)
+        self.words = self.graph.words
 
     def run(
-        self,
-        axes: Sequence[Axis],
-        start: int,
-        stop: int,
-        outputs: Sequence[NDArray[np.float64] | None],
+        self, axes: Sequence[Axis], start: int, stop: int, outputs: Sequence[Floats | None],
         rules: NDArray[np.uint64],
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Fill the outputs (None: not wanted) and the words of rule bits of points start..stop."""
         if len(axes) != self.params or len(outputs) != self.outputs or not 0 <= start <= stop:
             raise ValueError("wrong number of axes or outputs, or an empty range")
         points = np.arange(start, stop)
         # What is the same at all points stays a number, and so does all that follows from it.
-        columns: list[float | NDArray[np.float64]] = [
+        columns: list[float | Floats] = [
             values[(points // stride) % count] if count > 1 else float(values[0])
             for values, stride, count in axes
         ]
@@ -90,38 +85,23 @@ class TieredKernel:
     compile: Callable[[], Kernel]
     spent: float = field(default=0.0, init=False)
     compiled: Kernel | None = field(default=None, init=False)
+    params: int = field(init=False)
+    outputs: int = field(init=False)
+    words: int = field(init=False)
     rounds: int = field(init=False)
     price: float = field(init=False)
     lock: Lock = field(factory=Lock, init=False)
 
     def __attrs_post_init__(self) -> None:
-        ops = self.interpreter.graph.ops
+        kernel, ops = self.interpreter, self.interpreter.graph.ops
+        self.params, self.outputs, self.words = kernel.params, kernel.outputs, kernel.words
         self.rounds = count_operations(ops, rounds=True)
         self.price = MODULE + OPERATION * count_operations(ops, rounds=False)
 
-    @property
-    def params(self) -> int:
-        """How many params."""
-        return self.interpreter.params
-
-    @property
-    def outputs(self) -> int:
-        """How many outputs."""
-        return self.interpreter.outputs
-
-    @property
-    def words(self) -> int:
-        """How many words of rule bits a point has."""
-        return self.interpreter.words
-
     def run(
-        self,
-        axes: Sequence[Axis],
-        start: int,
-        stop: int,
-        outputs: Sequence[NDArray[np.float64] | None],
+        self, axes: Sequence[Axis], start: int, stop: int, outputs: Sequence[Floats | None],
         rules: NDArray[np.uint64],
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Fill the outputs (None: not wanted) and the words of rule bits of points start..stop."""
         self._for(stop - start).run(axes, start, stop, outputs, rules)
 

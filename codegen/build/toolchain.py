@@ -20,13 +20,11 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache as once
 from pathlib import Path
 from types import ModuleType
-
-from attrs import define, frozen
 
 from hwdsl.base import fingerprint, store
 from hwdsl.codegen.emit.kernels import MODULE, emit, module_files
@@ -59,21 +57,12 @@ class BuildError(Exception):
     """A kernel could not be built. The message is for the user."""
 
 
-@frozen
-class Kernels(Mapping[str, CompiledKernel]):
+class Kernels(dict[str, CompiledKernel]):
     """The kernels of one module by name, and the file they were loaded from."""
 
-    path: Path
-    kernels: Mapping[str, CompiledKernel]
-
-    def __getitem__(self, name: str) -> CompiledKernel:
-        return self.kernels[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.kernels)
-
-    def __len__(self) -> int:
-        return len(self.kernels)
+    def __init__(self, path: Path, kernels: Iterable[tuple[str, CompiledKernel]]) -> None:
+        super().__init__(kernels)
+        self.path = path
 
 
 def misses_abort() -> bool:
@@ -115,22 +104,21 @@ def _kernels(folder: Path, names: Iterable[str]) -> Kernels:
     """The kernels of a build, in the order in which they were given to it."""
     path = folder / file_name()
     module = load(path)
-    return Kernels(path, {name: CompiledKernel(module, i) for i, name in enumerate(names)})
+    return Kernels(path, ((name, CompiledKernel(module, i)) for i, name in enumerate(names)))
 
 
 def file_name() -> str:
     """The extension module's file name."""
-    return MODULE + (sysconfig.get_config_var("EXT_SUFFIX") or ".so")
+    return MODULE + suffix()
 
 
-@define
-class _Loaded:
-    """Modules loaded so far: one file must not be initialised twice in a process."""
-
-    modules: dict[tuple[str, int, int], ModuleType]
+def suffix() -> str:
+    """How the names of extension modules end for this Python and platform."""
+    return str(sysconfig.get_config_var("EXT_SUFFIX") or ".so")
 
 
-_LOADED = _Loaded({})
+_LOADED: dict[tuple[str, int, int], ModuleType] = {}
+"""Modules loaded so far: one file must not be initialised twice in a process."""
 
 
 def load(path: Path) -> ModuleType:
@@ -140,7 +128,7 @@ def load(path: Path) -> ModuleType:
     except OSError as error:  # another process has cleared the cache
         raise BuildError(f"cannot load the compiled kernel {path}: {error.strerror}") from error
     identity = (str(path), info.st_ino, info.st_mtime_ns)
-    if identity not in _LOADED.modules:
+    if identity not in _LOADED:
         loader = importlib.machinery.ExtensionFileLoader(MODULE, str(path))
         spec = importlib.util.spec_from_file_location(MODULE, path, loader=loader)
         assert spec is not None
@@ -149,8 +137,8 @@ def load(path: Path) -> ModuleType:
             loader.exec_module(module)
         except ImportError as error:
             raise BuildError(f"cannot load the compiled kernel {path}: {error}") from error
-        _LOADED.modules[identity] = module
-    return _LOADED.modules[identity]
+        _LOADED[identity] = module
+    return _LOADED[identity]
 
 
 def cache_key_inputs(
@@ -295,9 +283,7 @@ def kernel_flags(command: Sequence[str]) -> tuple[str, ...]:
     except OSError as error:
         raise _no_compiler(command, error) from error
     except subprocess.TimeoutExpired as error:
-        raise BuildError(
-            f"the C compiler took more than {SECONDS:.0f} s and was stopped"
-        ) from error
+        raise _too_slow() from error
     return (*FLAGS, *(() if "clang" in done.stdout else GCC_FLAGS), *_target())
 
 
@@ -373,6 +359,10 @@ def _no_compiler(command: Sequence[str], error: OSError) -> BuildError:
     return BuildError(f"cannot run the C compiler {command[0]}: {error.strerror}")
 
 
+def _too_slow() -> BuildError:
+    return BuildError(f"the C compiler took more than {SECONDS:.0f} s and was stopped")
+
+
 _UNDER_WAY: set[subprocess.Popen[str]] = set()
 _ABANDONED: set[subprocess.Popen[str]] = set()
 
@@ -404,7 +394,7 @@ def _finish(
         text, _ = process.communicate(timeout=max(until - time.monotonic(), 0.0))
     except subprocess.TimeoutExpired:
         _stop(process)
-        raise BuildError(f"the C compiler took more than {SECONDS:.0f} s and was stopped") from None
+        raise _too_slow() from None
     except BaseException:
         _stop(process)
         raise

@@ -72,7 +72,23 @@ class Backend(Protocol):
         """The entry of a constant row that a word counts; the word lies inside."""
 
 
-class Scalars:
+class WordOperators:
+    """What Python's ints and NumPy's unsigned integers write alike."""
+
+    def mask(self, w: Any, constant: int) -> Any:  # noqa: D102 - the protocol says it
+        return w & constant
+
+    def merge(self, w: Any, constant: int) -> Any:  # noqa: D102
+        return w | constant
+
+    def right(self, w: Any, count: int) -> Any:  # noqa: D102
+        return w >> count
+
+    def same(self, w: Any, constant: int) -> Any:  # noqa: D102
+        return w == constant
+
+
+class Scalars(WordOperators):
     """Python floats; words are ints, truths are bools."""
 
     def div(self, a: float, b: float) -> float:  # noqa: D102
@@ -107,23 +123,11 @@ class Scalars:
         number: float = struct.unpack("<d", struct.pack("<Q", w))[0]
         return number
 
-    def mask(self, w: int, constant: int) -> int:  # noqa: D102
-        return w & constant
-
-    def merge(self, w: int, constant: int) -> int:  # noqa: D102
-        return w | constant
-
     def left(self, w: int, count: int) -> int:  # noqa: D102
         return (w << count) & _MASK
 
-    def right(self, w: int, count: int) -> int:  # noqa: D102
-        return w >> count
-
     def plus(self, w: int, constant: int) -> int:  # noqa: D102
         return (w + constant) & _MASK
-
-    def same(self, w: int, constant: int) -> bool:  # noqa: D102
-        return w == constant
 
     def take(self, name: str, values: Sequence[float], w: int) -> float:  # noqa: D102
         return values[w]

@@ -7,7 +7,7 @@ C must be compiled with `-ffp-contract=off` and without `-ffast-math`;
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from attrs import define, field
@@ -18,6 +18,21 @@ C_FLAGS = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
 """The compiler options under which the C of formulas equals them on arrays and vectorises."""
 
 
+Operator = Callable[["COperand", Any], Any]
+
+
+def _infix(sign: str) -> Operator:
+    return lambda a, b: a.writer.number(f"{a.text} {sign} {c_text(b)}")
+
+
+def _reflected(sign: str) -> Operator:
+    return lambda a, b: a.writer.number(f"{c_text(b)} {sign} {a.text}")
+
+
+def _truth(sign: str) -> Operator:
+    return lambda a, b: COperand(a.writer, f"({a.text} {sign} {c_text(b)})")
+
+
 @define(eq=False)
 class COperand:
     """An operand in C: a name, a literal or a comparison in brackets."""
@@ -25,53 +40,19 @@ class COperand:
     writer: Writer
     text: str
 
-    def __add__(self, other: Any) -> COperand:
-        return self.writer.number(f"{self.text} + {c_text(other)}")
-
-    def __radd__(self, other: Any) -> COperand:
-        return self.writer.number(f"{c_text(other)} + {self.text}")
-
-    def __sub__(self, other: Any) -> COperand:
-        return self.writer.number(f"{self.text} - {c_text(other)}")
-
-    def __rsub__(self, other: Any) -> COperand:
-        return self.writer.number(f"{c_text(other)} - {self.text}")
-
-    def __mul__(self, other: Any) -> COperand:
-        return self.writer.number(f"{self.text} * {c_text(other)}")
-
-    def __rmul__(self, other: Any) -> COperand:
-        return self.writer.number(f"{c_text(other)} * {self.text}")
+    __add__, __radd__ = _infix("+"), _reflected("+")
+    __sub__, __rsub__ = _infix("-"), _reflected("-")
+    __mul__, __rmul__ = _infix("*"), _reflected("*")
+    __lt__, __le__ = _truth("<"), _truth("<=")
+    __gt__, __ge__ = _truth(">"), _truth(">=")
+    __eq__, __ne__ = _truth("=="), _truth("!=")
+    __or__, __and__ = _truth("|"), _truth("&")
 
     def __neg__(self) -> COperand:
         return self.writer.number(f"-{self.text}")
 
     def __abs__(self) -> COperand:
         return self.writer.number(f"__builtin_fabs({self.text})")
-
-    def __lt__(self, other: Any) -> COperand:
-        return COperand(self.writer, f"({self.text} < {c_text(other)})")
-
-    def __le__(self, other: Any) -> COperand:
-        return COperand(self.writer, f"({self.text} <= {c_text(other)})")
-
-    def __gt__(self, other: Any) -> COperand:
-        return COperand(self.writer, f"({self.text} > {c_text(other)})")
-
-    def __ge__(self, other: Any) -> COperand:
-        return COperand(self.writer, f"({self.text} >= {c_text(other)})")
-
-    def __eq__(self, other: Any) -> Any:
-        return COperand(self.writer, f"({self.text} == {c_text(other)})")
-
-    def __ne__(self, other: Any) -> Any:
-        return COperand(self.writer, f"({self.text} != {c_text(other)})")
-
-    def __or__(self, other: COperand) -> COperand:
-        return COperand(self.writer, f"({self.text} | {other.text})")
-
-    def __and__(self, other: COperand) -> COperand:
-        return COperand(self.writer, f"({self.text} & {other.text})")
 
 
 def c_text(operand: Any) -> str:
@@ -88,6 +69,14 @@ def c_literal(value: float) -> str:
     else:
         text = "__builtin_inf()" if math.isinf(value) else abs(float(value)).hex()
     return f"(-{text})" if math.copysign(1.0, value) < 0 else text
+
+
+def _call(function: str) -> Callable[[Writer, Any], COperand]:
+    return lambda m, a: m.number(f"{function}({c_text(a)})")
+
+
+def _on_word(sign: str) -> Callable[[Writer, COperand, int], COperand]:
+    return lambda m, w, constant: m.word(f"{w.text} {sign} UINT64_C({constant})")
 
 
 @define(eq=False)
@@ -110,20 +99,13 @@ class Writer:
         self.lines.append(f"    const {type} {name} = {text};")
         return COperand(self, name)
 
+    sqrt, floor = _call("__builtin_sqrt"), _call("__builtin_floor")
+    ceil, rint = _call("__builtin_ceil"), _call("__builtin_rint")
+    real = _call("hw__real")
+    mask, merge, plus = _on_word("&"), _on_word("|"), _on_word("+")
+
     def div(self, a: Any, b: Any) -> COperand:  # noqa: D102
         return self.number(f"{c_text(a)} / {c_text(b)}")
-
-    def sqrt(self, a: Any) -> COperand:  # noqa: D102
-        return self.number(f"__builtin_sqrt({c_text(a)})")
-
-    def floor(self, a: Any) -> COperand:  # noqa: D102
-        return self.number(f"__builtin_floor({c_text(a)})")
-
-    def ceil(self, a: Any) -> COperand:  # noqa: D102
-        return self.number(f"__builtin_ceil({c_text(a)})")
-
-    def rint(self, a: Any) -> COperand:  # noqa: D102
-        return self.number(f"__builtin_rint({c_text(a)})")
 
     def where(self, c: COperand, a: Any, b: Any) -> COperand:  # noqa: D102
         return self.number(f"{c.text} ? {c_text(a)} : {c_text(b)}")
@@ -131,23 +113,11 @@ class Writer:
     def bits(self, a: Any) -> COperand:  # noqa: D102
         return self.word(f"hw__bits({c_text(a)})")
 
-    def real(self, w: COperand) -> COperand:  # noqa: D102
-        return self.number(f"hw__real({w.text})")
-
-    def mask(self, w: COperand, constant: int) -> COperand:  # noqa: D102
-        return self.word(f"{w.text} & UINT64_C({constant})")
-
-    def merge(self, w: COperand, constant: int) -> COperand:  # noqa: D102
-        return self.word(f"{w.text} | UINT64_C({constant})")
-
     def left(self, w: COperand, count: int) -> COperand:  # noqa: D102
         return self.word(f"{w.text} << {count}")
 
     def right(self, w: COperand, count: int) -> COperand:  # noqa: D102
         return self.word(f"{w.text} >> {count}")
-
-    def plus(self, w: COperand, constant: int) -> COperand:  # noqa: D102
-        return self.word(f"{w.text} + UINT64_C({constant})")
 
     def same(self, w: COperand, constant: int) -> COperand:  # noqa: D102
         return COperand(self, f"({w.text} == UINT64_C({constant}))")

@@ -8,55 +8,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hwdsl.codegen.numerics.backend import Formula
+from hwdsl.codegen.numerics.backend import Formula, WordOperators
 
 Array = NDArray[np.float64]
 
 
-class Arrays:
+class Arrays(WordOperators):
     """NumPy arrays of at least one dimension."""
 
-    def div(self, a: Any, b: Any) -> Any:  # noqa: D102 - the protocol says it
-        return np.divide(a, b)
+    div, sqrt = staticmethod(np.divide), staticmethod(np.sqrt)
+    floor, ceil = staticmethod(np.floor), staticmethod(np.ceil)
+    rint, where = staticmethod(np.rint), staticmethod(np.where)
 
-    def sqrt(self, a: Any) -> Any:  # noqa: D102
-        return np.sqrt(a)
-
-    def floor(self, a: Any) -> Any:  # noqa: D102
-        return np.floor(a)
-
-    def ceil(self, a: Any) -> Any:  # noqa: D102
-        return np.ceil(a)
-
-    def rint(self, a: Any) -> Any:  # noqa: D102
-        return np.rint(a)
-
-    def where(self, c: Any, a: Any, b: Any) -> Any:  # noqa: D102
-        return np.where(c, a, b)
-
-    def bits(self, a: Any) -> Any:  # noqa: D102
+    def bits(self, a: Any) -> Any:  # noqa: D102 - the protocol says it
         return np.ascontiguousarray(a).view(np.uint64)
 
     def real(self, w: Any) -> Any:  # noqa: D102
         return w.view(np.float64)
 
-    def mask(self, w: Any, constant: int) -> Any:  # noqa: D102
-        return w & np.uint64(constant)
-
-    def merge(self, w: Any, constant: int) -> Any:  # noqa: D102
-        return w | np.uint64(constant)
-
     def left(self, w: Any, count: int) -> Any:  # noqa: D102
-        return w << np.uint64(count)
-
-    def right(self, w: Any, count: int) -> Any:  # noqa: D102
-        return w >> np.uint64(count)
+        return w << count
 
     def plus(self, w: Any, constant: int) -> Any:  # noqa: D102
-        return w + np.uint64(constant)
-
-    def same(self, w: Any, constant: int) -> Any:  # noqa: D102
-        return w == np.uint64(constant)
+        return w + constant
 
     def take(self, name: str, values: Sequence[float], w: Any) -> Any:  # noqa: D102
         return np.asarray(values)[w.astype(np.intp)]

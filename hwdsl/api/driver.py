@@ -281,7 +281,7 @@ def kernels_from_bytes(
     with suppress(BuildError):  # said by `kernels`
         found = cached(encoded) if compiled is not False and encoded else None
         if found is not None:
-            return found.kernels, ""
+            return found, ""
     return kernels({name: kept.graph for name, kept in evaluators.items()}, compiled=compiled)
 
 
@@ -307,7 +307,7 @@ def _tiered(name: str, graph: Graph) -> Kernel:
     with suppress(BuildError):
         found = cached({name: encode(graph)})
         if found is not None:
-            return found.kernels[name]
+            return found[name]
     return TieredKernel(InterpreterKernel(graph), build)
 
 
