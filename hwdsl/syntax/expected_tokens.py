@@ -46,7 +46,7 @@ class Expected:
 
     def message(self, token: Token, source: Source) -> tuple[str, str | None]:
         """Return the message and the remedy for a token that is none of these."""
-        found = _found(token, source)
+        found = _found(token)
         if not self.words:
             return f"unexpected {found}", "remove it"
         *most, last = self.words
@@ -54,29 +54,27 @@ class Expected:
         return f"expected {wanted}, found {found}", _remedy(token, source)
 
 
-def _found(token: Token, source: Source) -> str:
+def _found(token: Token) -> str:
     """Name a token as it is written."""
     if token.type in ("_NL", END):
         return _SIGNS[token.type]
-    text = source.text[token.start_pos : token.end_pos]
-    shown = text if len(text) <= 30 else text[:27] + "..."
+    shown = token if len(token) <= 30 else token[:27] + "..."
     return f"the word `{shown}`" if token.type in _keyword_kinds() else f"`{shown}`"
 
 
 def _remedy(token: Token, source: Source) -> str | None:
     """Return what to do where the token alone tells."""
-    text = source.text[token.start_pos : token.end_pos]
-    power = power_help(text) if token.type == "NAME" else None
+    power = power_help(token) if token.type == "NAME" else None
     if power is not None and source.text[: token.start_pos].rstrip()[-1:].isdigit():
         return power
     if token.type in ("RPAR", "RSQB", "RBRACE"):
-        return f"remove the `{text}`, or add what is missing before it"
+        return f"remove the `{token}`, or add what is missing before it"
     if token.type == "EQUAL":
         return "`==` compares; `=` only defines"
     if token.type in ("IF", "MATCH", "ITERATE"):
-        return f"put the `{text}` in parentheses, or name it with `let` before"
+        return f"put the `{token}` in parentheses, or name it with `let` before"
     if token.type in _keyword_kinds() and token.type not in soft_kinds():
-        return f"`{text}` is a word of the language and cannot be a name"
+        return f"`{token}` is a word of the language and cannot be a name"
     return None
 
 
@@ -89,7 +87,7 @@ def suggest_keyword(token: Token, text: str, kinds: set[str], first: str) -> str
         return "a range has two ends; how many points it has is said where it is swept"
     spelt = {kind: word for word, kind in keywords().items()}
     if token.type == "NAME":
-        here = close(text[token.start_pos : token.end_pos], [spelt[k] for k in kinds if k in spelt])
+        here = close(token, [spelt[k] for k in kinds if k in spelt])
         if here is not None:
             return f"did you mean `{here}`?"
     before = text[: token.start_pos].split()[-1:]

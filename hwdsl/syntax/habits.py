@@ -131,6 +131,11 @@ class Slip:
     help: str
     name: str = "syntax-error"
 
+    @classmethod
+    def at(cls, token: Token, message: str, help: str) -> Slip:
+        """The error at a token."""
+        return cls(message, token.start_pos, token.end_pos, help)
+
 
 def elsewhere(finding: str, word: str) -> str | None:
     """What to write for a word of other languages that nothing here is called."""
@@ -186,42 +191,35 @@ def slip(source: Source, tokens: list[Token], at: int, kinds: set[str]) -> Slip 
     return (
         _sign(text, tokens, at, kinds)
         or _number(text, tokens, at)
-        or start_word(text, tokens, line)
+        or start_word(tokens, line)
         or _conditional(text, tokens, at, kinds)
-        or _documentation(text, token, kinds, at == line)
-        or _match(text, tokens, at)
-        or _typeless(text, tokens, at, kinds)
+        or _documentation(token, kinds, at == line)
+        or _match(tokens, at)
+        or _typeless(tokens, at, kinds)
         or _several(text, tokens, at)
     )
 
 
-def start_word(text: str, tokens: list[Token], at: int) -> Slip | None:
+def start_word(tokens: list[Token], at: int) -> Slip | None:
     """Explain the statement that starts at a token by its first word, if that is foreign."""
-    token = tokens[at]
-    word = text[token.start_pos : token.end_pos]
-    after = tokens[at + 1].type if token.type != END else END
+    word = tokens[at]
+    after = tokens[at + 1].type if word.type != END else END
     if word in (*_TYPES, *_OWN_TYPES) and after == "NAME" and tokens[at + 2].type == "EQUAL":
-        name = text[tokens[at + 1].start_pos : tokens[at + 1].end_pos]
-        return Slip(
-            "the type stands behind the name",
-            token.start_pos,
-            token.end_pos,
-            f"write `let {name} : {word} = …`",
-        )
+        remedy = f"write `let {tokens[at + 1]} : {word} = …`"
+        return Slip.at(word, "the type stands behind the name", remedy)
     if word not in _STARTS or after in ("EQUAL", "COLON", "DOT", "LBRACE", "_NL", END):
         return None
     if word == "from" and after != "NAME":
         return None
-    return Slip(f"`{word}` begins no statement here", token.start_pos, token.end_pos, _STARTS[word])
+    return Slip.at(word, f"`{word}` begins no statement here", _STARTS[word])
 
 
-def without_let(text: str, tokens: list[Token], at: int) -> str | None:
+def without_let(tokens: list[Token], at: int) -> str | None:
     """What to do where `name = …` stands, or `name :`, and the error is there: `let` is missing."""
     first = statement(tokens, at)
-    name, sign = tokens[first], tokens[first + 1 : first + 2]
+    word, sign = tokens[first], tokens[first + 1 : first + 2]
     if at - first > 1 or not sign or sign[0].type not in ("EQUAL", "COLON"):
         return None
-    word = text[name.start_pos : name.end_pos]
     if not word.isidentifier() or word in ("let", "else"):
         return None
     gives = sign[0].type == "EQUAL" or tokens[first + 2].type in VALUES
@@ -254,34 +252,29 @@ def _sign(text: str, tokens: list[Token], at: int, kinds: set[str]) -> Slip | No
         sign = text[max(start, 0) : start + 2]
         if sign in _SIGNS:
             return Slip(f"`{sign}` {_SIGNS[sign][0]}", start, start + 2, _SIGNS[sign][1])
-    sign = text[token.start_pos : token.end_pos]
-    if sign == "==" and "EQUAL" in kinds:
-        return Slip(
-            "`==` defines nothing here", token.start_pos, token.end_pos, "write `=`; `==` compares"
-        )
-    if sign != "%" and text[: before.end_pos].endswith("%") and kinds >= {"MUL", "ADD"}:
+    if token == "==" and "EQUAL" in kinds:
+        return Slip.at(token, "`==` defines nothing here", "write `=`; `==` compares")
+    if token != "%" and text[: before.end_pos].endswith("%") and kinds >= {"MUL", "ADD"}:
         at_sign = before.end_pos - 1
         return Slip("`%` is not an operator here", at_sign, at_sign + 1, _REMAINDER)
     return None
 
 
-def _match(text: str, tokens: list[Token], at: int) -> Slip | None:
+def _match(tokens: list[Token], at: int) -> Slip | None:
     """Explain `switch x { … }` where a value is read."""
-    before = tokens[max(at - 1, 0)]
-    word = text[before.start_pos : before.end_pos]
+    word = tokens[max(at - 1, 0)]
     if _STARTS.get(word) != _SWITCH or tokens[at].type not in ("NAME", "LPAR", "LBRACE"):
         return None
-    return Slip(f"`{word}` chooses nothing here", before.start_pos, before.end_pos, _SWITCH)
+    return Slip.at(word, f"`{word}` chooses nothing here", _SWITCH)
 
 
-def _typeless(text: str, tokens: list[Token], at: int, kinds: set[str]) -> Slip | None:
+def _typeless(tokens: list[Token], at: int, kinds: set[str]) -> Slip | None:
     """Explain a value where a type is read."""
     token = tokens[at]
     if token.type not in VALUES or not kinds >= {"REF", "LSQB"} or tokens[at - 1].type != "COLON":
         return None
-    value = text[token.start_pos : token.end_pos]
-    remedy = f"the type stands there, and the value behind it: `: type = {value}`"
-    return Slip(f"`{value}` is no type", token.start_pos, token.end_pos, remedy)
+    remedy = f"the type stands there, and the value behind it: `: type = {token}`"
+    return Slip.at(token, f"`{token}` is no type", remedy)
 
 
 def _several(text: str, tokens: list[Token], at: int) -> Slip | None:
@@ -296,15 +289,11 @@ def _several(text: str, tokens: list[Token], at: int) -> Slip | None:
     if tokens[first].type not in _LISTED or tokens[first - 1].type not in ("EQUAL", "IN"):
         return None
     start, end = tokens[first].start_pos, tokens[last].end_pos
-    sign, listed = text[tokens[first - 1].start_pos : tokens[first - 1].end_pos], text[start:end]
+    sign, listed = tokens[first - 1], text[start:end]
     remedy = f"write `{sign} [{listed}]`"
     if sign == "in":
-        remedy += f", or for a range `in {_ends(text, tokens[first], tokens[last])}`"
+        remedy += f", or for a range `in {tokens[first]} .. {tokens[last]}`"
     return Slip("several values stand in brackets", start, end, remedy)
-
-
-def _ends(text: str, first: Token, last: Token) -> str:
-    return f"{text[first.start_pos : first.end_pos]} .. {text[last.start_pos : last.end_pos]}"
 
 
 def _number(text: str, tokens: list[Token], at: int) -> Slip | None:
@@ -329,8 +318,7 @@ def _conditional(text: str, tokens: list[Token], at: int, kinds: set[str]) -> Sl
     """Explain `a if c else b`, and `if c { a } else { b }`."""
     token = tokens[at]
     if token.type in ("LBRACE", "COLON") and "THEN" in kinds:
-        sign = text[token.start_pos : token.end_pos]
-        return Slip(f"`{sign}` does not end a condition", token.start_pos, token.end_pos, _IF)
+        return Slip.at(token, f"`{token}` does not end a condition", _IF)
     other = _beyond(tokens, at, "ELSE") if token.type == "IF" else None
     if other is None:
         return None
@@ -346,9 +334,7 @@ def _conditional(text: str, tokens: list[Token], at: int, kinds: set[str]) -> Sl
     )
     shown = f"if {condition} then {value} else {rest}"
     shown = shown if len(shown) <= 70 else "if c then a else b"
-    return Slip(
-        "the condition stands before the values", token.start_pos, token.end_pos, f"write `{shown}`"
-    )
+    return Slip.at(token, "the condition stands before the values", f"write `{shown}`")
 
 
 _ENDS = (*OPEN, *CLOSE, "_NL", END, "COMMA", "EQUAL", "COLON", "ARROW", "DARROW", "FOR", "LET")
@@ -389,9 +375,9 @@ def beside(tokens: list[Token], at: int, kinds: set[str]) -> str | None:
     return "a product needs `*`; a unit stands behind a number alone, as in `3 GB`"
 
 
-def _documentation(text: str, token: Token, kinds: set[str], first: bool) -> Slip | None:
+def _documentation(token: Token, kinds: set[str], first: bool) -> Slip | None:
     """Explain a text that stands alone, as documentation does elsewhere."""
     if token.type != "STRING" or not first or "STRING" in kinds:
         return None
     remedy = 'document what follows with `##`; an origin is written `source "…"`'
-    return Slip("a text alone says nothing", token.start_pos, token.end_pos, remedy)
+    return Slip.at(token, "a text alone says nothing", remedy)

@@ -51,9 +51,9 @@ def _plain(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> lis
             open_.append(at)
         elif token.type in CLOSE:
             del open_[-1:]
-        slip = _letter(text, tokens, at) or _component(text, tokens, at)
+        slip = _letter(tokens, at) or _component(tokens, at)
         if slip is None and open_ and token.type == "COLON":
-            slip = _field(text, tokens, at, open_[-1])
+            slip = _field(tokens, at, open_[-1])
         if slip is None:
             out.append(token)
             continue
@@ -66,52 +66,44 @@ def _plain(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> lis
     return out
 
 
-def _letter(text: str, tokens: list[Token], at: int) -> Slip | None:
+def _letter(tokens: list[Token], at: int) -> Slip | None:
     """Explain letters that stand before a text."""
     token, after = tokens[at], tokens[min(at + 1, len(tokens) - 1)]
-    letters = text[token.start_pos : token.end_pos]
     if (token.type, after.type) != ("NAME", "STRING") or token.end_pos != after.start_pos:
         return None
-    if letters.lower() not in _LETTERS or tokens[max(at - 1, 0)].type in ("ALLOW", "DOT"):
+    if token.lower() not in _LETTERS or tokens[max(at - 1, 0)].type in ("ALLOW", "DOT"):
         return None
     remedy = "leave it out: messages of rules take values in braces, as in `{size in GB}`"
-    return Slip(f"`{letters}` before a text means nothing", token.start_pos, token.end_pos, remedy)
+    return Slip.at(token, f"`{token}` before a text means nothing", remedy)
 
 
-def _component(text: str, tokens: list[Token], at: int) -> Slip | None:
+def _component(tokens: list[Token], at: int) -> Slip | None:
     """Explain `memory hbm = { … }` and `memory hbm = base { … }`."""
     if tokens[at].type != "EQUAL" or at < 2 or not _begins(tokens, at - 2):
         return None
     if (tokens[at - 2].type, tokens[at - 1].type) != ("NAME", "NAME"):
         return None
-    kind, name = (text[t.start_pos : t.end_pos] for t in tokens[at - 2 : at])
+    kind, name = tokens[at - 2 : at]
     last = at + 1
     while tokens[last].type in ("NAME", "DOT"):
         last += 1
     if tokens[last].type != "LBRACE" or foreign_start(kind):
         return None
-    base = "".join(text[t.start_pos : t.end_pos] for t in tokens[at + 1 : last])
+    base = "".join(tokens[at + 1 : last])
     shown = f"{kind} {name} : {base} {{ … }}" if base else f"{kind} {name} {{ … }}"
-    return Slip(
-        "a component is declared without `=`",
-        tokens[at].start_pos,
-        tokens[at].end_pos,
-        f"write `{shown}`",
-    )
+    return Slip.at(tokens[at], "a component is declared without `=`", f"write `{shown}`")
 
 
-def _field(text: str, tokens: list[Token], at: int, block: int) -> Slip | None:
+def _field(tokens: list[Token], at: int, block: int) -> Slip | None:
     """Explain `rate : 3 TB/s` in a component, whose kind says the type; `block` is its brace."""
     if tokens[at + 1].type not in VALUES:
         return None
-    name, value = (text[t.start_pos : t.end_pos] for t in (tokens[at - 1], tokens[at + 1]))
+    name, value = tokens[at - 1], tokens[at + 1]
     if value == "1" or not name.isidentifier():  # 1 is the type of pure numbers
         return None
     if not _begins(tokens, at - 1) or not _of_component(tokens, block):
         return None
-    return Slip(
-        "`:` gives no value", tokens[at].start_pos, tokens[at].end_pos, f"write `{name} = {value}`"
-    )
+    return Slip.at(tokens[at], "`:` gives no value", f"write `{name} = {value}`")
 
 
 def _begins(tokens: list[Token], at: int) -> bool:

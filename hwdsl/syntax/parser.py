@@ -116,14 +116,14 @@ class Reading:
         level = stack.resume(stack.height)
         if level is None or stack.depth(level) != self.tokens[at].depth:
             return None
-        return without_let(self.source.text, self.tokens, at)
+        return without_let(self.tokens, at)
 
     def foreign_block(self, stack: Stack) -> tuple[Token, Slip] | None:
         """The outermost open brace behind a word that starts a block in other languages."""
         for brace in stack.braces():
             # Tokens of one text are equal, so `index` would find the first brace of all.
             at = next(i for i, token in enumerate(self.tokens) if token is brace)
-            found = start_word(self.source.text, self.tokens, statement(self.tokens, at))
+            found = start_word(self.tokens, statement(self.tokens, at))
             if found is not None:
                 return brace, found
         return None
