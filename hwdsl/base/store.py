@@ -118,7 +118,6 @@ class StoreEntry:
     key: str
     path: Path
     size: int
-    used: float
 
 
 def folder(cache_dir: Path | str | None = None) -> Path:
@@ -399,7 +398,7 @@ def entries(cache_dir: Path | str | None = None) -> Iterator[StoreEntry]:
             with suppress(OSError):
                 files = path.iterdir() if path.is_dir() else [path]
                 size = sum(file.stat().st_size for file in files)
-                yield StoreEntry(kind, path.name, path, size, path.stat().st_mtime)
+                yield StoreEntry(kind, path.name, path, size)
 
 
 def refuse_foreign(cache_dir: Path | str | None = None) -> None:
@@ -411,11 +410,6 @@ def refuse_foreign(cache_dir: Path | str | None = None) -> None:
         if not os.listdir(root):  # which becomes the cache when something is kept
             return
     raise CacheError(_foreign(root))
-
-
-def size(cache_dir: Path | str | None = None) -> int:
-    """Bytes taken by all entries."""
-    return sum(e.size for e in entries(cache_dir))
 
 
 def clear(cache_dir: Path | str | None = None) -> int:

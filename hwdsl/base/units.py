@@ -122,37 +122,11 @@ class Unit:
             return float(self.factor), 1.0
 
 
+_DECIMAL = {"a": -18, "f": -15, "p": -12, "n": -9, "u": -6, "m": -3, "c": -2, "d": -1,
+            "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18, "Z": 21}  # fmt: skip
+_BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 PREFIXES: Mapping[str, Fraction] = {
-    **{
-        p: Fraction(10) ** e
-        for p, e in {
-            "a": -18,
-            "f": -15,
-            "p": -12,
-            "n": -9,
-            "u": -6,
-            "m": -3,
-            "c": -2,
-            "d": -1,
-            "k": 3,
-            "M": 6,
-            "G": 9,
-            "T": 12,
-            "P": 15,
-            "E": 18,
-            "Z": 21,
-        }.items()
-    },
-    **{
-        p: Fraction(1024) ** e
-        for p, e in {
-            "Ki": 1,
-            "Mi": 2,
-            "Gi": 3,
-            "Ti": 4,
-            "Pi": 5,
-            "Ei": 6,
-        }.items()
-    },
+    **{prefix: Fraction(10) ** power for prefix, power in _DECIMAL.items()},
+    **{prefix: Fraction(1024) ** power for prefix, power in _BINARY.items()},
 }
 """The prefixes a `unit … prefix …` declaration may name."""

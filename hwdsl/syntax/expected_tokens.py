@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from hwdsl.base.diagnostics import closest
 from hwdsl.base.source import Source
 from hwdsl.syntax.grammar import keywords, signs, soft_kinds
@@ -38,20 +36,14 @@ _CONTINUES = frozenset(
 _MOST = 6
 
 
-@frozen
-class Expected:
-    """What may stand at a place, each in words, the most telling first."""
-
-    words: tuple[str, ...]
-
-    def message(self, token: Token, source: Source) -> tuple[str, str | None]:
-        """Return the message and the remedy for a token that is none of these."""
-        found = _found(token)
-        if not self.words:
-            return f"unexpected {found}", "remove it"
-        *most, last = self.words
-        wanted = f"{', '.join(most)} or {last}" if most else last
-        return f"expected {wanted}, found {found}", _remedy(token, source)
+def unexpected(token: Token, kinds: set[str], source: Source) -> tuple[str, str | None]:
+    """Return the message and the remedy for a token that is of none of the kinds expected."""
+    words = _described(kinds)
+    if not words:
+        return f"unexpected {_found(token)}", "remove it"
+    *most, last = words
+    wanted = f"{', '.join(most)} or {last}" if most else last
+    return f"expected {wanted}, found {_found(token)}", _remedy(token, source)
 
 
 def _found(token: Token) -> str:
@@ -132,8 +124,8 @@ def _keyword_kinds() -> frozenset[str]:
     return frozenset(keywords().values())
 
 
-def describe(kinds: set[str]) -> Expected:
-    """Return what a set of token kinds stands for."""
+def _described(kinds: set[str]) -> list[str]:
+    """Return what may stand at a place in words, the most telling first."""
     left = set(kinds) - _HIDDEN
     words: list[str] = []
     if left >= _EXPRESSION:
@@ -150,4 +142,4 @@ def describe(kinds: set[str]) -> Expected:
         left -= _CONTINUES
     spelt = {kind: text for text, kind in {**signs(), **keywords()}.items()}
     more = [_SIGNS.get(k) or f"`{spelt.get(k, k.lower())}`" for k in sorted(left)]
-    return Expected(tuple(dict.fromkeys([*more[:_MOST], *words])))
+    return list(dict.fromkeys([*more[:_MOST], *words]))

@@ -1,18 +1,21 @@
 """Literals: numbers, quantities, units, texts and messages, checked as they are read."""
 
 import math
+import re
 from collections.abc import Callable, Sequence
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source, Span
 from hwdsl.syntax import ast
 from hwdsl.syntax.habits import grouped_help
-from hwdsl.syntax.text import pieces, unescape
+from hwdsl.syntax.text import pieces
 from hwdsl.syntax.tokens import Built, Token
 
 # Later stages read literals exactly, as rationals: these bounds keep that quick.
 MAX_DIGITS = 400
 MAX_POWER = 99
+_NUMBER = re.compile(r"(?:[0-9._]|[eE](?=[0-9+-])|(?<=[eE])[+-])*")
+_FACTOR = re.compile(r"([*/]?)([^*/^]+)(?:\^([^*/]*))?")
 
 
 class Literals:
@@ -66,7 +69,7 @@ class Literals:
     def bad_number(self, span: Span, token: Token) -> ast.Number:
         """Report a number run together with letters; the checker knows the place as misread."""
         text = str(token)
-        size = _digits(text)
+        size = _length(text)
         front, back = text[:size].rstrip("_"), text[size:]
         shown = text if len(text) <= 30 else f"{text[:27]}..."
         message = f"`{shown}` is not a number"
@@ -87,33 +90,23 @@ class Literals:
     def quantity(self, span: Span, token: Token) -> ast.Quantity:
         """Build a number with its unit."""
         text, start = str(token), span.start
-        size = _digits(text)
+        size = _length(text)
         digits = self.checked(text[:size], self.span(start, start + size))
-        at = size
-        while text[at] in " \t":
-            at += 1
-        return ast.Quantity(span, digits, self.tight_unit(text, start, at))
+        blanks = len(text[size:]) - len(text[size:].lstrip())
+        return ast.Quantity(span, digits, self.tight_unit(text, start, size + blanks))
 
     def tight_unit(self, text: str, start: int, at: int) -> ast.UnitExpr:
         """Build the unit that fills `text` from `at`; `start` is the text's own offset."""
-        factors: list[ast.UnitFactor] = []
-        whole, sign = at, 1
-        while at < len(text):
-            if text[at] in "*/":
-                sign = -1 if text[at] == "/" else 1
-                at += 1
-            first = at
-            while at < len(text) and text[at] not in "^*/":
-                at += 1
-            name, power = text[first:at], 1
-            if at < len(text) and text[at] == "^":
-                top = at + 1
-                at = top
-                while at < len(text) and text[at] not in "*/":
-                    at += 1
-                power = self.bounded(text[top:at], self.span(start + top, start + at))
-            factors.append(ast.UnitFactor(self.span(start + first, start + at), name, sign * power))
-        return ast.UnitExpr(self.span(start + whole, start + len(text)), tuple(factors))
+        factors = []
+        for found in _FACTOR.finditer(text, at):
+            sign, name, power = found.groups()
+            number = 1
+            if power is not None:
+                at_power = self.span(start + found.start(3), start + found.end(3))
+                number = self.bounded(power, at_power)
+            place = self.span(start + found.start(2), start + found.end())
+            factors.append(ast.UnitFactor(place, name, -number if sign == "/" else number))
+        return ast.UnitExpr(self.span(start + at, start + len(text)), tuple(factors))
 
     def bounded(self, text: str, span: Span) -> int:
         """Return a small integer, or 1 after reporting that it is none."""
@@ -185,10 +178,11 @@ class Literals:
         raw = self.source_text[start:end]
         if "\\" not in raw:
             return raw
-        for offset, character, escaped in pieces(raw):
-            if escaped and not character:
+        read = list(pieces(raw))
+        for offset, character, _ in read:
+            if not character:
                 self.bad_escape(start + offset)
-        return unescape(raw)
+        return "".join(character for _, character, _ in read)
 
     def bad_escape(self, at: int) -> None:
         """Report a backslash before something it does not escape."""
@@ -240,16 +234,7 @@ class Literals:
         return ast.Template(self.at(token), tuple(parts)), height
 
 
-def _digits(text: str) -> int:
+def _length(text: str) -> int:
     """How many characters at the start of a text belong to its number."""
-    size = 0
-    while size < len(text) and (text[size] in "0123456789._" or _exponent(text, size)):
-        size += 1
-    return size
-
-
-def _exponent(text: str, at: int) -> bool:
-    """Whether the character at an index belongs to an exponent (`e`, or the sign after it)."""
-    if text[at] in "eE":
-        return text[at + 1 : at + 2].isdigit() or text[at + 1 : at + 2] in ("+", "-")
-    return text[at] in "+-" and text[at - 1] in "eE"
+    found = _NUMBER.match(text)
+    return 0 if found is None else found.end()

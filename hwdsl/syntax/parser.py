@@ -15,14 +15,14 @@ from lark.exceptions import UnexpectedInput, UnexpectedToken
 from hwdsl.base.source import Span
 from hwdsl.syntax.brace_recovery import insert_missing
 from hwdsl.syntax.build import Builder
-from hwdsl.syntax.expected_tokens import describe, suggest_block_keyword, suggest_keyword
+from hwdsl.syntax.expected_tokens import suggest_block_keyword, suggest_keyword, unexpected
 from hwdsl.syntax.habits import Slip, beside, slip, start_word, statement, without_let
 from hwdsl.syntax.kinds import BROKEN, END, MAX_ERRORS, MAX_HEIGHT
-from hwdsl.syntax.language import NOW, language
+from hwdsl.syntax.language import language
 from hwdsl.syntax.lexer import LexedText
 from hwdsl.syntax.line_joining import join
 from hwdsl.syntax.mended import mended
-from hwdsl.syntax.reductions import TooDeep
+from hwdsl.syntax.reductions import NOW, TooDeep
 from hwdsl.syntax.stack import Stack
 from hwdsl.syntax.tokens import Built, Token
 
@@ -102,7 +102,7 @@ class Reading:
             span = Span(self.source, found.start, found.end)
             self.diagnostics.error(found.name, found.message, span, help=found.help)
             return
-        message, remedy = describe(kinds).message(token, self.source)
+        message, remedy = unexpected(token, kinds, self.source)
         first = self.first_word(token.start_pos)
         help = found or self.without_let(at, stack)
         help = help or suggest_keyword(token, self.source.text, kinds, first)

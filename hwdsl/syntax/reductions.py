@@ -6,7 +6,7 @@ of them: `node(ast.Let, 1, 3, 5)` puts the second, fourth and sixth in the field
 its span. A slice puts several in one field, and None leaves a field out.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import partial
 from types import SimpleNamespace
@@ -207,20 +207,27 @@ RULES: Mapping[str, Reduction] = {
 }
 
 
-class HasBuilder(Protocol):
-    """What is read, as far as the reductions need it."""
+class Reader(Protocol):
+    """What is read: it finishes the tokens, and has what builds the tree."""
 
     builder: Builder
 
-
-def reductions(now: "ContextVar[Any]") -> SimpleNamespace:
-    """Return Lark's transformer: for each rule what it calls, which finds the builder by `now`."""
-    return SimpleNamespace(**{name: partial(_reduce, now, how) for name, how in RULES.items()})
+    def feed(self, stream: Iterator[Token]) -> Iterator[Token]:
+        """Yield the tokens from where the parser is to go on."""
 
 
-def _reduce(now: "ContextVar[HasBuilder]", how: Reduction, children: Children) -> Built:
+NOW: ContextVar[Reader] = ContextVar("NOW")
+"""What is read now: Lark is told once what to call, and a text may be read within another."""
+
+
+def reductions() -> SimpleNamespace:
+    """Return Lark's transformer: for each rule what it calls, which finds the builder by `NOW`."""
+    return SimpleNamespace(**{name: partial(_reduce, how) for name, how in RULES.items()})
+
+
+def _reduce(how: Reduction, children: Children) -> Built:
     """Make what a rule stands for of its children. Raises TooDeep."""
-    builder = now.get().builder
+    builder = NOW.get().builder
     start = end = -1
     height = 0
     for child in children:

@@ -21,11 +21,6 @@ def pieces(raw: str) -> Iterator[tuple[int, str, bool]]:
             at += 1
 
 
-def unescape(raw: str) -> str:
-    """Return what the inside of a literal stands for; unknown escapes stand for nothing."""
-    return "".join(character for _, character, _ in pieces(raw))
-
-
 def escape(value: str) -> str:
     """Return the inside of a literal that stands for `value`."""
     return "".join(_WRITTEN.get(c, c) for c in value)
