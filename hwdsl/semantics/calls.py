@@ -47,6 +47,8 @@ from hwdsl.semantics.type_relations import (
 )
 from hwdsl.syntax import ast
 
+_Callable = FunctionInfo | KindInfo | EvaluatorInfo
+
 
 def call_type(state: CheckerState, env: TypeEnv, node: ast.Call, expected: Type | None) -> Type:
     """The type of a call."""
@@ -86,20 +88,17 @@ def _by_name(state: CheckerState, env: TypeEnv, node: ast.Call, function: ast.Na
     name = function.name
     for level in levels(env, name):
         info = env.records[level].kind.member(name)
-        if info is not None and info.role == "fn" and isinstance(info.decl, ast.Fn):
+        if info is not None and isinstance(info.decl, ast.Fn):
             state.resolve(function, MemberOf(name, level))
             return _call_function(state, env, node, state.methods[info.decl])
     symbol = find_value(state, env.scope, name, function.span)
-    if isinstance(symbol, FunctionInfo | KindInfo | EvaluatorInfo) or (
-        symbol is not None and name not in state.builtins
-    ):
+    if isinstance(symbol, _Callable) or (symbol is not None and name not in state.builtins):
         state.resolve(function, Global(symbol))
         return _call_symbol(state, env, node, symbol)
     if name in state.builtins and name not in state.lost.get(function.span.source.name, ()):
         state.resolve(function, Builtin(name))
         return call_builtin(state, env, node, state.builtins[name])
-    callable_ = FunctionInfo | KindInfo | EvaluatorInfo
-    visible = (n for n, s in env.scope.visible_values.items() if isinstance(s, callable_))
+    visible = (n for n, s in env.scope.visible_values.items() if isinstance(s, _Callable))
     kinds = (k for record in env.records for k in record.kind.lineage())
     own = (n for k in kinds for n, m in k.members.items() if m.role == "fn")
     known = chain(state.builtins, visible, own)
@@ -131,7 +130,7 @@ def _method(state: CheckerState, env: TypeEnv, node: ast.Call, function: ast.Att
     name = function.name.name
     kind = kind_of(base)
     info = kind.member(name) if kind is not None else None
-    if info is not None and info.role == "fn" and isinstance(info.decl, ast.Fn):
+    if info is not None and isinstance(info.decl, ast.Fn):
         state.resolve(function, Method(name))
         return _call_function(state, env, node, state.methods[info.decl])
     if not is_poison(base):

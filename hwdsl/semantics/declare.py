@@ -174,21 +174,14 @@ def _base_unit(state: CheckerState, scope: ModuleScope, item: ast.UnitDecl) -> U
             state.error("type-mismatch", "a unit measures a dimension", item.span, f"not {type_}")
         return None if dim is None else Unit(name, dim)
     value = unit_value(state, env, item.value)
-    offset = _offset(state, env, item.offset)
-    if value is None or offset is None:
+    zero = (ONE, Fraction(0)) if item.offset is None else unit_value(state, env, item.offset)
+    if value is None or zero is None:
         return None
     dim, factor = value
     if factor <= 0:
         state.error("bad-unit", f"the unit `{name}` must be a positive quantity", item.value.span)
         return None
-    return Unit(name, dim, factor, offset)
-
-
-def _offset(state: CheckerState, env: TypeEnv, node: ast.Expr | None) -> Fraction | None:
-    if node is None:
-        return Fraction(0)
-    value = unit_value(state, env, node)
-    return None if value is None else value[1]
+    return Unit(name, dim, factor, zero[1])
 
 
 def _table(state: CheckerState, scope: ModuleScope, use: ast.Use, table: CsvTable) -> None:

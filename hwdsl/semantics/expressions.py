@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from hwdsl.base.source import Span
-from hwdsl.base.units import Unit
+from hwdsl.base.units import Dim, Unit
 from hwdsl.semantics.literal_values import exact, reading
 from hwdsl.semantics.scopes import may_be_case
 from hwdsl.semantics.state import CheckerState, TypeEnv
@@ -197,19 +197,18 @@ def _binary(state: CheckerState, env: TypeEnv, node: ast.Binary, expected: Type 
         return BOOL
     left = number(state, env, node.left, infer(state, env, node.left), f"`{node.op}`")
     right = number(state, env, node.right, infer(state, env, node.right), f"`{node.op}`")
-    if is_poison(left) or is_poison(right):
+    a, b = dimension(left), dimension(right)
+    if a is None or b is None:  # one is in error
         return POISON
     if node.op != "..":
+        # Both are looked at, so that both are reported.
         found = [is_reading(state, e, "calculated with") for e in (node.left, node.right)]
         if any(found):
             return POISON
     if node.op == "^":
-        return _power(state, env, node, left, right)
+        return _power(state, env, node, left, a, b)
     if node.op == "..":
         return _range(state, env, node, left, right)
-    a, b = dimension(left), dimension(right)
-    assert a is not None
-    assert b is not None
     both_int = isinstance(left, Int) and isinstance(right, Int)
     if node.op == "*":
         return INT if both_int else Real(times(a, b))
@@ -220,18 +219,17 @@ def _binary(state: CheckerState, env: TypeEnv, node: ast.Binary, expected: Type 
     return INT if both_int else Real(a)
 
 
-def _power(state: CheckerState, env: TypeEnv, node: ast.Binary, base: Type, exponent: Type) -> Type:
-    dim = dimension(exponent)
-    if dim is not None and not dim.is_dimensionless:
-        have = describe(exponent, env.scope, node.right)
+def _power(
+    state: CheckerState, env: TypeEnv, node: ast.Binary, base: Type, of: Dim, exponent: Dim
+) -> Type:
+    if not exponent.is_dimensionless:
+        have = describe(Real(exponent), env.scope, node.right)
         return state.error(
             "bad-exponent", "an exponent is a pure number", node.right.span, f"this is {have}"
         )
     value = literal_exponent(node.right)
     if value is not None and (abs(value) > 1000 or value.denominator > 1000):
         value = None
-    of = dimension(base)
-    assert of is not None
     if of.is_dimensionless:
         whole = value is not None and value.denominator == 1 and value >= 0
         return INT if whole and isinstance(base, Int) else REAL

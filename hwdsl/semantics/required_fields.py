@@ -10,13 +10,16 @@ from hwdsl.semantics.state import CheckerState, MemberSetting
 from hwdsl.semantics.symbols import ComponentInfo, Global, KindInfo
 from hwdsl.syntax import ast
 
+DEEPEST = 31
+"""Parts within parts that are looked into: a kind that holds itself has no end."""
+
 
 def check_missing(state: CheckerState, info: ComponentInfo) -> None:
     """Report the fields of a component, and of its parts, that nothing gives a value."""
     if state.is_broken(info.kind):
         return
     entries = [*_kind_entries(state, info.kind), *_component_entries(state, info)]
-    _check(state, info.kind, entries, info.decl, info.decl.name.span, (info.name,), 0)
+    _check(state, info.kind, entries, info.decl, info.decl.name.span, (info.name,))
 
 
 def _component_entries(state: CheckerState, info: ComponentInfo) -> list[MemberSetting]:
@@ -68,7 +71,6 @@ def _check(
     home: ast.Part,
     span: Span,
     path: tuple[str, ...],
-    depth: int,
 ) -> bool:
     """Check a record; `span` is where `home`, the component, declares it or what it is in.
 
@@ -90,7 +92,7 @@ def _check(
     parts = dict.fromkeys(
         e.path[0] for e in entries if isinstance(e.node, ast.Part) and len(e.path) == 1
     )
-    checked = [_check_part(state, name, entries, home, span, path, depth) for name in parts]
+    checked = [_check_part(state, name, entries, home, span, path) for name in parts]
     return not missing and all(checked)
 
 
@@ -101,12 +103,11 @@ def _check_part(
     home: ast.Part,
     span: Span,
     path: tuple[str, ...],
-    depth: int,
 ) -> bool:
     """Check a part by the last text that declares it and all that amends it later."""
     last = max(i for i, e in enumerate(entries) if e.path == (name,))
     node = entries[last].node
-    if not isinstance(node, ast.Part) or depth > 30:
+    if not isinstance(node, ast.Part) or len(path) > DEEPEST:
         return True
     noted = state.checked.resolutions.get(node.kind)
     if not isinstance(noted, Global) or not isinstance(noted.symbol, KindInfo):
@@ -131,7 +132,7 @@ def _check_part(
     inside = home.span.start <= node.span.start < home.span.end
     if inside and node.span.source is home.span.source:
         span = node.name.span
-    complete = _check(state, kind, inner, home, span, (*path, name), depth + 1)
+    complete = _check(state, kind, inner, home, span, (*path, name))
     if complete and not later:
         state.complete.add(node)
     elif not later:

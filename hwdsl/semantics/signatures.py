@@ -88,7 +88,10 @@ def _sign_member(
     elif isinstance(node, ast.Part):
         state.defer_type(info, partial(part_type, state, scope, node))
     elif isinstance(node, ast.Fn):
-        info.type = sign_method(state, kind, scope, node).result
+        method = FunctionInfo(name, (), (), POISON, scope, node, kind)
+        sign_function(state, method)
+        state.methods[node] = method
+        info.type = method.result
 
 
 def reserved(state: CheckerState, ident: ast.Ident) -> None:
@@ -129,16 +132,6 @@ def _override(
         others=[(inherited.decl.name.span, f"there it is {old}")],
         help="keep the type, or choose another name",
     )
-
-
-def sign_method(
-    state: CheckerState, kind: KindInfo, scope: ModuleScope, node: ast.Fn
-) -> FunctionInfo:
-    """The signature of a method, made once."""
-    info = FunctionInfo(node.name.name, (), (), POISON, scope, node, kind)
-    sign_function(state, info)
-    state.methods[node] = info
-    return info
 
 
 def sign_function(state: CheckerState, info: FunctionInfo) -> None:
@@ -323,18 +316,10 @@ def member_of(state: CheckerState, type_: Type, name: str, span: Span) -> Type |
     if kind is None:
         return None
     if name in IMPLICIT:
-        return implicit(state, name)
+        own: dict[str, Type] = {"name": TEXT, "count": INT, "feasible": BOOL}
+        return own.get(name) or ListType(RecordType(state.component))
     info = kind.member(name)
     return None if info is None else state.type_of(info, span)
-
-
-def implicit(state: CheckerState, name: str) -> Type:
-    """The type of a member that every component has."""
-    if name == "name":
-        return TEXT
-    if name == "count":
-        return INT
-    return BOOL if name == "feasible" else ListType(RecordType(state.component))
 
 
 def member_names(type_: Type) -> list[str]:

@@ -34,11 +34,12 @@ def mismatch(
 ) -> None:
     """Report a value of the wrong type, naming both sides."""
     have, want = describe(actual, env.scope, expr), describe(expected, env.scope)
+    actual_dim, expected_dim = dimension(actual), dimension(expected)
     name, help = "type-mismatch", None
     if isinstance(expected, Int) and isinstance(actual, Real) and actual.dim.is_dimensionless:
         name, help = "int-from-real", _int_help(expr)
-    elif dimension(actual) is not None and dimension(expected) is not None:
-        name, help = "unit-mismatch", _unit_help(actual, expected, expr, env.scope)
+    elif actual_dim is not None and expected_dim is not None:
+        name, help = "unit-mismatch", _unit_help(actual_dim, expected_dim, expr, env.scope)
     elif isinstance(expected, Real | Int):
         name, help = "not-a-number", quoted_help(expr)
     others = [(declared, f"{what} is declared here: {want}")] if declared is not None else []
@@ -84,10 +85,7 @@ def _int_help(expr: ast.Expr) -> str:
     return "use `whole(x)`, `floor(x)`, `ceil(x)` or `round(x)`"
 
 
-def _unit_help(actual: Type, expected: Type, expr: ast.Expr, scope: ModuleScope) -> str | None:
-    have, need = dimension(actual), dimension(expected)
-    if have is None or need is None:
-        return None
+def _unit_help(have: Dim, need: Dim, expr: ast.Expr, scope: ModuleScope) -> str:
     literal = isinstance(expr, ast.Quantity | ast.Number)
     units = units_to_write(need, scope, expr.unit if isinstance(expr, ast.Quantity) else None)
     if need.is_dimensionless and literal:
