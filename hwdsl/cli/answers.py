@@ -159,6 +159,22 @@ class Run:
 
 
 @frozen
+class Source:
+    """Where a number is from: the `reference` by name (empty for a text), its kind, year and title.
+
+    `place` says where in it, `confidence` is `low`, `medium`, `high` or empty. The kind of a text
+    is `unnamed`; that of an assumption, whose `place` is its reason, `assumption`.
+    """
+
+    reference: str
+    kind: str
+    year: int | None
+    title: str
+    place: str
+    confidence: str
+
+
+@frozen
 class StepTerm:
     """A term of a step: `factor` times the value of step number `step`, both in base units.
 
@@ -175,7 +191,8 @@ class Step(Amount):
     """A step of a derivation: its formula, the place of the formula, and its inputs.
 
     If there are `terms`, the value is their sum; `inputs` are the numbers of the steps that the
-    formula reads. For a param, `role` says whether it was given.
+    formula reads. For a param, `role` says whether it was given. `sources` are those of the
+    declaration that the formula stands in.
     """
 
     formula: str
@@ -184,6 +201,7 @@ class Step(Amount):
     path: str
     terms: Sequence[StepTerm]
     inputs: Sequence[int]
+    sources: Sequence[Source]
 
 
 @frozen

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hwdsl.explain.explanation import Explanation
     from hwdsl.help.page import Page
     from hwdsl.measure.validate import PredictionErrors, Validation
+    from hwdsl.semantics.citations import CitedSource
     from hwdsl.semantics.symbols import Checked
 
 
@@ -166,10 +167,17 @@ def _step(step: Explanation, numbers: Mapping[int, int]) -> answers.Step:
         for t in step.terms
         if id(t.step) in numbers
     ]
+    cited = [source(one) for one in step.sources]
     return answers.Step(
         step.name, value, unit, step.value, dimension_of(step.dim), step.formula, step.place,
         step.role, step.path, terms, [numbers[id(i)] for i in step.inputs if id(i) in numbers],
+        cited,
     )  # fmt: skip
+
+
+def source(of: CitedSource) -> answers.Source:
+    """A source with what its reference says."""
+    return answers.Source(of.key, of.kind, of.year, of.title, of.place, of.confidence)
 
 
 def _name(unit: str) -> str:

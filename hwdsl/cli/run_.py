@@ -20,6 +20,7 @@ from hwdsl.cli.errors import FINE, told
 if TYPE_CHECKING:
     from hwdsl.api.evaluator import Evaluator, Result
     from hwdsl.explain.explanation import Explanation
+    from hwdsl.semantics.citations import CitedSource
 
 SHALLOW, DEEP = 2, 6
 UNASKED_STEPS, UNASKED_OPERATIONS = 3_000, 20_000
@@ -78,13 +79,18 @@ def run(options: argparse.Namespace) -> int:
     print(_point(evaluator, result, given))
     print(_verdict(evaluator, result, given))
     shown: set[float] = set()
+    cited: dict[CitedSource, int] | None = {} if options.tree else None
     for name, derivation in derivations.items():
         asked = bool(options.tree) and not each
         if asked or derivation.value not in shown:
-            text, values = _sum(name, derivation, depth, least / 100)
+            text, values = _sum(name, derivation, depth, least / 100, cited)
             if values or asked:
                 print(f"\n{text}")
             shown |= values
+    if cited:
+        from hwdsl.explain.explanation import source_list
+
+        print("\n".join(source_list(cited)))
     return FINE
 
 
@@ -136,8 +142,15 @@ def _endless(name: str, of: Explanation) -> str:
     return f"{name} is infinite{where}{place}{nothing}"
 
 
-def _sum(name: str, of: Explanation, depth: int, least: float) -> tuple[str, set[float]]:
-    """An output as a tree of sums, and the values in it; no values if it is no sum."""
+def _sum(
+    name: str, of: Explanation, depth: int, least: float, cited: dict[CitedSource, int] | None
+) -> tuple[str, set[float]]:
+    """An output as a tree of sums, and the values in it; no values if it is no sum.
+
+    What its rows are from is entered in `cited`, if there is such a table.
+    """
+    from hwdsl.explain.explanation import citation_marks
+
     rows = of.breakdown(depth, least)
     unit = of.unit
     assert unit is not None  # an output's
@@ -147,6 +160,7 @@ def _sum(name: str, of: Explanation, depth: int, least: float) -> tuple[str, set
             f"  {unit.from_base(row.value):,.{places}f}",
             f"{100 * row.share:.1f} %",
             "  " * row.level + f"{row.times} {row.name}".strip(),
+            "" if cited is None else citation_marks(row.sources, cited),
         ]
         for row in rows
     ]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.cli.base import listed, table
-from hwdsl.cli.errors import CommandError
+from hwdsl.cli.errors import WRONG_DESCRIPTION, CommandError
 from hwdsl.explain.cited_numbers import CitedNumber, numbers, references
 from hwdsl.help import library_index
 from hwdsl.semantics.modules import load
@@ -30,7 +30,10 @@ def found(names: Sequence[str]) -> list[CitedNumber]:
     for file in listed(others):
         if not Path(file).is_file():
             raise CommandError(f"{file} is neither a file nor a folder or module of the library")
-        loaded = load(file, Diagnostics())
+        diagnostics = Diagnostics()
+        loaded = load(file, diagnostics)
+        if diagnostics.failed:
+            raise CommandError(f"{file} has errors: hwdsl check {file}", WRONG_DESCRIPTION)
         trees = {name: one.tree for name, one in loaded.loaded.items()}
         result += numbers(loaded.main, trees[loaded.main], references(trees.values()))
     return result

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from attrs import frozen
+from attrs import define, field, frozen
 
+from hwdsl.base.source import Span
 from hwdsl.semantics.citations import CitedSource, cited
 from hwdsl.semantics.literal_values import exact
+from hwdsl.semantics.symbols import ModuleScope
 from hwdsl.syntax import ast
 from hwdsl.syntax.tree import children
 
@@ -22,10 +24,10 @@ NEUTRAL = frozenset((-1, 0, 1, 2))
 
 @frozen
 class CitedNumber:
-    """A declaration with a number in it, and its sources.
+    """A declaration with a number in it, or with a source of its own, and its sources.
 
-    `path` is its name within the module, `value` its text; `formula` tells that names stand in it
-    too; `level` is `own`, `block`, `file`, or empty where it has no source.
+    `path` is its name within the module, `value` its text; `formula` tells that names stand in it,
+    `numeric` that a number does; `level` is `own`, `block`, `file`, or empty without a source.
     """
 
     module: str
@@ -33,6 +35,7 @@ class CitedNumber:
     value: str
     node: ast.Node
     formula: bool
+    numeric: bool
     level: str
     sources: tuple[CitedSource, ...]
 
@@ -61,7 +64,41 @@ def numbers(
     module: str, tree: ast.Module, known: Mapping[str, ast.Reference]
 ) -> Iterator[CitedNumber]:
     """The numbers that a module declares, in its order."""
-    return _Reader(module, known).block(tree.items, "", _Basis())
+    found = _Reader(module, known).block(tree.items, "", _Basis())
+    return (declaration for declaration in found if declaration.numeric)
+
+
+@define(eq=False)
+class SourceIndex:
+    """What the texts of a checked program are from."""
+
+    scopes: Mapping[str, ModuleScope]
+    _files: dict[str, list[CitedNumber]] = field(factory=dict)
+
+    def at(self, span: Span) -> tuple[CitedSource, ...]:
+        """The sources of the innermost declaration that a text stands in."""
+        around = [one for one in self._of(span) if _inside(span, one.node.span)]
+        return max(around, key=lambda one: one.node.span.start).sources if around else ()
+
+    def within(self, span: Span) -> tuple[CitedSource, ...]:
+        """The sources of all declarations in a text, each once; else of the one it stands in."""
+        inside = [one for one in self._of(span) if _inside(one.node.span, span)]
+        return tuple(dict.fromkeys(s for one in inside for s in one.sources)) or self.at(span)
+
+    def _of(self, span: Span) -> list[CitedNumber]:
+        name = span.source.name
+        if name not in self._files:
+            scope = next((s for s in self.scopes.values() if s.tree.source.name == name), None)
+            self._files[name] = [] if scope is None else list(_declarations(scope))
+        return self._files[name]
+
+
+def _inside(inner: Span, outer: Span) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end
+
+
+def _declarations(scope: ModuleScope) -> Iterator[CitedNumber]:
+    return _Reader(scope.name, scope.visible_references).block(scope.tree.items, "", _Basis())
 
 
 @frozen
@@ -111,12 +148,15 @@ class _Reader:
         written = [value for value in values if value is not None]
         formula = isinstance(node, ast.Fn) or any(_reads_names(value) for value in written)
         stated = isinstance(node, ast.Assign | ast.Part) and not formula
-        if not any(_needs_source(value, stated) for value in written):
-            return
+        numeric = any(_needs_source(value, stated) for value in written)
         own: ast.Basis | None = getattr(node, "sources", None)
         basis = outer if own is None else _Basis(OWN, cited(own, self.known))
-        text = "" if isinstance(node, ast.Fn) else " ".join(written[0].span.text.split())
-        yield CitedNumber(self.module, path, text, node, formula, basis.level, basis.sources)
+        if numeric or own is not None:
+            text = "" if isinstance(node, ast.Fn) else " ".join(written[0].span.text.split())
+            of = (formula, numeric, basis.level, basis.sources)
+            yield CitedNumber(self.module, path, text, node, *of)
+        for amended in (w for value in written for w in _amended(value)):
+            yield from self.block(amended.members, path, basis, BLOCK)
 
 
 def _below(path: str, name: str) -> str:
@@ -127,6 +167,15 @@ def _dotted(path: Sequence[ast.Ident]) -> str:
     return ".".join(ident.name for ident in path)
 
 
+def _amended(node: ast.Node) -> Iterator[ast.With]:
+    """The `with` blocks in a value that stand in no other."""
+    if isinstance(node, ast.With):
+        yield node
+        yield from _amended(node.base)
+    else:
+        yield from (found for child in children(node) for found in _amended(child))
+
+
 def _reads_names(node: ast.Node) -> bool:
     return isinstance(node, ast.Name) or any(_reads_names(child) for child in children(node))
 
@@ -135,6 +184,6 @@ def _needs_source(node: ast.Node, stated: bool) -> bool:
     """Whether a number stands there that someone must have found: of a component, any."""
     if isinstance(node, ast.Number | ast.Quantity):
         return stated or exact(node.text) not in NEUTRAL
-    if isinstance(node, ast.TypeExpr):
+    if isinstance(node, ast.TypeExpr | ast.Assign):  # what a `with` amends is asked for by itself
         return False
     return any(_needs_source(child, stated) for child in children(node))

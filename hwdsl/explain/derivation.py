@@ -30,6 +30,7 @@ from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.select_lowering import items_of
 from hwdsl.elaborate.trace import TraceNode
 from hwdsl.elaborate.values import ListValue, Record, ResultValue, SelectRecord, Thunk, Value
+from hwdsl.explain.cited_numbers import SourceIndex
 from hwdsl.explain.explanation import Explanation, Term
 from hwdsl.explain.provenance import LITERAL, At, Formula, Provenance, Read
 from hwdsl.explain.term_labels import distinguishing_bindings
@@ -129,6 +130,7 @@ class _ProvenanceWalk:
     most: int
     left: int = 0
     scope: ModuleScope = field(init=False)
+    cited: SourceIndex = field(init=False)
     params: dict[Thunk, ParamInfo] = field(factory=dict)
     steps: dict[Read | Formula, Explanation] = field(factory=dict)
     sums: dict[Formula, bool] = field(factory=dict)
@@ -137,6 +139,7 @@ class _ProvenanceWalk:
 
     def __attrs_post_init__(self) -> None:
         self.scope = self.p.m.checked.main
+        self.cited = SourceIndex(self.p.m.checked.modules)
         for info in self.elaboration.params:
             thunk = self.p.trace.names.get(info.name)
             if isinstance(thunk, Thunk):
@@ -170,7 +173,9 @@ class _ProvenanceWalk:
     def leaf(self, name: str, value: Value, at: At, dim: Dim, span: Span) -> Explanation:
         """A step whose formula is not known, or is a literal."""
         number, label = self.p.float_of(value, at), self.p.label(value, at)
-        return Explanation(name, number, dim, self.scope, label, place=place(span))
+        return Explanation(
+            name, number, dim, self.scope, label, place=place(span), sources=self.cited.at(span)
+        )
 
     # --- steps ---------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from attrs import field, frozen
 
 from hwdsl.base.units import ONE, Dim, Unit
 from hwdsl.elaborate.quantities import prefixed, quantity_text, suited_unit
+from hwdsl.semantics.citations import CitedSource
 from hwdsl.semantics.symbols import ModuleScope
 
 SIBLINGS = 12
@@ -76,6 +77,7 @@ class Explanation:
     path: str = ""
     terms: tuple[Term, ...] = field(default=(), repr=False)
     inputs: tuple[Explanation, ...] = field(default=(), repr=False)
+    sources: tuple[CitedSource, ...] = field(default=(), repr=False)
 
     def shown(self, like: Unit | None = None) -> str:
         """The value with its unit: the declared one, or `like` if that suits."""
@@ -85,14 +87,17 @@ class Explanation:
         """The tree as indented lines, the largest terms first with their shares of the whole.
 
         Terms below `least` of the whole are summed up in one line, and a step that was shown
-        before is not unfolded again.
+        before is not unfolded again. What steps are from is listed below, by the numbers behind
+        their places.
         """
-        lines = list(_Tree(least, _preferred_units(self)).lines(self, depth))
+        tree = _Tree(least, _preferred_units(self))
+        lines = list(tree.lines(self, depth))
         first = min(max(len(left) for left, _, _ in lines), 72)
         second = max(len(share) for _, share, _ in lines)
-        return "\n".join(
+        rows = [
             f"{left:<{first}}  {share:>{second}}  {right}".rstrip() for left, share, right in lines
-        )
+        ]
+        return "\n".join([*rows, *source_list(tree.cited)])
 
     def breakdown(self, depth: int = 3, least: float = 0.01) -> list[BreakdownRow]:
         """What the value is the sum of, the step itself first; nothing but it if it is no sum.
@@ -116,6 +121,23 @@ class BreakdownRow:
     times: str
     value: float
     share: float
+    sources: tuple[CitedSource, ...] = ()
+
+
+def citation_marks(sources: Sequence[CitedSource], cited: dict[CitedSource, int]) -> str:
+    """The numbers of sources, as `[1, 3]`, new ones entered in `cited`; none if there are
+    none.
+    """
+    if not sources:
+        return ""
+    numbers = sorted({cited.setdefault(source, len(cited) + 1) for source in sources})
+    return f"[{', '.join(map(str, numbers))}]"
+
+
+def source_list(cited: Mapping[CitedSource, int]) -> list[str]:
+    """Lines that say what the numbers in brackets stand for; none if nothing is cited."""
+    lines = [f"[{number}] {source.described}" for source, number in cited.items()]
+    return ["", "sources", *lines] if lines else []
 
 
 # --- the breakdown -----------------------------------------------------------------------------
@@ -149,7 +171,8 @@ def _rows(
     if len(parts) == 1:  # a multiple of one thing
         name = f"{name} = {parts[0].times} {_short(parts[0].step, owner)}"
         parts = []
-    yield BreakdownRow(level, name, line.times, line.value, _share(line.value, whole))
+    share, sources = _share(line.value, whole), line.step.sources
+    yield BreakdownRow(level, name, line.times, line.value, share, sources)
     small = [p for p in parts if not abs(_share(p.value, whole)) >= least]
     if level >= depth or len(small) == len(parts):
         return
@@ -238,6 +261,7 @@ class _Tree:
     least: float
     habits: Mapping[Dim, Unit]
     seen: set[Key] = field(factory=set)
+    cited: dict[CitedSource, int] = field(factory=dict)
 
     def lines(self, step: Explanation, depth: int) -> Iterator[Line]:
         """All lines, for a whole that is the step."""
@@ -277,7 +301,8 @@ class _Tree:
         self.seen.add(key)
         formula = "" if step.formula == step.name else step.formula
         right = "(see above)" if again else formula or step.role
-        yield indent + left, _percent(share) if term else "", f"{right}  {step.place}".strip()
+        place = f"{step.place} {citation_marks(step.sources, self.cited)}".rstrip()
+        yield indent + left, _percent(share) if term else "", f"{right}  {place}".strip()
         if again or not below or abs(share) < self.least:
             return
         indent += "  "

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from attrs import evolve
 
 from hwdsl.base.units import Dim
+from hwdsl.explain.cited_numbers import SourceIndex
 from hwdsl.help.library_index import (
     Declared,
     definitions,
@@ -19,7 +20,7 @@ from hwdsl.help.library_index import (
 )
 from hwdsl.help.page import Page, PageRow, PageSection
 from hwdsl.semantics.modules import PRELUDES
-from hwdsl.semantics.symbols import ComponentInfo, EvaluatorInfo, KindInfo, ValueInfo
+from hwdsl.semantics.symbols import ComponentInfo, EvaluatorInfo, KindInfo, ModuleScope, ValueInfo
 from hwdsl.semantics.type_relations import units_to_write
 from hwdsl.syntax import ast
 from hwdsl.syntax.print_expr import unit_text
@@ -31,6 +32,7 @@ def definition(found: Sequence[Declared]) -> Page:
     """The page of the first of several definitions of one name."""
     one, *more = found
     page = _kind(one) or _component(one) or _evaluator(one) or _plain(one)
+    page = with_sources(page, scope(one.module), one.item)
     others = [f"`{other.path}` ({other.word})" for other in more[:MOST_OTHERS]]
     if len(more) > MOST_OTHERS:
         others.append(f"and {len(more) - MOST_OTHERS} more")
@@ -43,6 +45,14 @@ def definition(found: Sequence[Declared]) -> Page:
         more_names = ()
     notes = (*page.notes, *more_names)
     return evolve(page, lead=lead, place=one.place, notes=notes, others=tuple(others))
+
+
+def with_sources(page: Page, where: ModuleScope, node: ast.Node) -> Page:
+    """A page with what a declaration and the numbers in it are from."""
+    found = SourceIndex({where.name: where}).within(node.span)
+    rows = tuple(PageRow(s.key or s.kind, s.described, role="source") for s in found)
+    sections = (*page.sections, PageSection("Sources", rows)) if rows else page.sections
+    return evolve(page, sections=sections)
 
 
 def begin_so(name: str) -> Iterator[str]:

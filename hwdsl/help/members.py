@@ -11,10 +11,11 @@ from hwdsl.help.definitions import (
     lookup,
     member_row,
     output_row,
+    with_sources,
 )
 from hwdsl.help.library_index import Declared, members, modules, scope, text_of
 from hwdsl.help.page import Page, PageRow, PageSection
-from hwdsl.semantics.symbols import ComponentInfo, EvaluatorInfo, KindInfo
+from hwdsl.semantics.symbols import ComponentInfo, EvaluatorInfo, KindInfo, ModuleScope
 from hwdsl.syntax import ast
 
 ROLES = {
@@ -79,7 +80,7 @@ def _of_kind(kind: KindInfo, name: str) -> Page | None:
         notes.append(f"Its type is {row.type}.")
     if owner.name != kind.name:
         notes.append(f"`{kind.name}` has it from `{owner.name}`.")
-    return Page(
+    page = Page(
         f"{kind.name}.{name}",
         found.role,
         found.decl.doc,
@@ -87,6 +88,7 @@ def _of_kind(kind: KindInfo, name: str) -> Page | None:
         (" ".join(notes),),
         text=text_of(found.decl),
     )
+    return with_sources(page, where, found.decl)
 
 
 def _of_component(info: ComponentInfo, one: Declared, name: str) -> Page | None:
@@ -95,16 +97,20 @@ def _of_component(info: ComponentInfo, one: Declared, name: str) -> Page | None:
     if page is None:
         return None
     at: ComponentInfo | None = info
-    rows = list[PageRow]()
+    rows, found = list[PageRow](), list[tuple[ModuleScope, ast.Assign]]()
     while at is not None:
         for node in at.decl.members:
             if isinstance(node, ast.Assign) and [p.name for p in node.path] == [name]:
                 rows.append(
                     PageRow(f"{at.name}.{name}", value=" ".join(node.value.span.text.split()))
                 )
+                found.append((at.scope, node))
         at = at.base
-    sections = (PageSection("Set", tuple(rows[:1])),) if rows else ()
-    return evolve(page, name=f"{one.name}.{name}", sections=sections)
+    page = evolve(page, name=f"{one.name}.{name}")
+    if not rows:
+        return page
+    page = evolve(page, sections=(PageSection("Set", tuple(rows[:1])),))
+    return with_sources(page, *found[0])
 
 
 def _of_evaluator(info: EvaluatorInfo, one: Declared, name: str) -> Page | None:
@@ -119,10 +125,11 @@ def _of_evaluator(info: EvaluatorInfo, one: Declared, name: str) -> Page | None:
         elif isinstance(node, ast.Output):
             row = output_row(info, node)
         notes = (f"Its type is {row.type}.",) if row.type else ()
-        return Page(
+        page = Page(
             f"{one.name}.{name}", row.role, node.doc, _place(one.module, node), notes,
             text=text_of(node),
         )  # fmt: skip
+        return with_sources(page, info.scope, node)
     return None
 
 

@@ -32,6 +32,9 @@ REFERENCE_KINDS = (
 )
 
 
+UNNAMED, ASSUMPTION = "unnamed", "assumption"
+
+
 @frozen
 class CitedSource:
     """A citation with what its reference says; a text that stands for itself has no year.
@@ -49,7 +52,14 @@ class CitedSource:
     @property
     def text(self) -> str:
         """Title and place in it, on one line."""
-        return ", ".join(part for part in (self.title, self.place) if part)
+        return ", ".join(" ".join(part.split()) for part in (self.title, self.place) if part)
+
+    @property
+    def described(self) -> str:
+        """Kind, title, place and confidence, on one line."""
+        kind = "" if self.kind == UNNAMED else f"{self.kind}: "
+        sure = f"; confidence {self.confidence}" if self.confidence else ""
+        return f"{kind}{self.text}{sure}"
 
 
 def checked_reference(state: CheckerState, item: ast.Reference) -> ast.Reference:
@@ -90,7 +100,7 @@ def _check(state: CheckerState, scope: ModuleScope, node: ast.Citation) -> None:
 def cited(node: ast.Basis, known: Mapping[str, ast.Reference]) -> tuple[CitedSource, ...]:
     """What a `source` or an `assume` says, with the references it names."""
     if isinstance(node, ast.Assume):
-        return (CitedSource("", "assumption", None, "", node.text, ast.CONFIDENCES[0]),)
+        return (CitedSource("", ASSUMPTION, None, "", node.text, ast.CONFIDENCES[0]),)
     return tuple(_source(citation, known) for citation in node.citations)
 
 
@@ -98,7 +108,7 @@ def _source(node: ast.Citation, known: Mapping[str, ast.Reference]) -> CitedSour
     sure = node.confidence.name if node.confidence is not None else ""
     key = node.reference.name if node.reference is not None else ""
     found = known.get(key)
-    plain = CitedSource(key, "unnamed", None, "", node.text or "", sure)
+    plain = CitedSource(key, UNNAMED, None, "", node.text or "", sure)
     if found is None:
         return plain
     return evolve(plain, kind=found.kind.name, year=int(found.year), title=found.title)

@@ -1,0 +1,118 @@
+"""`source` clauses: which is nearest to a number, and where they are shown."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.source import Source
+from hwdsl.cli.main import main
+from hwdsl.explain.cited_numbers import numbers, references
+from hwdsl.syntax import parse
+
+TEXT = """\
+edition 2026
+
+reference sheet_2024 : datasheet 2024 "A maker, data sheet, 2024"
+reference paper_2020 : paper 2020 "Somebody, A paper, 2020"
+
+source paper_2020 confidence high
+
+kind card {
+    source sheet_2024 confidence medium
+    rate   : real = 3
+    width  : real = 8 source paper_2020 "table 2" confidence high
+    lanes  : int  = 1
+    margin : real = 1.5 assume "between the 1.2 and 2 of others"
+    let peak = rate * width * 7
+}
+
+card Plain { rate = 1 }
+card Fast { source (sheet_2024 "page 3", "a letter" confidence low), rate = 5, lanes = 0 }
+
+fn half(x: real) -> real = x / 2
+fn tenth(x: real) -> real = x / 10
+
+evaluator ask {
+    param price : money = 30 USD source "a dealer, 2025" confidence low
+    let fast = Fast with { margin = 1.1 source paper_2020 "table 9" }
+    output cost in USD = price * fast.peak * fast.margin * ceil(2.5)
+}
+"""
+
+
+def declared() -> dict[str, tuple[str, str, str]]:
+    diagnostics = Diagnostics()
+    tree = parse(Source("t.hw", TEXT), diagnostics)
+    assert not diagnostics.items
+    return {
+        n.path: (n.level, n.confidence, " & ".join(s.text for s in n.sources))
+        for n in numbers("t", tree, references([tree]))
+    }
+
+
+def test_the_nearest_source_counts() -> None:
+    sheet, paper = "A maker, data sheet, 2024", "Somebody, A paper, 2020"
+    assert declared() == {
+        "card.rate": ("block", "medium", sheet),
+        "card.width": ("own", "high", f"{paper}, table 2"),
+        "card.margin": ("own", "low", "between the 1.2 and 2 of others"),
+        "card.peak": ("block", "medium", sheet),
+        "Plain.rate": ("file", "high", paper),
+        "Fast.rate": ("block", "low", f"{sheet}, page 3 & a letter"),
+        "Fast.lanes": ("block", "low", f"{sheet}, page 3 & a letter"),
+        "tenth": ("file", "high", paper),
+        "ask.price": ("own", "low", "a dealer, 2025"),
+        "ask.fast.margin": ("own", "", f"{paper}, table 9"),
+        "ask.cost": ("file", "high", paper),
+    }
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "t.hw"
+    path.write_text(TEXT, "utf-8")
+    return str(path)
+
+
+def test_numbers_are_counted(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--sources", file]) == 0
+    text = capsys.readouterr().out
+    rows = [line.split() for line in text.splitlines()]
+    assert ["datasheet", "4"] in rows
+    assert ["paper", "5"] in rows
+    assert ["assumption", "1"] in rows
+    assert ["2020", "5"] in rows
+    assert ["low", "4"] in rows
+    assert text.endswith("11 numbers, 0 of them without a source\n")
+
+
+def test_numbers_of_a_confidence_are_listed(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--confidence", "medium", file]) == 0
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split() == ["number", "value", "source"]
+    assert [row.split()[0] for row in rows] == ["t.card.rate", "t.card.peak"]
+    assert main(["explain", "--confidence", "none", file]) == 0
+    assert capsys.readouterr().out == "no number of confidence none\n"
+
+
+def test_a_name_that_is_neither_file_nor_module(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--sources", "vendor.nvida"]) == 2
+    assert "neither a file nor a folder or module" in capsys.readouterr().err
+
+
+def test_why_cites_what_it_shows(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", file, "cost", "--depth", "9"]) == 0
+    tree, _, listed = capsys.readouterr().out.partition("\nsources\n")
+    lines = {line.split()[0]: line for line in tree.splitlines()}
+    cited = dict(line.split(" ", 1) for line in listed.splitlines())
+    price, margin = (lines[name].rsplit("[", 1)[1] for name in ("price", "Fast.margin"))
+    assert cited[f"[{price}"] == "a dealer, 2025; confidence low"
+    assert cited[f"[{margin}"] == "paper: Somebody, A paper, 2020, table 9"
+    assert main(["run", file, "--tree", "cost"]) == 0
+    assert "[1] paper: Somebody, A paper, 2020; confidence high" in capsys.readouterr().out
+    assert main(["why", file, "cost", "--format", "json"]) == 0
+    steps = json.loads(capsys.readouterr().out)["steps"]
+    (found,) = next(step for step in steps if step["name"] == "price")["sources"]
+    assert (found["kind"], found["title"], found["place"]) == ("unnamed", "", "a dealer, 2025")
