@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from attrs import define, field
 
 from hwdsl.codegen.ir.builder import GraphBuilder, Ref, Region
-from hwdsl.codegen.ir.graph import BOOL, Graph, GraphParam, Op
+from hwdsl.codegen.ir.graph import BOOL, GraphParam, Op
 from hwdsl.codegen.operations import OPERATIONS
 from hwdsl.codegen.operations.intervals import ANY, TRUTH, Range
 
-__all__ = ["ANY", "TRUTH", "Range", "Ranges", "analyze_ranges", "param_range", "range_transfer"]
+__all__ = ["ANY", "TRUTH", "Range", "Ranges", "param_range", "range_transfer"]
 
 
 def param_range(param: GraphParam) -> Range:
@@ -26,19 +26,6 @@ def param_range(param: GraphParam) -> Range:
     # A param with a declared end is checked against it by every caller, and NaN fails the check.
     bounded = math.isfinite(param.low) or math.isfinite(param.high)
     return Range(param.low, param.high, nan=not bounded)
-
-
-def analyze_ranges(graph: Graph, ops: Sequence[Op], inputs: Sequence[Range] = ()) -> list[Range]:
-    """The range of each operation of a graph's list, or of a loop's body given its inputs'."""
-    found: list[Range] = []
-    for op in ops:
-        if op.code == "param":
-            found.append(param_range(graph.params[op.index]))
-        elif op.code == "input":
-            found.append(inputs[op.index])
-        else:
-            found.append(range_transfer(op, [found[a] for a in op.args], graph.tables))
-    return found
 
 
 @define(eq=False)

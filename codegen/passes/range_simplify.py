@@ -8,6 +8,7 @@ rule that the ranges decide is still a rule of each point, and `check` reports i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from attrs import define, field
@@ -16,7 +17,7 @@ from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import BOOL, Graph, Op, state_types
 from hwdsl.codegen.operations import OPERATIONS
 from hwdsl.codegen.operations.intervals import ANY, TRUTH, Range
-from hwdsl.codegen.passes.interval_analysis import analyze_ranges
+from hwdsl.codegen.passes.interval_analysis import param_range, range_transfer
 from hwdsl.codegen.passes.rewriter import GraphRewriter, Results
 
 ZERO = Range(0.0, 0.0)
@@ -29,13 +30,15 @@ def simplify_by_ranges(graph: Graph) -> Graph:
 
 @define(eq=False)
 class RangeSimplifier(GraphRewriter):
-    """Copies a graph; `ranges` has the ranges of each operation list, by the list's identity."""
+    """Copies a graph; `ranges` has those of each operation list so far, by the list's identity,
+    and `inputs` those of the inputs of bodies.
+
+    Ranges are those of the copies, which may be narrower: `cos(x)` is a constant where x is 3, and
+    a selection that is decided is the arm taken. So a second run finds nothing more to do.
+    """
 
     ranges: dict[int, list[Range]] = field(factory=dict)
-
-    def __attrs_post_init__(self) -> None:
-        GraphRewriter.__attrs_post_init__(self)
-        self.ranges[id(self.graph.ops)] = analyze_ranges(self.graph, self.graph.ops)
+    inputs: dict[int, list[Range]] = field(factory=dict)
 
     def copy_operation(
         self,
@@ -45,31 +48,54 @@ class RangeSimplifier(GraphRewriter):
         results: Results,
         inputs: Sequence[Ref],
     ) -> Ref:
-        """Copy one operation, or the simpler one that ranges allow. A replacement must have the
-        operation's type too: users of the value, and the interface, go by it."""
+        """Copy one operation, or the simpler one that ranges allow, and note its range."""
+        if i == 0:
+            self.ranges[id(ops)] = []  # a body may be copied several times
         op, ranges = ops[i], self.ranges[id(ops)]
-        value = singleton_value(op, ranges[i])
+        operands = [ranges[a] for a in op.args]
+        found = self._range(ops, op, operands)
+        if op.body is not None:
+            self.inputs[id(op.body.ops)] = loop_inputs(ops, i, operands)
+        copied = self._simpler(op, found, values, operands)
+        if copied is None:
+            copied = super().copy_operation(ops, i, values, results, inputs)
+        if copied.known is not None and not math.isnan(copied.known):
+            found = Range(copied.known, copied.known)
+        else:
+            found = next((ranges[a] for a in op.args if values[a] == copied), found)
+        ranges.append(found)
+        return copied
+
+    def _range(self, ops: Sequence[Op], op: Op, operands: Sequence[Range]) -> Range:
+        if op.code == "param":
+            return param_range(self.graph.params[op.index])
+        if op.code == "input":
+            return self.inputs[id(ops)][op.index]
+        return range_transfer(op, operands, self.graph.tables)
+
+    def _simpler(
+        self, op: Op, found: Range, values: Sequence[Ref], operands: Sequence[Range]
+    ) -> Ref | None:
+        """What ranges allow instead of an operation. It must have the operation's type too: users
+        of the value, and the interface, go by it."""
+        value = singleton_value(op, found)
         if value is not None:
             return self.builder.const(value, op.type)
-        operands = [ranges[a] for a in op.args]
         term = identity_operand(op, operands)
         if term is not None and values[term].type == op.type:
             return values[term]
-        if op.code == "sum" and has_redundant_zero_start(operands):
-            terms = [values[a] for a in op.args[1:]]
+        zeros = redundant_zero_start(operands) if op.code == "sum" else 0
+        if zeros:
+            terms = [values[a] for a in op.args[zeros:]]
             if len(terms) > 1 or terms[0].type == op.type:
                 return self.builder.op("sum", *terms, type=op.type)
-        # The ranges of a body follow from those of the loop's arguments; `super` copies it next.
-        if op.body is not None:
-            body = op.body.ops
-            self.ranges[id(body)] = analyze_ranges(self.graph, body, loop_inputs(ops, i, operands))
-        elif OPERATIONS[op.code].takes_least or OPERATIONS[op.code].takes_greatest:
+        if OPERATIONS[op.code].takes_least or OPERATIONS[op.code].takes_greatest:
             kept = [values[op.args[k]] for k in possible_extrema(op.code, operands)]
             if len(kept) == 1 and kept[0].type == op.type:
                 return kept[0]
             if 1 < len(kept) < len(operands):
                 return self.builder.op(op.code, *kept, type=op.type)
-        return super().copy_operation(ops, i, values, results, inputs)
+        return None
 
 
 def singleton_value(op: Op, ranges: Range) -> float | None:
@@ -93,10 +119,12 @@ def identity_operand(op: Op, operands: Sequence[Range]) -> int | None:
     return None
 
 
-def has_redundant_zero_start(operands: Sequence[Range]) -> bool:
-    """Whether no bit of a sum depends on its first term, 0. Up to the first term that is not 0 the
-    partial sums are zeros, of whatever sign; that term takes them to the same number, or to NaN."""
-    return operands[0] == ZERO and any(not a.has(0.0) for a in operands[1:])
+def redundant_zero_start(operands: Sequence[Range]) -> int:
+    """On how many first terms of a sum, all 0, no bit of it depends. Up to the first term that is
+    not 0 the partial sums are zeros, of whatever sign; that term takes them to the same number, or
+    to NaN."""
+    zeros = next((k for k, a in enumerate(operands) if a != ZERO), len(operands))
+    return zeros if any(not a.has(0.0) for a in operands[zeros:]) else 0
 
 
 def possible_extrema(code: str, operands: Sequence[Range]) -> list[int]:

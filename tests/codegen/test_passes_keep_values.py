@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import columns_for, doubles, equal, graphs
 
 from hwdsl.codegen.ir.builder import GraphBuilder
-from hwdsl.codegen.ir.graph import BOOL, INT, REAL
+from hwdsl.codegen.ir.graph import BOOL, INT, REAL, fold
 from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.codegen.ir.verifier import verify_graph
 from hwdsl.codegen.operations import OPERATIONS
@@ -109,6 +109,29 @@ def test_the_second_time_changes_nothing(run, graph):
     once = run(graph)
     verify_graph(once)
     assert run(once) == once
+
+
+@pytest.mark.parametrize("code", ["cos", "sin"])
+def test_what_a_constant_has_no_range_for_is_decided_the_first_time(code):
+    b = GraphBuilder()
+    x, y = b.param("x", low=3.0, high=3.0), b.param("y", low=0.0, high=0.1)
+    value = fold(code, [3.0])
+    low, high = (b.const(value - 1), b.const(value + 1))
+    between = b.op("max", low, b.op("min", high, b.op(code, x)))
+    graph = optimise(b.finish([("o", b.op("max", between, b.op("sub", y, b.const(2))))]))
+    assert optimise(graph) == graph
+    assert [op.value for op in graph.ops if op.code == "const"] == [value]
+    assert "max" not in [op.code for op in graph.ops]
+
+
+def test_all_zeros_at_the_start_of_a_sum_go_the_first_time():
+    b = GraphBuilder()
+    x, y = b.param("x", low=1.0, high=2.0), b.param("y")
+    never = b.op("lt", x, b.const(0))
+    zero = b.op("select", never, y, b.const(0))  # a term that only ranges show to be 0
+    graph = optimise(b.finish([("o", b.op("sum", b.const(0), zero, b.const(0), x, y))]))
+    assert optimise(graph) == graph
+    assert [len(op.args) for op in graph.ops if op.code == "sum"] == [2]
 
 
 def test_the_first_of_those_that_are_left_may_be_beaten_too():
