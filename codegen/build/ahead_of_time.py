@@ -95,6 +95,7 @@ def package(
     messages = {name: each.messages for name, each in says.items()}
     files[SPECS] = module_text(ordered, messages).encode()
     files["kernels" + suffix()] = kernels.path.read_bytes()
+    # The digest, and so the folder's name, must not depend on the order that the file system gives.
     files = dict(sorted(files.items()))
     loader = render(
         "loader.py",
@@ -170,6 +171,7 @@ def write_wheel(
         done = subprocess.run(
             [sys.executable, "setup.py", "--quiet", "bdist_wheel", "--dist-dir", "made"], cwd=tree,
             capture_output=True, text=True, errors="replace", check=False,
+            # 1980, the first time that a wheel can hold: the same evaluators give the same file.
             env={"SOURCE_DATE_EPOCH": "315532800", **os.environ},
         )  # fmt: skip
         wheels = list((tree / "made").glob("*.whl"))
@@ -223,7 +225,7 @@ def _here() -> str:
 def generated(
     graphs: Mapping[str, Graph], samplers: Mapping[str, Graph] | None = None
 ) -> dict[str, str]:
-    """What a module is made from, to be read: C and Cython by file, each graph as `NAME.graph`.
+    """What a module is made from, to be read: its source files, and each graph as `NAME.graph`.
 
     A sampler's graph is `NAME~.graph`.
     """

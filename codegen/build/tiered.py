@@ -120,7 +120,7 @@ class TieredKernel:
     def _for(self, points: int) -> Kernel:
         if self.compiled is not None:
             return self.compiled
-        with self.lock:  # threads of a sweep come here at once
+        with self.lock:  # threads of a sweep come here at once, and one of them is to compile
             self.spent += self.rounds * (STEP + LANE * points)
             if self.spent >= self.price:
                 self.compiled = self.compiled or self.compile()

@@ -40,8 +40,11 @@ GCC_FLAGS = ("-fno-tree-pre", "-fno-thread-jumps", "-fno-predictive-commoning",
 that share a condition into branches with many ends, or into selects between truths, and makes no
 vector code of such a loop. The last two are work that grows faster than a function's length and
 gains nothing."""
+# The module half converts arguments and calls: no arithmetic is in it that is to be fast. What
+# Cython writes has warnings that nobody here can mend.
 MODULE_FLAGS = ("-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O1", "-w")
 SCARCE = 64 << 20
+"""Bytes free in the cache's folder below which a failure is explained by want of space."""
 MOST_OPERATIONS = 60_000
 """Operations of a graph above which no kernel is built unless `COMPILE_LARGE` is 1."""
 SECONDS = 600.0
@@ -249,6 +252,7 @@ def _compile(
     work = store.workspace(cache_dir)
     try:
         _write(work, emit(graphs))
+        # The C compiler works on the kernels while this process makes the module half.
         half = _start(
             work, [*command, *kernel_flags(command), *flags, "-c", "kernels.c", "-o", "kernels.o"]
         )
@@ -294,6 +298,7 @@ def too_large(graph: Graph) -> bool:
 
 
 def _link_flags() -> tuple[str, ...]:
+    # On macOS a module finds Python's symbols in the process that loads it.
     if sys.platform == "darwin":
         return ("-bundle", "-undefined", "dynamic_lookup")
     return ("-shared", "-s")
@@ -320,6 +325,7 @@ def _module_half(work: Path, command: Sequence[str], cache_dir: Path | str | Non
 def _cython(work: Path) -> None:
     """Translate the module to C."""
     try:
+        # By name, as it has no types, and here: only where the module half has to be made.
         errors = importlib.import_module("Cython.Compiler.Errors")
         main = importlib.import_module("Cython.Compiler.Main")
     except ImportError as error:
@@ -407,6 +413,7 @@ def _finish(
             f"the C compiler failed with status {process.returncode}:\n"
             f"  {shlex.join(command)}\n{text.strip()}{_room(work)}"
         )
+    # `CC=true` succeeds at everything.
     made = command[command.index("-o") + 1]
     if not (work / made).exists():
         raise BuildError(f"{command[0]} is no C compiler: it made no {made}")

@@ -111,6 +111,7 @@ class GraphBuilder:
         high: float = math.inf,
     ) -> Ref:
         """A new free input; names are unique."""
+        # Callers and kernels go by position, outputs of derivatives and the text form by name.
         if name in self._names:
             raise ValueError(f"two params named {name}")
         self._names.add(name)
@@ -143,9 +144,8 @@ class GraphBuilder:
             product = self._expand_power(args[0], args[1].known, type)
             if product is not None:
                 return product
-        values = [a.known for a in args]
-        if args and code != "proj" and None not in values:
-            known = [v for v in values if v is not None]
+        known = [a.known for a in args if a.known is not None]
+        if len(known) == len(args):
             return self.const(fold(code, known, self.tables, index), result)
         simpler = self._algebraic_simplify(code, args, result)
         if simpler is not None:
@@ -229,15 +229,18 @@ class GraphBuilder:
         elif isinstance(record.compute, Fold) and len(args) == 1:
             return args[0]
         elif code == "select":
+            # Refs are equal if they are the same operation: value numbering has made one of equals.
             if args[1] == args[2]:
                 return args[1]
         elif code == "mul":
+            # Not where the type is a wider one: the product with 1 is how `widen` writes that.
             for a, b in (args, args[::-1]):
                 if a.known == 1.0 and b.type == type:
                     return b
         elif code == "div":
             if args[1].known == 1.0 and args[0].type == type:
                 return args[0]
+            # Only then are product and quotient the same bits (decision 7); a product is cheaper.
             inverse = exact_inverse(args[1].known)
             if inverse is not None:
                 return self.op("mul", args[0], self.const(inverse), type=type)
@@ -246,8 +249,9 @@ class GraphBuilder:
         return None
 
     def _expand_power(self, base: Ref, exponent: float | None, type: str | None) -> Ref | None:
-        """Constant powers as products; the formula makes the same of a known base. They are
-        of the base's type unless one is given."""
+        """Constant powers as products, of the base's type unless one is given."""
+        # In the order of `_short_power` of the formula: the bits must not depend on whether the
+        # exponent is known when the graph is built or only at a point.
         if exponent == 0.5:
             return self.op("sqrt", base)
         if exponent == -1.0:
@@ -295,6 +299,7 @@ class LoopRegion:
         outer = b._outermost_region([lo, hi, *initial, *region.captured])
         captures = tuple(b._capture(c, outer) for c in region.captured)
         body = Body(tuple(region.ops), region.carries, next_inside, stop)
+        # The layout that `Body.split` reads: ends, what the states start from, captures.
         args = (
             b._capture(lo, outer),
             b._capture(hi, outer),
@@ -305,6 +310,7 @@ class LoopRegion:
         if all(outer.ops[a].code == "const" for a in args):
             known = [outer.ops[a].value for a in args]
             return tuple(map(b.const, run_loop(body, bound, known, b.tables), types))
+        # Its own type means nothing, as a loop has many results; each `proj` has one.
         loop = b._intern(outer, Op("loop", args, REAL, bound=bound, body=body))
         return tuple(
             b._intern(outer, Op("proj", (loop.index,), t, index=i)) for i, t in enumerate(types)

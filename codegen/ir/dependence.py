@@ -9,6 +9,7 @@ from hwdsl.codegen.ir.graph import Graph, Op
 
 def param_masks(ops: Sequence[Op]) -> list[int]:
     """Per operation of a graph's list, the params that it depends on, as bits."""
+    # Ints as bit sets: the large graphs have 40,000 operations, and a set for each is slow.
     masks: list[int] = []
     for op in ops:
         mask = 1 << op.index if op.code == "param" else 0

@@ -43,6 +43,8 @@ class Op:
     code: str
     args: tuple[int, ...] = ()
     type: str = REAL
+    # By its bits: 0.0 and -0.0 differ as divisors, and a NaN that did not equal itself would be a
+    # new operation wherever it is used.
     value: float = field(default=0.0, eq=lambda v: constant_bits(v))
     index: int = 0
     bound: int = 0
@@ -122,6 +124,8 @@ class Graph:
 def state_types(body: Body, starts: Sequence[str]) -> list[str]:
     """The types of a loop's states: as the body reads them, else the wider of what they start from,
     of these types, and what they go on with."""
+    # Where the body reads a state its input says the type, which may be wider than that of what the
+    # state starts from; a state that is never read has no input.
     after = [body.ops[n].type for n in body.next]
     types = [max(pair, key=RANK.__getitem__) for pair in zip(starts, after, strict=True)]
     for op in body.ops:
@@ -158,6 +162,8 @@ def fold(
     code: str, args: Sequence[float], tables: Sequence[Sequence[float]] = (), index: int = 0
 ) -> float:
     """Evaluate one operation on known values, by the functions the interpreter uses."""
+    # One function for folding, the interpreter's numbers, inlining and case analysis: each of them
+    # must give the bits of the kernel, so none may compute by itself.
     record = OPERATIONS[code]
     return record.fold(args, tables[index]) if record.reads_table else record.fold(args)
 

@@ -66,6 +66,7 @@ def interpret(
     count = lengths.pop()
     outputs = {name: np.empty(count) for name, _ in graph.outputs}
     rules = np.zeros((count, graph.words), np.uint64)
+    # A point's value depends on no other point, so where blocks are cut changes no bit.
     for start in range(0, count, block):
         stop = min(start + block, count)
         part = [c[start:stop] if isinstance(c, np.ndarray) else c for c in inputs]
@@ -154,6 +155,7 @@ class _Run:
         """The values of an operation list; those not kept are dropped after their last use."""
         if self.halted():  # at each block, and at each round of a loop
             raise KeyboardInterrupt
+        # By identity, which costs nothing: the graph holds its lists for as long as this runs.
         key = (id(ops), *kept)
         deaths = self.deaths.get(key)
         if deaths is None:
@@ -176,6 +178,7 @@ class _Run:
             return args[0][op.index]
         if op.body is not None:
             return self.loop(op, op.body, args)
+        # What is the same in all lanes is one Python float, as in a kernel a scalar slot.
         if not any(isinstance(a, np.ndarray) for a in args):
             return fold(op.code, args, self.tables, op.index)
         record = OPERATIONS[op.code]
@@ -243,6 +246,7 @@ def _masked_update(active: Any, new: Value, old: Value) -> Value:
 
 
 def _indices(i: Value, count: int) -> NDArray[np.intp]:
+    # NaN first: what it becomes as an integer differs between processors.
     inside = np.clip(np.where(np.isnan(i), 0.0, i), 0.0, count - 1.0)
     return np.asarray(inside).astype(np.intp)
 
@@ -269,6 +273,7 @@ def _reduce(compute: Fold | Best, args: Sequence[Value]) -> Value:
         for x in args[1:]:
             total = step(total, x)
         return total
+    # In the order of the kernel's `_arg`, so that ties and NaN are broken alike.
     best, found = args[0], np.zeros(1)
     for i, x in enumerate(args[1:], 1):
         nearer = compute.better(np.asarray(x), np.asarray(best))

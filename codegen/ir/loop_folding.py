@@ -49,6 +49,7 @@ class Prepared:
 
     def __attrs_post_init__(self) -> None:
         ops = self.body.ops
+        # One list for all rounds: a round overwrites what the one before it left, in order.
         self._values = [None] * len(ops)
         for i in sorted(backward_slice(ops, self.body.roots)):
             op = ops[i]
@@ -79,6 +80,7 @@ class Prepared:
         (low, high), states, captures = body.split(args)
         rounds, settled = 0, body.until is None
         while rounds < bound and low + rounds <= high:
+            # All inputs are set before a step runs, so states are replaced at once.
             given = [low + rounds, *states, *captures]
             for i, slot in self._inputs:
                 values[i] = float(given[slot])
@@ -86,6 +88,7 @@ class Prepared:
                 values[i] = function(values) if a < 0 else function(values[a], values[b])
             states = [values[n] for n in body.next]
             rounds += 1
+            # After each round and not at the end: by raising, the meter ends loops that are long.
             if self.meter is not None:
                 self.meter(len(steps))
             if body.until is not None and values[body.until] != 0.0:

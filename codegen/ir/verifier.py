@@ -119,6 +119,7 @@ class _List:
             exists = 0 <= op.index < len(self.graph.tables)
             _expect(exists, where, f"table {op.index} does not exist")
             row = self.graph.tables[op.index]
+            # A kernel counts or bisects, by the table's size: the same only if the table rises.
             if isinstance(record.compute, Count):
                 rises = all(a < b for a, b in pairwise(row)) and all(a == a for a in row)
                 _expect(rises, where, f"table {op.index} does not increase")
@@ -129,6 +130,7 @@ class _List:
         """Check operand and result types against the record."""
         for type, wide in zip(types, record.needs, strict=False):
             _expect(_widens(type, wide), where, f"needs {_NEEDED[wide]}, not {', '.join(types)}")
+        # Not `result`: values may have told the builder more than the operands' types do.
         fits = _widens(record.type.narrowest(types), op.type)
         _expect(fits, where, f"of {', '.join(types)} cannot be {op.type}")
 
@@ -157,6 +159,7 @@ class _List:
         _expect(len(op.args) >= 2 + body.carries, where, "too few arguments for its states")
         ends, starts, captures = body.split([ops[a].type for a in op.args])
         _expect(REAL not in ends, where, "its ends must be ints")
+        # A body is checked as a list of its own: nothing outside it is in reach but its inputs.
         given = [INT, *starts, *captures]
         inside = f"{where}, "
         _List(self.graph, inside, "input", dict(enumerate(given))).check(body.ops)

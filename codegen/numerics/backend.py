@@ -94,6 +94,7 @@ class Scalars(WordOperators):
     def div(self, a: float, b: float) -> float:  # noqa: D102
         if b != 0.0:
             return a / b
+        # Python raises where IEEE 754 has a value.
         if a == 0.0 or a != a or b != b:
             return math.nan if b == 0.0 or a != a else b
         return math.copysign(math.inf, math.copysign(1.0, a) * math.copysign(1.0, b))
@@ -104,6 +105,7 @@ class Scalars(WordOperators):
         return math.nan
 
     def floor(self, a: float) -> float:  # noqa: D102
+        # Python rounds to an int, which has no -0 and no infinity; from 2^52 on all are whole.
         return math.copysign(float(math.floor(a)), a) if abs(a) < 2.0**52 else a
 
     def ceil(self, a: float) -> float:  # noqa: D102

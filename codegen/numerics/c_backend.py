@@ -157,7 +157,7 @@ def c_functions(formulas: Mapping[str, tuple[Formula, int]]) -> str:
 
 def _function(code: str, formula: Formula, arity: int, rows: dict[str, Sequence[float]]) -> str:
     writer = Writer(rows=rows)
-    names = "xab"[:1] if arity == 1 else "abc"[:arity]
+    names = "x" if arity == 1 else "abc"[:arity]
     result = formula(writer, *(COperand(writer, name) for name in names))
     operands = ", ".join(f"double {name}" for name in names)
     body = "\n".join([*writer.lines, f"    return {result.text};"])

@@ -42,6 +42,7 @@ _LOG10E_PAIR = (
 # ln 2 in pieces of 32, 32 and 53 bits, so that k times the first two is exact; then 42 and 53.
 _LN2 = _hex("0x1.62e42fee00000p-1", "0x1.a39ef35600000p-33", "0x1.93c7673007e5fp-65")
 _LN2_HIGH, _LN2_LOW = _hex("0x1.62e42fefa3800p-1", "0x1.ef35793c76730p-45")
+# Added and taken away again it rounds to a whole number, half to even, of either sign.
 _SHIFTER = 1.5 * 2.0**52
 # (exp(r) - 1 - r) / r^2
 _EXP = _hex(
@@ -93,6 +94,7 @@ def _exp_pair(m: Backend, x: Any, low: Any) -> Any:
 
 def exp(m: Backend, x: Any) -> Any:
     """e^x."""
+    # Beyond these it is 0 or infinity, and k would leave the range of `power_of_two`.
     return _exp_pair(m, _clamp(m, x, -800.0, 800.0), 0.0)
 
 
@@ -108,6 +110,7 @@ def _expm1_pair(m: Backend, x: Any) -> Pair:
 
 def expm1(m: Backend, x: Any) -> Any:
     """e^x - 1, accurate near 0."""
+    # Below -50 it is -1 to the bit; at 710 its half is still a number, and the sum overflows.
     high, low = _expm1_pair(m, _clamp(m, x, -50.0, 710.0))
     half = high + low
     return m.where(abs(x) < 2.0**-54, x, half + half)
@@ -116,7 +119,7 @@ def expm1(m: Backend, x: Any) -> Any:
 def tanh(m: Backend, x: Any) -> Any:
     """The hyperbolic tangent, as E / (E + 2) with E = expm1(2 |x|)."""
     a = abs(x)
-    b = m.where(a > 22.0, 22.0, a)
+    b = m.where(a > 22.0, 22.0, a)  # from there on it is 1 to the bit
     high, low = fast_two_sum(*_expm1_pair(m, b + b))  # E is twice this
     d, e = two_sum(high, 1.0)
     q = m.div(high, d)
@@ -204,6 +207,7 @@ def _log_by(m: Backend, x: Any, factor: Pair) -> Any:
     The pair is off by some 2^-64 of itself at most, so a result that is a whole number is met
     exactly, and is not passed by the results around it.
     """
+    # The pair is of a number that has a logarithm, in all lanes; the rest is put in after it.
     usable = (x > 0.0) & (x < INF)
     high, low = multiply(m, _log_pair(m, m.where(usable, x, 1.0)), factor)
     result = m.where(x == INF, INF, high + low)
@@ -224,6 +228,7 @@ def log10(m: Backend, x: Any) -> Any:
 def _short_power(m: Backend, a: Any, b: Any, general: Any) -> Any:
     """The powers that the graph writes as products, in the same products."""
     square = a * a
+    # Where none of these holds, the general power stands: no back end branches.
     result = m.where(b == 0.5, m.sqrt(a), general)
     result = m.where(b == 1.0, a, result)
     result = m.where(b == -1.0, m.div(1.0, a), result)
@@ -240,6 +245,8 @@ def pow_(m: Backend, a: Any, b: Any) -> Any:
     """
     size = abs(a)
     log_high, log_low = _log_pair(m, size)
+    # |log a| is 0 or at least 2^-53: beyond 2^70 the power is 0, 1 or infinity already, and the
+    # product would be an infinity whose error is NaN.
     b_near = _clamp(m, b, -(2.0**70), 2.0**70)
     high, low = two_product(m, b_near, log_high)
     high, low = fast_two_sum(high, low + b_near * log_low)

@@ -17,6 +17,7 @@ from attrs import frozen
 from hwdsl.codegen.numerics.backend import SCALARS, Formula
 
 ULPS = 4
+"""By how many units in the last place ends move outwards; formulas are off by less than one."""
 
 
 @frozen
@@ -81,6 +82,7 @@ def infinite(a: Range) -> bool:
 def times(a: Range, b: Range) -> Range:
     """Of a * b."""
     meet = (a.has(0.0) and infinite(b)) or (b.has(0.0) and infinite(a))
+    # 0 * inf is NaN at these ends, but 0 for the finite numbers within, which bound the product.
     ends = [x * y if x and y else 0.0 for x in (a.low, a.high) for y in (b.low, b.high)]
     return Range(min(ends), max(ends), a.nan or b.nan or meet)
 
@@ -184,6 +186,7 @@ def not_above(a: Range, b: Range) -> Range:
 
 def equal(a: Range, b: Range) -> Range:
     """Of a == b."""
+    # Ranges of one number each, or else some pair within differs; 0.0 equals -0.0 in both.
     same = a.low == a.high == b.low == b.high
     return _truth(a.low <= b.high and b.low <= a.high, a.nan or b.nan or not same)
 

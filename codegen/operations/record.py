@@ -99,6 +99,7 @@ class Fold:
 
     def scalar(self, args: Sequence[float]) -> float:
         """The value for numbers."""
+        # From the left, whatever the order costs in accuracy: kernels sum in the same order.
         step = self.elementwise.direct
         return float(reduce(step or (lambda a, b: self.elementwise.scalar((a, b))), args))
 
@@ -116,7 +117,7 @@ class Best:
 
     def scalar(self, args: Sequence[float]) -> float:
         """The value for numbers."""
-        found = 0
+        found = 0  # the first, also where all are NaN
         for i in range(1, len(args)):
             if self.better(args[i], args[found]):
                 found = i

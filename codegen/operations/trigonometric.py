@@ -67,6 +67,7 @@ def _reduce(m: Backend, x: Any) -> tuple[Any, Pair]:
         piece = m.take("two_over_pi", _PIECES, m.plus(index, j)) * 2.0 ** (-24 * (j + 1))
         for half in halves:
             term = half * piece
+            # The products are below 2^(77 - 24 j): later ones have no multiple of 4 to drop.
             if j < 4:
                 term = term - 4.0 * m.rint(term * 0.25)
             high, dropped = two_sum(high, term)
@@ -93,6 +94,7 @@ def _quadrant(m: Backend, q: Any, r: Any, tail: Any) -> Any:
 
 def sin(m: Backend, x: Any) -> Any:
     """The sine of x radians."""
+    # Of a small x the sine is x to the bit, and -0 stays -0.
     q, (r, tail) = _reduce(m, x)
     return m.where(abs(x) < 2.0**-27, x, _quadrant(m, q, r, tail))
 

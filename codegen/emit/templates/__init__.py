@@ -1,4 +1,4 @@
-"""Templates of generated text: C, Cython, and the Python that a compiled module consists of."""
+"""Templates of generated text: kernels, and the Python that a compiled module consists of."""
 
 from __future__ import annotations
 
