@@ -133,11 +133,22 @@ class Chosen:
         """The seed where the argument at `position` is chosen, else 0."""
         b, place = partials.builder, position - self.first
         if self.many:
-            at = b.const(float(place), "int")
-            return partials.gate(b.op("eq", self.choice(b, args), at), seed)
+            return partials.gate(self._is_chosen(b, args, place), seed)
         if place == 0:
             return partials.gate(self.choice(b, args), seed)
         return partials.gate(self.choice(b, args), b.const(0.0), seed)
+
+
+    def _is_chosen(self, b: Maker, args: Sequence[Any], place: int) -> Any:
+        """Whether the argument at a place is chosen of many: by a choice below all places, or NaN,
+        the first, and by one beyond them the last, as `gather` reads, so that both modes agree."""
+        choice, last = self.choice(b, args), len(args) - self.first - 1
+        at = b.const(float(place), "int")
+        if last == 0:
+            return b.const(1.0, "bool")
+        if place == 0:
+            return b.op("not", b.op("lt", at, choice))
+        return b.op("le" if place == last else "eq", at, choice)
 
 
 @frozen

@@ -136,6 +136,24 @@ def test_a_slope_of_zero_absorbs_an_infinite_one_in_both_directions(code, inner)
     assert slopes(graph, "looped", 0.0, 0.0) == [0.0]
 
 
+@pytest.mark.parametrize("entries", [1, 2, 4])
+@pytest.mark.parametrize("index", [-math.inf, -3, 0, 1, 3, 7, math.inf, math.nan])
+def test_a_gather_outside_its_list_moves_as_the_entry_that_it_reads(entries, index):
+    """Backwards, and in a loop, which carries tangents forward."""
+    b = GraphBuilder()
+    i, x = b.param("i", INT), b.param("x")
+    slopes_of = [3.0, 5.0, 7.0, 11.0][:entries]
+    listed = [b.op("mul", x, b.const(s)) for s in slopes_of]
+    loop = b.open_loop([REAL], [x])
+    own = [b.op("mul", loop.states[0], b.const(s)) for s in slopes_of]
+    made = loop.close(b.const(0, INT), b.param("n", INT), 2, [x], [b.op("gather", i, *own)])
+    graph = b.finish([("straight", b.op("gather", i, *listed)), ("looped", made[0])])
+    slope = values(graph, index, 2.0, 0.0)["straight"] / 2.0
+    assert slope in slopes_of
+    assert slopes(graph, "straight", index, 2.0, 0.0) == [slope]
+    assert slopes(graph, "looped", index, 2.0, 0.0) == [slope]
+
+
 def test_nothing_passes_an_infinite_divisor():
     b = GraphBuilder()
     x, big = b.param("x"), b.param("big")
