@@ -138,7 +138,6 @@ class Chosen:
             return partials.gate(self.choice(b, args), seed)
         return partials.gate(self.choice(b, args), b.const(0.0), seed)
 
-
     def _is_chosen(self, b: Maker, args: Sequence[Any], place: int) -> Any:
         """Whether the argument at a place is chosen of many: by a choice below all places, or NaN,
         the first, and by one beyond them the last, as `gather` reads, so that both modes agree."""
