@@ -33,6 +33,8 @@ def _with(state: CheckerState, env: TypeEnv, node: ast.With, expected: Type | No
     if not isinstance(base, RecordType):
         return unfit(state, env, node.base, base, "`with` amends a component")
     shape = block_shape(state, env.scope, base, node.members)
+    # Of a record known by its kind alone (a parameter, a field) other parts stay unknown, so that
+    # it has no shape unless this block gives it one.
     result = RecordType(base.kind, shape if base.shape is not None or shape.parts else None)
     check_block(state, env, result, node.members)
     return result
@@ -43,7 +45,7 @@ def check_block(
 ) -> None:
     """Check the members of a block that amends `record`."""
     lets = [m for m in members if isinstance(m, ast.Let)]
-    for let in lets:
+    for let in lets:  # a let that hid a member would change what other texts of the block mean
         _check_let_name(state, record, let)
     inner = bind_lets(state, env.enter(record, _given(env, record, members)), lets, {})
     _check_overlap(state, members)
@@ -72,6 +74,7 @@ def check_block(
 
 def _given(env: TypeEnv, record: RecordType, members: Sequence[ast.Member]) -> frozenset[str]:
     """The members that a block, or one around it, sets to the variables of their names."""
+    # After `size = size` both are the same: to read either is no slip, so nothing is warned of.
     own = (m for m in members if isinstance(m, ast.Assign) and isinstance(m.value, ast.Name))
     names = {m.path[0].name for m in own if [p.name for p in m.path] == [m.value.span.text]}
     return frozenset(names | {n for n in env.given if record.kind.member(n) is None})
@@ -173,7 +176,7 @@ def _check_overlap(state: CheckerState, members: Sequence[ast.Member]) -> None:
         for other, before in seen.items():
             if path[: len(other)] == other or other[: len(path)] == path:
                 if path == other and isinstance(member, ast.Part):
-                    break
+                    break  # a name declared twice, which `_check_names` reports
                 a, b = ".".join(other), ".".join(path)
                 message = f"`{a}` and `{b}` set the same thing"
                 state.error(
@@ -271,6 +274,7 @@ def _assign(state: CheckerState, env: TypeEnv, record: RecordType, node: ast.Ass
             message = f"only a field can be unknown, and `{last.name}` is none"
             state.error("type-mismatch", message, node.value.span, help="give it a value")
         return
+    # In `size = size` the variable is meant: the member cannot be its own value.
     valued = env._replace(assigning=None if steps else last.name)
     if target is None or wanted is None:
         infer(state, valued, node.value)
@@ -288,6 +292,7 @@ def _wanted(state: CheckerState, env: TypeEnv, target: RecordType, name: ast.Ide
         reserved(state, name)
         return None
     wanted = _step(state, env, target, name)
+    # A part may become any component of its kind, whatever parts it has where it is declared.
     return RecordType(wanted.kind) if isinstance(wanted, RecordType) else wanted
 
 

@@ -53,7 +53,7 @@ _Callable = FunctionInfo | KindInfo | EvaluatorInfo
 def call_type(state: CheckerState, env: TypeEnv, node: ast.Call, expected: Type | None) -> Type:
     """The type of a call."""
     type_ = _called(state, env, node)
-    state.checked.types[node.function] = type_
+    state.checked.types[node.function] = type_  # the name of a function is no value with a type
     return type_
 
 
@@ -66,6 +66,7 @@ def _called(state: CheckerState, env: TypeEnv, node: ast.Call) -> Type:
         if found is not None and found[1] is not None:
             state.resolve(function, Global(found[1]))
             return _call_symbol(state, env, node, found[1])
+        # A value may have the name of a module: `x.f()` is then a method of the value.
         if found is not None and function.base.span.text not in env.scope.visible_values:
             of, name = found[0], function.name
             state.unknown("unknown-function", "function", name.name, name.span, of.values, of=of)
@@ -92,9 +93,11 @@ def _by_name(state: CheckerState, env: TypeEnv, node: ast.Call, function: ast.Na
             state.resolve(function, MemberOf(name, level))
             return _call_function(state, env, node, state.methods[info.decl])
     symbol = find_value(state, env.scope, name, function.span)
+    # What can be called hides a function of the language; a component of that name does not.
     if isinstance(symbol, _Callable) or (symbol is not None and name not in state.builtins):
         state.resolve(function, Global(symbol))
         return _call_symbol(state, env, node, symbol)
+    # An import that failed may have brought a function that hides the language's.
     if name in state.builtins and name not in state.lost.get(function.span.source.name, ()):
         state.resolve(function, Builtin(name))
         return call_builtin(state, env, node, state.builtins[name])

@@ -36,7 +36,7 @@ def names(modules: Modules) -> dict[str, str]:
 def unchanged_since_check(modules: Modules, stamps: dict[str, str]) -> set[str]:
     """The modules that need no check: those with a stamp, and what they use."""
     found: set[str] = set()
-    for name in reversed(stamps):
+    for name in reversed(stamps):  # users first: one stamp read speaks for all that it uses
         if name in found or store.get(store.CHECKED, stamps[name], str) == name:
             found.add(name)
             found.update(_used(modules, modules.loaded[name]))
@@ -48,7 +48,7 @@ def stamp(
 ) -> None:
     """Mark the modules that were checked now and, like all they use, gave no finding."""
     if any(d.span is None for d in diagnostics.items):
-        return
+        return  # a finding without a place may be about any module
     found = {d.span.source.name for d in diagnostics.items if d.span is not None}
     clean: set[str] = set()
     for name, key in stamps.items():

@@ -58,6 +58,8 @@ def _check(modules: Modules, diagnostics: Diagnostics) -> Checked:
         if d.span is not None and d.name in ("bad-number", "syntax-error")
     )
     scopes = state.checked.modules
+    # Modules stand after those they use, whose names and signatures are known by then. Bodies come
+    # last: what they read may be declared further below.
     for name, loaded in modules.loaded.items():
         scope = open_scope(state, loaded, scopes)
         scopes[name] = scope
@@ -76,7 +78,7 @@ def _check(modules: Modules, diagnostics: Diagnostics) -> Checked:
     for name, scope in scopes.items():
         if name not in clean and not diagnostics.failed:  # an error may hide what reads a name
             check_unused(state, modules.loaded[name], scope)
-    check_waivers(state)
+    check_waivers(state)  # takes back warnings, so that all of them must have been given
     check_stamps.stamp(modules, named, clean, diagnostics)
     state.checked.main = scopes[modules.main]
     return state.checked

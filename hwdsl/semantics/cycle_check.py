@@ -39,7 +39,7 @@ def _visit(state: CheckerState, start: Symbol, done: set[Symbol]) -> None:
 
 def _report(state: CheckerState, circle: list[Symbol], span: Span) -> None:
     if all(isinstance(s, ValueInfo | ComponentInfo) for s in circle):
-        return
+        return  # components may read fields of each other; a circle of fields is found by value
     if any(s in state.circular for s in circle):
         return
     names = [s.name for s in circle]

@@ -60,6 +60,8 @@ def declare_module(state: CheckerState, scope: ModuleScope, loaded: Loaded) -> N
                 enter(state, scope, spaces, item.name.name, _symbol(state, scope, item))
     for use, raw in loaded.tables.items():
         _table(state, scope, use, raw)
+    # Signatures need types and units; the texts of these may stand in any order, so they are read
+    # only now that every name is declared.
     for key in [k for k in state.pending if isinstance(k, tuple) and k[1] is scope]:
         state.force(key)
 
@@ -112,7 +114,7 @@ def _alias(state: CheckerState, scope: ModuleScope, item: ast.TypeAlias) -> None
     name = item.name.name
 
     def work() -> None:
-        enter(state, scope, ("type",), name, POISON)
+        enter(state, scope, ("type",), name, POISON)  # what the name means if this is in error
         enter(state, scope, ("type",), name, resolve_type(state, TypeEnv(scope), item.type))
 
     # Named by a tuple: the type of an alias is needed before there is a symbol to name it by.
@@ -220,6 +222,7 @@ def _column(
     lines: Sequence[int],
 ) -> tuple[Type, tuple[float | str, ...]] | None:
     numbers = [exact(cell) for cell in raw.cells]
+    # Only a unit says that a column must be numbers: one slip in a column without turns it to text.
     if raw.unit is None and any(n is None for n in numbers):
         return TEXT, raw.cells
     unit = _header_unit(state, scope, use, raw.unit or "1")

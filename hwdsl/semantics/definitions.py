@@ -119,6 +119,7 @@ def _check_kind(state: CheckerState, kind: KindInfo) -> None:
         else:
             others.append(member)
     check_block(state, TypeEnv(env.scope, kind), RecordType(kind), others)
+    # Members are typed when read: the rest now, or what is wrong in them would not be found.
     for info in kind.members.values():
         state.force(info)
 

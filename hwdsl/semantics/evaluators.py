@@ -60,6 +60,7 @@ def check_evaluator(state: CheckerState, info: EvaluatorInfo) -> None:
             force_local(state, env, member.name.name)
     # In the order of the text, whichever was read first.
     info.free = {m.name.name: info.free[m.name.name] for m in named if m.name.name in info.free}
+    # Where the parser skipped a line, that may have been the output.
     read = info.decl.span.source.name not in state.incomplete
     if read and not any(isinstance(m, ast.Output) for m in named):
         state.diagnostics.warning(
@@ -139,6 +140,7 @@ def _distribution(
 
 def check_bounds(state: CheckerState, env: TypeEnv, node: ast.Expr, type_: Type, what: str) -> None:
     """Check `low .. high`, or a list of the values allowed."""
+    # The items of a list need one type between them, so a list is typed as a whole.
     if isinstance(node, ast.ListLit) or not check_each(state, env, node, type_, what):
         _check_list(state, env, node, type_, what, what)
 

@@ -57,6 +57,7 @@ MOST_INT = 2**53
 """Ints are kept in float64, which holds all of them below."""
 
 Handler = Callable[[CheckerState, TypeEnv, Any, Type | None], Type]
+# Deep enough for every program seen, and below what `checker._FRAMES` lets Python's stack hold.
 MAX_DEPTH = 2_500
 """How many expressions within expressions are followed, through the definitions they need."""
 HANDLERS: dict[type, Handler] = {}
@@ -122,7 +123,7 @@ def condition(state: CheckerState, env: TypeEnv, expr: ast.Expr, what: str) -> N
 
 def _number(state: CheckerState, env: TypeEnv, node: ast.Number, expected: Type | None) -> Type:
     if (node.span.source.name, node.span.start) in state.misread:
-        return POISON
+        return POISON  # the parser has reported it; the text is no number
     literal_fits(state, node.text, None, node.span)
     value = exact(node.text)
     if node.is_int and value is not None and value >= MOST_INT:
@@ -228,6 +229,7 @@ def _power(
             "bad-exponent", "an exponent is a pure number", node.right.span, f"this is {have}"
         )
     value = literal_exponent(node.right)
+    # Powers of exact factors double in length with the exponent: a bound keeps the check quick.
     if value is not None and (abs(value) > 1000 or value.denominator > 1000):
         value = None
     if of.is_dimensionless:
@@ -339,6 +341,7 @@ def branches(
     for expr in exprs:
         hint = expected or (result if isinstance(result, EnumType) else None)
         type_ = infer(state, env, expr, hint)
+        # In error (poison) joins with all: the type comes from the branches that are right.
         both = join(result, type_)
         if both is None and first is not None:
             before, here = labels(env, (first, result), (expr, type_))

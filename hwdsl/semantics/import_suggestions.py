@@ -9,6 +9,7 @@ from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.semantics.modules import PRELUDES, library_root, library_tree
 from hwdsl.syntax import ast
 
+# Studies are programs to run, and have names of everyday words.
 _FOLDERS = ("std", "vendor")
 _MOST = 3
 _MEANT: dict[str, tuple[type, ...]] = {

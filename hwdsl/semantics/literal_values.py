@@ -11,6 +11,8 @@ from hwdsl.base.units import Unit
 from hwdsl.syntax import ast
 
 _DECIMAL = re.compile(r"[+-]?(?=\.?[0-9])[0-9]*\.?[0-9]*(?:[eE]([+-]?[0-9]+))?")
+# Every float64 that is written out has fewer digits and a smaller exponent. Without bounds,
+# `1e999999999` would be a rational of a billion digits.
 _LONGEST = 400
 _EXPONENT = 400
 

@@ -102,7 +102,7 @@ class _Loader:
             if isinstance(item, ast.Use):
                 self._follow(unit, item, folder)
         self.chain.pop()
-        self.loaded[name] = unit
+        self.loaded[name] = unit  # after those it uses, as the checker and its stamps rely on
 
     def _follow_preludes(self) -> None:
         for name in PRELUDES:
@@ -200,6 +200,7 @@ class _Loader:
             self.diagnostics.error(name, f"`{use.file}`: {error}", use.span, help=error.help)
 
 
+# Tests, editors and reports check many files in one process, which all read the same modules.
 _parsed: dict[tuple[str, str], ast.Module] = {}
 
 

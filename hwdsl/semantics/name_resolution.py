@@ -50,6 +50,8 @@ from hwdsl.syntax.expected_tokens import power_help
 
 def _name(state: CheckerState, env: TypeEnv, node: ast.Name, expected: Type | None) -> Type:
     name = node.name
+    # A case comes before all else where its enum is expected, or a new variable of that name
+    # elsewhere in the file would change what the text means.
     if isinstance(expected, EnumType) and name in expected.enum.cases:
         state.resolve(node, Case(expected.enum, expected.enum.cases.index(name)))
         return expected
@@ -110,6 +112,7 @@ def _shadows(
 ) -> None:
     """Warn, once a variable, where a variable is read that hides a member which might be meant."""
     name = node.name
+    # Only a record that was entered after the variable was declared is hidden by it.
     inner = env.records[: len(env.records) - variable.depth]
     record = next((r for r in inner if has_member(r, name)), None)
     if record is None or (variable.span, record.kind) in state.shadowed:
@@ -170,6 +173,7 @@ def _unknown(state: CheckerState, env: TypeEnv, node: ast.Name, expected: Type |
             node.span,
             help=f"a unit follows a number: `1 {node.name}`",
         )
+    # `9.8 m/s2`: the parser takes `/ s2` for a division, as no unit is called so.
     before = node.span.source.text[: node.span.start]
     if before.endswith("/") and node.name.rstrip("0123456789") in env.scope.visible_units:
         help = power_help(node.name)
@@ -251,6 +255,7 @@ def _attr(state: CheckerState, env: TypeEnv, node: ast.Attr, expected: Type | No
     if case is not None:
         return case
     found = qualified(env, node)
+    # Where a value has the name of a module, what the module lacks is looked for in the value.
     base_value = isinstance(node.base, ast.Name) and node.base.name in env.scope.visible_values
     if found is not None and (found[1] is not None or not base_value):
         scope, symbol = found
@@ -316,6 +321,7 @@ def _no_field(state: CheckerState, node: ast.Attr, base: Type, known: Iterable[s
         return POISON
     known = state.comparable(known)
     help = fields_help(name, known)
+    # A function knows of its parameter only the kind, though callers give components with more.
     of_kind = isinstance(base, RecordType) and base.shape is None
     if kind is not None and of_kind and known and closest(name, known) is None:
         help = f"only what kind `{kind.name}` declares is known here; {help}"

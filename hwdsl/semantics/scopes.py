@@ -54,6 +54,7 @@ def open_scope(
             _import_all(extra, state.extras[module], origin)
         scope.namespaces[alias.name] = module
     _note_lost(state, loaded, scopes)
+    # After the imports of whole modules, so that a name asked for ends a clash between those.
     for use, module in uses:
         for name in use.names or ():
             _import_one(state, extra, module, name)
@@ -72,7 +73,7 @@ def _note_lost(state: CheckerState, loaded: Loaded, scopes: Mapping[str, ModuleS
             failed = use not in loaded.tables
         else:
             failed = module is None or module.tree.source.name in state.incomplete
-        if failed and use.names is None and use.file is None:
+        if failed and use.names is None and use.file is None:  # may have brought any name
             state.incomplete.add(source)
         if failed:
             names = {n.name for n in use.names or ()} | ({alias.name} if alias else set())

@@ -42,7 +42,7 @@ def sign_module(state: CheckerState, scope: ModuleScope) -> None:
     """Fill in members of kinds, signatures of functions; defer shapes of components."""
     for symbol in scope.values.values():
         if isinstance(symbol, ComponentInfo):
-            _put_off_component(state, symbol)
+            _defer_component(state, symbol)
     for symbol in scope.values.values():
         if isinstance(symbol, KindInfo):
             _sign_kind(state, symbol)
@@ -113,6 +113,7 @@ def override_conflicts(state: CheckerState, kind: KindInfo) -> None:
         span = info.decl.name.span
         old = state.type_of(inherited, span)
         new = state.type_of(info, span)
+        # A field may be derived, and a derived member given: both are read alike.
         if info.role != inherited.role and {info.role, inherited.role} != {"field", "let"}:
             _override(state, info, inherited, f"a {info.role}", f"a {inherited.role}")
         elif not is_assignable(new, old):
@@ -171,7 +172,7 @@ def function_env(env: TypeEnv, decl: ast.Fn | ast.ExternFn) -> TypeEnv:
 # --- components --------------------------------------------------------------------------------
 
 
-def _put_off_component(state: CheckerState, info: ComponentInfo) -> None:
+def _defer_component(state: CheckerState, info: ComponentInfo) -> None:
     kind = find_kind(state, info.scope, (info.decl.kind,))
     if kind is not None:
         info.kind = kind
@@ -183,7 +184,7 @@ def _put_off_component(state: CheckerState, info: ComponentInfo) -> None:
             state.broken.add(info)
         if isinstance(found, ComponentInfo):
             info.base = found
-        if kind is None and found is not None:
+        if kind is None and found is not None:  # the kind that is meant, most likely
             info.kind = found.kind if isinstance(found, ComponentInfo) else found
         type_ = part_type(state, info.scope, info.decl, info.kind)
         if isinstance(type_, RecordType):
@@ -199,6 +200,7 @@ def _base_of(
     if node.base is None:
         return None
     last = node.base[-1]
+    # Asked again for each block around the part: an ambiguous name is reported only once.
     noted = state.checked.resolutions.get(last)
     if isinstance(noted, Global) and isinstance(noted.symbol, ComponentInfo | KindInfo):
         return noted.symbol

@@ -263,6 +263,7 @@ class CheckerState:
 
     def force(self, key: object) -> bool:
         """Do the deferred work of `key`; False if it is under way, which is a cycle."""
+        # Taken out before it is done: what asks for it meanwhile finds it among `active`.
         work = self.pending.pop(key, None)
         if work is not None:
             work()
@@ -290,7 +291,7 @@ class CheckerState:
     def force_all(self, *, but: Collection[ModuleScope]) -> None:
         """Do all deferred work, but for that of some modules."""
         kept = {}
-        while self.pending:
+        while self.pending:  # work may defer more work
             key = next(iter(self.pending))
             if _home(key) in but:
                 kept[key] = self.pending.pop(key)

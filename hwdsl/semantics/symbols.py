@@ -195,7 +195,7 @@ class MemberInfo:
 
 @define(eq=False, repr=False)
 class KindInfo(_Named):
-    """A kind: its own members and rules, and those of its bases by `all_members`/`all_rules`.
+    """A kind: its own members and rules; `lineage` leads to those of its bases.
 
     The root kind is `component`; its `decl` is None. `qualified` is `module.kind`.
     """

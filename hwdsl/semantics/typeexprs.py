@@ -166,10 +166,13 @@ def _product(state: CheckerState, env: TypeEnv, node: ast.UnitExpr) -> Unit | No
 
 def _unit_named(state: CheckerState, env: TypeEnv, factor: ast.UnitFactor) -> Unit | None:
     scope, name = env.scope, factor.name
+    # Whether it is under way does not matter: a unit in terms of itself is unknown at this point.
     state.force(("unit", scope, name))
     found = find_unit(state, scope, name, factor.span)
     if found is None:
-        from hwdsl.codegen.runtime import meant_unit  # only findings need it
+        # The table of spellings is the runtime's: compiled modules, which stand alone, need it to
+        # read arguments. Imported here, since only findings need it.
+        from hwdsl.codegen.runtime import meant_unit
 
         help = meant_unit(name, scope.visible_units) or import_help("unknown-unit", name)
         help = help or did_you_mean(name, state.comparable(scope.visible_units))
@@ -234,7 +237,7 @@ def _literal(
 def literal_fits(state: CheckerState, text: str, unit: Unit | None, span: Span) -> None:
     """Report a literal that no float64 can hold."""
     if len(text) < _SHORT and "e" not in text.lower() and (unit is None or _moderate(unit)):
-        return  # far below the largest float64
+        return  # far below the largest float64: the exact way takes a tenth of a module's check
     value = exact(text)
     try:
         if value is not None:

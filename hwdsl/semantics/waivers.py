@@ -27,7 +27,7 @@ def check_waivers(state: CheckerState) -> None:
     scopes = state.checked.modules.values()
     top = (i for scope in scopes for i in scope.tree.items if isinstance(i, ast.Allow))
     waivers = [*top, *state.waivers]
-    if not waivers:
+    if not waivers:  # most programs: spares a walk over all modules
         return
     nodes: list[ast.Node] = []
     for scope in scopes:
