@@ -20,6 +20,9 @@ from hwdsl.syntax.print_expr import (
 )
 from hwdsl.syntax.text import escape
 
+CITED_WIDTH = 120
+"""Columns that a line may have with what it is from, which is read like a comment."""
+
 
 def format_module(module: ast.Module) -> str:
     """Return a module as canonical text."""
@@ -160,7 +163,8 @@ class _Formatter(ExpressionPrinter):
             return f"assume {literal(node.text)}"
         texts = [_citation(one) for one in node.citations]
         flat = f"source {texts[0]}" if len(texts) == 1 else f"source ({', '.join(texts)})"
-        if column + len(flat) <= WIDTH or indent < 0:
+        alone = len(texts) == 1 and column == indent  # a line of its own would be no shorter
+        if alone or column + len(flat) <= CITED_WIDTH or indent < 0:
             return flat
         pad = " " * (indent + STEP)
         return "\n".join(["source (", *(f"{pad}{text}," for text in texts), " " * indent + ")"])
