@@ -1,4 +1,4 @@
-"""The command line: exit codes, files written at once, no traceback whatever is given."""
+"""The command line: what commands print and write, and their exit codes."""
 
 import csv
 import json
@@ -10,38 +10,13 @@ import time
 from pathlib import Path
 
 import pytest
+from area import GOOD
 
 import hwdsl
 from hwdsl.base import store
 from hwdsl.cli.main import main
 from hwdsl.codegen.emit.kernels import emit
 from hwdsl.codegen.ir.serialization import dump
-
-GOOD = """edition 2026
-
-evaluator area_of {
-    ## Width.
-    param  width  : length = 2 m in 1 m .. 10 m
-    param  count  : int    = 3   in 1 .. 8
-    choice square : bool in [true, false]
-
-    let height = if square then width else 2 * width
-
-    ## All of it.
-    output area in m^2 = count * width * height
-
-    require small: count * width * height <= 100 m^2
-        else "{count * width * height in m^2} is too much"
-        help "make it smaller"
-}
-"""
-
-
-@pytest.fixture
-def good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.chdir(tmp_path)
-    Path("good.hw").write_text(GOOD)
-    return "good.hw"
 
 
 def test_check_says_by_its_code_whether_there_are_errors(
@@ -186,25 +161,6 @@ def test_run_counts_what_check_tells_of_the_text(
     assert "warning[unused-let]" in capsys.readouterr().out
 
 
-def test_a_command_that_there_is_not(good: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["chek", good]) == 2
-    assert "did you mean `check`" in capsys.readouterr().err
-    assert main([good]) == 2
-    assert f"hwdsl check {good}" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("command", ["check", "run", "validate", "fmt", "verify", "compile"])
-def test_what_is_no_hw_file_is_one_error(
-    good: str, command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Path("rows.csv").write_text("a,b\n1,2\n3,4\n")
-    assert main([command, "rows.csv"]) == 2
-    captured = capsys.readouterr()
-    text = captured.out + captured.err
-    assert text.count("error[") <= 1
-    assert text.count("rows.csv: it is no `.hw` file") == 1
-
-
 def test_validate_can_be_asked_for_one_table(good: str, capsys: pytest.CaptureFixture[str]) -> None:
     table = """
 table {} {{
@@ -226,102 +182,6 @@ table {} {{
         assert [x.split(":")[0] for x in out.splitlines() if " against " in x] == titles
     assert main(["validate", "two.hw:third"]) == 2
     assert "it has first, second" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["run", "good.hw", "width=3 kg"],
-        ["run", "good.hw", "--tree"],
-        ["why", "good.hw"],
-        ["why", "good.hw", "width=3"],
-        ["sweep", "good.hw", "-o", "x.csv", "--nonsense", "width=1"],
-        ["run", "good.hw", "width=30"],
-        ["run", "good.hw", "widht=3"],
-        ["run", "good.hw", "width"],
-        ["run", "good.hw", "count=1.5"],
-        ["run", "good.hw", "square=maybe"],
-        ["run", "good.hw:other"],
-        ["why", "good.hw:area_of", "volume"],
-        ["sweep", "good.hw", "width=1..2", "-o", "x.csv"],
-        ["sweep", "good.hw", "width=1..9:99999999999", "-o", "x.csv"],
-        ["sweep", "good.hw", f"width=1..9:{'9' * 5000}", "-o", "x.csv"],
-        ["sweep", "good.hw", "width=1..9 step 1e-12", "-o", "x.csv"],
-        ["sweep", "good.hw", "count=1..1e300", "-o", "x.csv"],
-        ["sweep", "good.hw", "width=1..9:\u00b2", "-o", "x.csv"],
-        ["sweep", "good.hw", "width=1..9:000", "-o", "x.csv"],
-        ["run", "good.hw", f"count={'9' * 400}"],
-        ["run", "good.hw", f"width={'9' * 5000}"],
-        ["compile", "good.hw", "--keep"],
-        ["sweep", "good.hw", "width=1..2 kg:3", "-o", "x.csv"],
-        ["sweep", "good.hw", "width=1..2:3", "-o", "x.txt"],
-        ["sweep", "good.hw", "-o", "no/such/folder/x.csv"],
-        ["explain", "no-such-thing"],
-        ["new", "good.hw"],
-        ["nonsense"],
-        ["validate", "good.hw"],
-        ["validate", "."],
-        ["validate", "good.hw", "-o", "x.png"],
-        [],
-    ],
-)
-def test_a_wrong_call_is_2_and_leaves_no_file(
-    good: str, words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(words) == 2
-    assert "Traceback" not in capsys.readouterr().err
-    assert os.listdir() == ["good.hw"]
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"", b"\x00\xff\xfe", b"edition 2026\n" + b"(" * 3000, b"edition 2026\n\xc3\xa9\x1b[31m",
-        b"edition 2026\nlet a = b\nlet b = a\n", b"edition 2026\nkind k : k {\n}\n",
-        b"edition 2026\nlet x = " + b"1 + " * 5000 + b"1\n", b"edition 2026\nevaluator e {\n",
-        b"edition 2026\nuse nothing\nuse 'x'\n", b"\xef\xbb\xbfedition 2026\n",
-        b"\nconfidence low\n",
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("command", ["check", "fmt", "run", "compile"])
-def test_no_file_makes_a_traceback(
-    good: str, data: bytes, command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Path("odd.hw").write_bytes(data)
-    assert main([command, "odd.hw"]) in (0, 1)
-    assert "Traceback" not in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("name", ["missing.hw", "a\x00b.hw"])
-def test_files_that_cannot_be_read(
-    good: str, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["check", name]) == 2
-    assert "unreadable-file" in capsys.readouterr().out
-
-
-def test_a_bug_is_reported_as_one(
-    good: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from hwdsl.api import driver
-
-    def broken(*_: object) -> None:
-        raise AssertionError("this cannot be")
-
-    monkeypatch.setattr(driver, "check", broken)
-    assert main(["check", good]) == 70
-    text = capsys.readouterr().err
-    assert "bug of hwdsl" in text
-    assert "this cannot be" in text
-    assert "Traceback" not in text
-
-
-def test_a_reader_that_leaves_is_no_error(good: str) -> None:
-    command = [sys.executable, "-m", "hwdsl", "explain"]
-    answer = subprocess.run(
-        f"{' '.join(command)} | true", shell=True, capture_output=True, text=True, check=False
-    )
-    assert answer.stderr == ""
 
 
 def test_sweep_writes_every_point(good: str, capsys: pytest.CaptureFixture[str]) -> None:
