@@ -1,9 +1,9 @@
 """Writing compiled evaluators as a module that needs nothing of hwdsl: NumPy is enough.
 
-`write_module` puts into a folder `NAME.py` (a small loader), `NAME.pyi` (its types) and a folder
-`_NAME_HASH` with all that they load: kernels, specs, the runtime. Its name is a hash of what it
-holds, which the loader checks, and the loader is replaced last: whatever happens on the way, the
-old module is there or the new one. `write_wheel` makes a wheel of the same files.
+`package` builds it. `write_module` puts into a folder `NAME.py` (a small loader), `NAME.pyi` (its
+types) and a folder `_NAME_HASH` with all that they load: kernels, specs, the runtime. Its name is a
+hash of what it holds, which the loader checks, and the loader is replaced last: whatever happens on
+the way, the old module is there or the new one. `write_wheel` makes a wheel of the same files.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ class Package:
     """What a module consists of: its loader, its types, and the files it loads by path."""
 
     name: str
+    evaluators: Sequence[str]
     loader: str
     stub: str
     files: Mapping[str, bytes]
@@ -103,19 +104,15 @@ def package(
         digest=_digest(files), files=list(files), suffix=suffix(), built=_here(),
         features=features(),
     )  # fmt: skip
-    return Package(name, loader, f"{OURS}\n{stub(ordered)}", files)
+    return Package(name, list(graphs), loader, f"{OURS}\n{stub(ordered)}", files)
 
 
-def write_module(
-    folder: Path, name: str, graphs: Mapping[str, Graph], specs: Mapping[str, Spec],
-    samplers: Mapping[str, Graph] | None = None, said: Mapping[str, Said] | None = None, *,
-    cache_dir: Path | str | None = None,
-) -> list[Path]:  # fmt: skip
-    """Build the graphs and write the module `name`, at once or not at all; the files written.
+def write_module(folder: Path, made: Package) -> list[Path]:
+    """Write a module into a folder, at once or not at all; the files written.
 
-    As `package`; also OSError where the folder cannot be written, which then is as it was.
+    Raises OSError where the folder cannot be written, which then is as it was.
     """
-    made = package(name, graphs, specs, samplers, said, cache_dir=cache_dir)
+    name = made.name
     folder.mkdir(parents=True, exist_ok=True)
     texts = {f"{name}.pyi": made.stub, f"{name}.py": made.loader}
     with tempfile.TemporaryDirectory(prefix=f"_{name}_", suffix=".new", dir=folder) as scratch:
@@ -141,16 +138,12 @@ def write_module(
     return [*(folder / file for file in texts), *(place / file for file in made.files)]
 
 
-def write_wheel(
-    folder: Path, name: str, graphs: Mapping[str, Graph], specs: Mapping[str, Spec],
-    samplers: Mapping[str, Graph] | None = None, said: Mapping[str, Said] | None = None, *,
-    cache_dir: Path | str | None = None,
-) -> Path:  # fmt: skip
-    """Build the graphs and write the module `name` as a wheel for this Python and platform.
+def write_wheel(folder: Path, made: Package) -> Path:
+    """Write a module as a wheel for this Python and platform.
 
-    The same evaluators give the same file. Raises as `write_module` does.
+    The same evaluators give the same file. Raises as `write_module` does, and BuildError.
     """
-    made = package(name, graphs, specs, samplers, said, cache_dir=cache_dir)
+    name = made.name
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{name}-", suffix=".new", dir=folder) as scratch:
         tree = Path(scratch).resolve()
@@ -164,7 +157,7 @@ def write_wheel(
             render(
                 "setup.py",
                 name=name, version=f"0+{made.folder.rpartition('_')[2]}", files=files,
-                about=f"Evaluators compiled by hwdsl: {', '.join(graphs)}",
+                about=f"Evaluators compiled by hwdsl: {', '.join(made.evaluators)}",
                 python=f"=={major}.{minor}.*",
             ), "utf-8",
         )  # fmt: skip

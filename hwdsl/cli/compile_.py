@@ -39,7 +39,13 @@ def run(options: argparse.Namespace) -> int:
     from hwdsl.api.interface import evaluator_specs
     from hwdsl.api.rule_messages import said_of
     from hwdsl.base.diagnostics import Diagnostics
-    from hwdsl.codegen.build.ahead_of_time import generated, is_ours, write_module, write_wheel
+    from hwdsl.codegen.build.ahead_of_time import (
+        generated,
+        is_ours,
+        package,
+        write_module,
+        write_wheel,
+    )
     from hwdsl.codegen.build.toolchain import BuildError, build
 
     if options.keep and options.output is None:
@@ -67,10 +73,11 @@ def run(options: argparse.Namespace) -> int:
                 for name in (f"{path.stem}.py", f"{path.stem}.pyi"):
                     check_target(folder / name, is_ours, [path])
             with told(), writing(folder):  # the file's name may be no module's
+                made = package(path.stem, *parts)
                 if options.wheel:
-                    written = [write_wheel(folder, path.stem, *parts)]
+                    written = [write_wheel(folder, made)]
                 else:
-                    written = write_module(folder, path.stem, *parts)
+                    written = write_module(folder, made)
             for file in written:
                 print(f"wrote {file}")
             _keep(folder / "generated", kept)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from hwdsl.base import store
-from hwdsl.codegen.build.ahead_of_time import write_module
+from hwdsl.codegen.build.ahead_of_time import package, write_module
 from hwdsl.codegen.build.stubs import stub
 from hwdsl.codegen.build.toolchain import BuildError, build
 from hwdsl.codegen.ir.builder import GraphBuilder
@@ -85,8 +85,8 @@ print(machine.__all__, machine.roofline.__doc__.splitlines()[0])
 
 
 def test_a_written_module_needs_only_numpy(tmp_path, cache_dir):
-    write_module(tmp_path, "machine", {"roofline": roofline()}, {"roofline": SPEC},
-                  cache_dir=cache_dir)  # fmt: skip
+    made = package("machine", {"roofline": roofline()}, {"roofline": SPEC}, cache_dir=cache_dir)
+    write_module(tmp_path, made)
     done = subprocess.run(
         [sys.executable, "-c", USE, str(tmp_path)], capture_output=True, text=True,
         env={**os.environ, "PYTHONPATH": ""}, cwd=tmp_path,
@@ -99,8 +99,8 @@ def test_a_written_module_needs_only_numpy(tmp_path, cache_dir):
 
 def test_two_written_modules_live_side_by_side(tmp_path, cache_dir):
     for name in ("one", "two"):
-        write_module(tmp_path, name, {"roofline": roofline()}, {"roofline": SPEC},
-                      cache_dir=cache_dir)  # fmt: skip
+        made = package(name, {"roofline": roofline()}, {"roofline": SPEC}, cache_dir=cache_dir)
+        write_module(tmp_path, made)
     program = "import one, two; print(one.roofline(chips=1).time == two.roofline(chips=1).time)"
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
@@ -110,10 +110,10 @@ def test_two_written_modules_live_side_by_side(tmp_path, cache_dir):
 
 def test_a_module_name_must_be_one(tmp_path):
     with pytest.raises(ValueError, match="cannot be the name"):
-        write_module(tmp_path, "class", {}, {})
+        package("class", {}, {})
     for taken in ("json", "numpy"):  # the module would import itself instead
         with pytest.raises(ValueError, match="is the name of a module of Python or NumPy"):
-            write_module(tmp_path, taken, {}, {})
+            package(taken, {}, {})
 
 
 def test_the_stub_is_python_and_says_what_is_asked(tmp_path):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from test_build import SPEC, roofline
 
-from hwdsl.codegen.build.ahead_of_time import is_ours, write_module, write_wheel
+from hwdsl.codegen.build.ahead_of_time import is_ours, package, write_module, write_wheel
 from hwdsl.codegen.build.toolchain import features
 from hwdsl.codegen.ir.builder import GraphBuilder
 from hwdsl.codegen.runtime import OutputSpec, ParamSpec, Spec
@@ -50,8 +50,10 @@ OLD, NEW = scaled(1.0, 10.0), scaled(10.0, 1.0)
 
 def test_a_module_is_replaced_at_once_or_not_at_all(tmp_path, cache_dir, monkeypatch):
     """Whichever step fails for want of space, the old module is whole and nothing is left."""
-    write_module(tmp_path, "two", *OLD, cache_dir=cache_dir)
-    write_module(tmp_path / "other", "two", *NEW, cache_dir=cache_dir)  # compiles the kernels
+    write_module(tmp_path, package("two", *OLD, cache_dir=cache_dir))
+    write_module(
+        tmp_path / "other", package("two", *NEW, cache_dir=cache_dir)
+    )  # compiles the kernels
     before = sorted(x.name for x in tmp_path.iterdir())
     steps = ("write_bytes", "write_text", "rename", "replace", "mkdir")
     done = {name: getattr(Path, name) for name in steps}
@@ -68,7 +70,7 @@ def test_a_module_is_replaced_at_once_or_not_at_all(tmp_path, cache_dir, monkeyp
             for name in steps:
                 patch.setattr(Path, name, lambda *a, _n=name, **k: full(*a, _name=_n, **k))
             try:
-                write_module(tmp_path, "two", *NEW, cache_dir=cache_dir)
+                write_module(tmp_path, package("two", *NEW, cache_dir=cache_dir))
             except OSError:
                 pass
             else:
@@ -82,7 +84,7 @@ def test_a_module_is_replaced_at_once_or_not_at_all(tmp_path, cache_dir, monkeyp
 
 
 def test_files_that_do_not_belong_together_are_not_loaded(tmp_path, cache_dir):
-    write_module(tmp_path, "two", *OLD, cache_dir=cache_dir)
+    write_module(tmp_path, package("two", *OLD, cache_dir=cache_dir))
     (folder,) = tmp_path.glob("_two_*")
     specs = folder / "runtime" / "specs.py"
     whole = specs.read_bytes()
@@ -92,13 +94,13 @@ def test_files_that_do_not_belong_together_are_not_loaded(tmp_path, cache_dir):
     specs.unlink()
     with pytest.raises(ImportError, match=r"No such file.*run `hwdsl compile` again"):
         imported(tmp_path)
-    write_module(tmp_path, "two", *OLD, cache_dir=cache_dir)
+    write_module(tmp_path, package("two", *OLD, cache_dir=cache_dir))
     assert specs.read_bytes() == whole
     assert answers(tmp_path) == (10.0, 100.0)
 
 
 def test_what_was_built_for_another_place_says_so(tmp_path, cache_dir, monkeypatch):
-    write_module(tmp_path, "two", *OLD, cache_dir=cache_dir)
+    write_module(tmp_path, package("two", *OLD, cache_dir=cache_dir))
     version = f"CPython {sys.version_info[0]}.{sys.version_info[1]} on linux"
     text = (tmp_path / "two.py").read_text("utf-8")
     with monkeypatch.context() as patch:
@@ -115,12 +117,12 @@ def test_what_was_built_for_another_place_says_so(tmp_path, cache_dir, monkeypat
 
 def test_a_module_may_be_called_as_the_parts_of_others_are(tmp_path, cache_dir):
     for name in ("_hwdsl_runtime", "runtime", "_two"):
-        write_module(tmp_path, name, *OLD, cache_dir=cache_dir)
+        write_module(tmp_path, package(name, *OLD, cache_dir=cache_dir))
         assert imported(tmp_path, name).first(x=2.0).y == 2.0
 
 
 def test_all_that_is_replaced_says_who_wrote_it(tmp_path, cache_dir):
-    written = write_module(tmp_path, "two", *OLD, cache_dir=cache_dir)
+    written = write_module(tmp_path, package("two", *OLD, cache_dir=cache_dir))
     assert [x.name for x in written[:2]] == ["two.pyi", "two.py"]
     assert all(is_ours(x.read_text("utf-8")) for x in written[:2])
     assert all(x.is_file() for x in written)
@@ -153,8 +155,8 @@ print(machine.roofline.sweep(bandwidth="1..3 TB/s:3", chips="1, 2")["time"].shap
 
 def test_a_wheel_holds_the_module_for_this_python(tmp_path, cache_dir):
     given = ("machine", {"roofline": roofline()}, {"roofline": SPEC})
-    wheel = write_wheel(tmp_path / "made", *given, cache_dir=cache_dir)
-    again = write_wheel(tmp_path / "again", *given, cache_dir=cache_dir)
+    wheel = write_wheel(tmp_path / "made", package(*given, cache_dir=cache_dir))
+    again = write_wheel(tmp_path / "again", package(*given, cache_dir=cache_dir))
     assert wheel.read_bytes() == again.read_bytes()
     assert [x.name for x in (tmp_path / "made").iterdir()] == [wheel.name]
     version = f"cp{sys.version_info[0]}{sys.version_info[1]}"
@@ -191,8 +193,8 @@ grid.best("tim")
 
 def test_the_stub_is_true_of_a_users_script(tmp_path, cache_dir):
     """mypy finds its three mistakes and no others; without them it runs."""
-    write_module(tmp_path, "machine", {"roofline": roofline()}, {"roofline": SPEC},
-                  cache_dir=cache_dir)  # fmt: skip
+    made = package("machine", {"roofline": roofline()}, {"roofline": SPEC}, cache_dir=cache_dir)
+    write_module(tmp_path, made)
     (tmp_path / "use.py").write_text(SCRIPT)
     (tmp_path / "right.py").write_text(SCRIPT.partition("roofline(bandwith")[0])
     told = subprocess.run(

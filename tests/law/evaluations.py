@@ -473,7 +473,8 @@ class Judge:
             return
         whole = {k: g for k, g in graphs.items() if k in sent}
         folder = self.folder / "module"
-        ahead_of_time.write_module(folder, "law_module", whole, sent, samplers)
+        made = ahead_of_time.package("law_module", whole, sent, samplers)
+        ahead_of_time.write_module(folder, made)
         module = None
         with self.asked(subjects[0], "folder"):  # what it raises may be the doing of any of them
             module = imported(folder / "law_module.py")
