@@ -62,6 +62,7 @@ class _Lines:
     def __iter__(self) -> Iterator[str]:
         for line in self.text:
             self.number += 1
+            # A `#` that starts a line within a quoted cell belongs to the cell.
             if self.inside or not line.lstrip().startswith("#"):
                 self.inside = True
                 yield line

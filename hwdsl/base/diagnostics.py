@@ -91,6 +91,7 @@ class Diagnostics:
 
         A value that is missing is told of once, with the number of places where it is read.
         """
+        # What several evaluators use gives its findings in each of them.
         if diagnostic in self._seen:
             return
         self._seen.add(diagnostic)
@@ -98,6 +99,7 @@ class Diagnostics:
         if told is None:
             self.items.append(diagnostic)
         else:
+            # The first finding keeps its place in the list and only counts the others.
             first = self.items[told]
             places = self._read.setdefault(first.missing, {first.labels[_reading(first)].span})
             places.add(diagnostic.labels[_reading(diagnostic)].span)
@@ -109,6 +111,7 @@ class Diagnostics:
 
     def take(self, others: "Diagnostics") -> None:
         """Add what was found of another file, where the same names mean other things."""
+        # Not by `add`: a missing `rate` here and one there are two values.
         self.items += [d for d in others.items if d not in self._seen]
         self._seen.update(others.items)
         for note in others.undecided:

@@ -55,6 +55,7 @@ def release(package: str) -> str:
 def library() -> str:
     """A hash of all files of the library, read anew each time: people work on them."""
     digest = hashlib.sha256()
+    # Past the cache of `_content`: a file may have changed since this process began.
     _add(digest, str(package_folder("hwdsl.library")), _content.__wrapped__)
     return digest.hexdigest()
 

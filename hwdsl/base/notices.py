@@ -45,6 +45,7 @@ def watched(tell: Callable[[str], None], patience: float = PATIENCE) -> Iterator
     over = threading.Event()
 
     def watch() -> None:
+        # A thread and no signal: signals reach only the main thread, which may be in C for long.
         while not over.wait(patience / 4):
             for work in _under_way[-1:]:
                 if not work.told and monotonic() - work.since > patience:

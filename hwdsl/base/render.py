@@ -106,6 +106,7 @@ def _by_source(
     groups: list[tuple[Source, dict[int, list[tuple[Label, bool]]]]] = []
     for i, label in enumerate(labels):
         source = label.span.source
+        # By identity: hashing a source would hash its whole text.
         rows = next((r for s, r in groups if s is source), None)
         if rows is None:
             rows = {}
@@ -137,6 +138,7 @@ def _mark(line: str, left: int, label: Label, primary: bool) -> _Mark:
     """
     span = label.span
     column = min(span.source.position(span.start)[1] - left, len(line) + 1)
+    # A label over several lines is drawn on its first, to the end of it.
     end = min(column - 1 + max(span.end - span.start, 1), max(len(line), column))
     start = len(printable(line[: column - 1]))
     width = len(printable(line[column - 1 : end])) or 1

@@ -166,6 +166,7 @@ def _prepare(cache_dir: Path | str | None, *below: str) -> Path:
             _make(root)
         path.mkdir(exist_ok=True, mode=0o700)
         for own in {root, path}:
+            # A folder from before, or one made under an odd umask, is closed to others here.
             if stat.S_IMODE(own.stat().st_mode) != 0o700 and own.stat().st_uid == os.getuid():
                 own.chmod(0o700)
     except OSError as error:
@@ -182,6 +183,8 @@ def _make(root: Path) -> None:
     """Put a new folder with its tag in place at once; an empty one may stand there."""
     from tempfile import mkdtemp
 
+    # The folder appears with its tag in it, or not at all: whoever looks in between must not see
+    # a folder without a tag, which is refused as foreign.
     root.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     fresh = Path(mkdtemp(prefix=f".{NAME}-", dir=root.parent))
     try:
@@ -217,6 +220,7 @@ def _trusted(root: Path) -> bool:
         above = root.parent.stat()
     except OSError:
         return False
+    # In a folder like /tmp (sticky) others may write, but only the owner can rename our folder.
     open_to_all = above.st_mode & stat.S_IWOTH and not above.st_mode & stat.S_ISVTX
     return above.st_uid in (0, os.getuid()) and not open_to_all and _ours(root) and _tagged(root)
 
@@ -263,6 +267,7 @@ def find(
         return None
     for file, digest in manifest.files.items():
         target = path / file
+        # A manifest could name `../x`: only files of this folder count.
         if target.parent != path or not _ours(target):
             return None
         try:
@@ -326,6 +331,7 @@ def publish(
 
 def _rename(fresh: Path, target: Path, kind: EntryKind, cache_dir: Path | str | None) -> Path:
     """Rename onto the key's place, moving aside what stands there and is not sound."""
+    # Another process may publish the same entry, or a broken one, between any two steps here.
     for _ in range(8):
         try:
             os.rename(fresh, target)
@@ -372,6 +378,7 @@ def _read(kind: EntryKind, name: str, cache_dir: Path | str | None) -> bytes | N
         data = path.read_bytes()
     except OSError:
         return None
+    # The hash finds damage and not malice: who can write here can write hashes too.
     size = hashlib.sha256().digest_size
     return data[size:] if hashlib.sha256(data[size:]).digest() == data[:size] else None
 

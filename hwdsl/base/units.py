@@ -33,6 +33,7 @@ class Dim:
         return not self.powers
 
     def __mul__(self, other: "Dim") -> "Dim":
+        # Pure numbers change nothing: no powers are added and sorted for them.
         if not other.powers:
             return self
         if not self.powers:
@@ -111,6 +112,7 @@ class Unit:
     def from_base(self, value: float) -> float:
         """Convert a float in base units to this unit, to the bit as the runtime does."""
         up, down = self._ratio
+        # The runtime's operations in the runtime's order: another order rounds otherwise.
         return (value - float(self.offset)) * down / up
 
     @cached_property

@@ -140,6 +140,7 @@ class Builder(Literals):
         if not isinstance(distribution, ast.Call):
             return distribution
         place = distribution.function.span
+        # The checker and `elaborate` then treat a distribution as any call of a function.
         even = ast.Argument(place, None, ast.Name(place, ast.CHANCE))
         return replace(distribution, arguments=(even, *distribution.arguments))
 
@@ -147,6 +148,7 @@ class Builder(Literals):
         """Note the edition."""
         text = str(number)
         known = ", ".join(str(e) for e in EDITIONS)
+        # The length comes first: Python refuses to read an int of thousands of digits.
         if text.isdigit() and len(text) < 9 and int(text) in EDITIONS:
             self.edition_found = int(text)
         else:

@@ -33,6 +33,7 @@ _STARTS = frozenset(("ADD", "NOT", "FALSE", "IF", "MATCH", "ITERATE"))
 _CONTINUES = frozenset(
     ("CMP", "ADD", "MUL", "POW", "RANGE", "AND", "OR", "DOT", "LPAR", "LSQB", "WITH", "IF", "FOR")
 )
+# Of a longer list nobody reads the end; words for whole groups (`an expression`) come behind it.
 _MOST = 6
 
 
@@ -75,6 +76,7 @@ def suggest_keyword(token: Token, text: str, kinds: set[str], first: str) -> str
 
     `kinds` may stand where the token does; `first` is the first word of its line.
     """
+    # `1 .. 3 : 0.5` is how other languages write a range with a step.
     if token.type == "COLON" and text[: token.start_pos].rstrip()[-1:].isdigit():
         return "a range has two ends; how many points it has is said where it is swept"
     spelt = {kind: word for word, kind in keywords().items()}

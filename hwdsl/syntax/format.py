@@ -206,6 +206,7 @@ class _Formatter(ExpressionPrinter):
             if getattr(member, "doc", "") or isinstance(member, ast.Rule | ast.Fn):
                 return None
             # Nothing is taken from the comments here: there are none in this range.
+            # So far to the left everything fits; what still breaks answers "\n", which is refused.
             written = self.statement(member, -WIDTH * WIDTH, False)
             text = written if isinstance(written, str) else " ".join(c for c in written if c)
             basis: ast.Basis | None = getattr(member, "sources", None)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lark import Lark
 
 STARTS = ("start", "interp", "lone", "lone_unit")
+# All tokens are kept, so that children stand at places that `reductions` can count.
 OPTIONS = {"parser": "lalr", "lexer": "basic", "keep_all_tokens": True, "start": list(STARTS)}
 MOST = 2**63 - 1  # an int of the store
 

@@ -45,6 +45,7 @@ def _align_run(rows: Sequence[StatementRow], indent: int) -> None:
     for row in rows:
         padded = [cell.ljust(widths.get(i, 0)) for i, cell in enumerate(row.cells[:-1])]
         lines.append(" ".join([*padded, *row.cells[-1:]]).rstrip())
+    # All or none: a table with one row out of line reads worse than one that is not aligned.
     if all(indent + len(line) <= WIDTH for line in lines):
         for row, line in zip(rows, lines, strict=True):
             if row.cells:

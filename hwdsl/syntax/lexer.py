@@ -92,6 +92,7 @@ class _Walk:
         match, retype, ignored, tokens = self.match, self.retype, self.ignored, self.tokens
         text, start, end = self.slice.text, self.slice.start, self.slice.end
         kinds: dict[str, str] = {}  # of the names met: most come again
+        # Editors put a byte order mark at the start of a file; anywhere else it is an error.
         at = start + (text.startswith("\ufeff", start) and start == 0)
         while at < end:
             matched = match(self.slice, at)
@@ -170,6 +171,7 @@ class _Walk:
         if text[at] == "'" and (stop := self.quoted(at, end)):
             return stop
         stop = at + 1
+        # Bad characters in a row are one error. A quote ends the row: a text is read from there.
         while stop < end and text[stop] != '"' and self.match(self.slice, stop) is None:
             stop += 1
         found = text[at:stop]
@@ -179,6 +181,7 @@ class _Walk:
             return stop
         if set(found) == {";"}:
             self.semicolons.append(at)
+            # As a line end it lets the next statement be read without errors of its own.
             self.tokens.append(new_token("_NL", text, at, stop))
             return stop
         first = text[at]

@@ -74,10 +74,13 @@ class _Joiner:
 
     def line_end(self, token: Token, following: int) -> None:
         """Keep or drop a line end, given the index of the token after it."""
+        # An item in the first column closes all brackets, even braces: what was left open above
+        # costs one error, and the rest of the file is read.
         if self.open and self.starts_item(following):
             self.give_up(0, token.start_pos)
             token.type = BROKEN
         elif self.open and self.open[-1].type != "LBRACE":
+            # Inside `(` or `[` a line that declares something gives up the brackets of its block.
             if not self.starts_declaration(following):
                 return
             keep = len(self.open)
@@ -95,6 +98,7 @@ class _Joiner:
         wanted = _CLOSING[token.type]
         at = len(self.open) - 1
         while at >= 0 and self.open[at].type != wanted:
+            # A `)` does not reach out of its block: it is left to the parser as a stray one.
             if self.open[at].type == "LBRACE":
                 return
             at -= 1
@@ -121,6 +125,7 @@ class _Joiner:
             )
         for gone in self.open[keep:]:
             self.braces -= gone.type == "LBRACE"
+        # The parser is silent in this range: what it finds there follows from the bracket.
         brackets = [t for t in self.open[keep:] if t.type != "LBRACE"]
         start = brackets[0].start_pos if brackets else end
         self.unclosed.append((start, end))
@@ -155,6 +160,7 @@ class _Joiner:
             return True
         if first in _NOTES:
             return second in ("STRING", "NAME")
+        # With a name behind it: nearly all these words may be names themselves.
         return first in _MEMBERS | _ITEMS and second == "NAME"
 
     def starts_item(self, at: int) -> bool:

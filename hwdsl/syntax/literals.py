@@ -54,6 +54,7 @@ class Literals:
         mantissa, _, exponent = text.replace("_", "").lower().partition("e")
         too_long = len(mantissa) > MAX_DIGITS or len(exponent) > 5
         value = math.inf if too_long else float(text)
+        # Not 0 as written, but 0 as a float64: 1e-400.
         lost = value == 0 and any(c in "123456789" for c in mantissa)
         if math.isinf(value) or lost:
             shown = text if len(text) <= 20 else f"{text[:17]}..."

@@ -40,6 +40,7 @@ def parse_cached(source: Source, diagnostics: Diagnostics) -> ast.Module:
     tree = parse(source, found)
     for item in found.items:
         diagnostics.add(item)
+    # A tree with findings is not kept: they would have to be told at each reading.
     if not found.items:
         with suppress(store.CacheError):  # nothing but time depends on it
             store.put(store.PARSED, key, unstructured(tree))

@@ -56,6 +56,7 @@ class Reading:
 
     def feed(self, stream: Iterator[Token]) -> Iterator[Token]:
         """Yield the tokens, after an error those from where to go on; Lark adds the end itself."""
+        # Lark asks again after each error; the text is lexed once.
         if not self.tokens:
             tokens = mended(self.source, list(stream), self.diagnostics)
             if self.whole:
@@ -158,10 +159,12 @@ class Reading:
         level = stack.resume(stack.height)
         while level is not None:
             token = self.tokens[at]
+            # At the end of the text go out of all blocks, to where the text may end.
             if token.type == END:
                 while level is not None and (stack.depth(level) > 0 or not stack.fits(END, level)):
                     level = stack.resume(level)
                 return stack.cut(level, at)
+            # Deeper line ends stand in blocks of the broken statement, and are skipped with it.
             if self.ends_line(at) and token.depth <= stack.depth(level):
                 level = stack.outside(level, token.depth)
                 follows = self.tokens[at + 1].type

@@ -14,6 +14,8 @@ STEP = 4
 # How tightly an expression binds: the grammar's levels, loosest first.
 EXPR, OR, AND, NOT, CMP, RANGE, SUM, TERM, UNARY, POWER, POSTFIX, ATOM = range(12)
 
+# Of each operator: its own level, and those that its left and right operand need. Where the right
+# one is the higher, operators of one level group to the left; powers group to the right.
 _BINARY = {
     "or": (OR, OR, AND),
     "and": (AND, AND, NOT),

@@ -51,6 +51,7 @@ def parse_unit(source: Source, diagnostics: Diagnostics) -> ast.UnitExpr | None:
 
 def _parse_whole(source: Source, diagnostics: Diagnostics, start: str) -> Any:
     """Parse all of a text from a start symbol; None if that gave an error."""
+    # A list of its own tells whether this text failed: the caller's may hold errors of others.
     own = Diagnostics()
     parsed = prepare(source, own, 0, len(source.text)).run(start)
     for item in own.items:

@@ -28,6 +28,7 @@ class TooDeep(UnexpectedToken):
     """A tree is higher than `MAX_HEIGHT`: an error like those that Lark finds."""
 
     def __init__(self, start: int, end: int) -> None:
+        # Lark calls `Reading.on_error` for its own kind of error only; nothing was expected here.
         super().__init__(new_token("TOO_DEEP", "", start, start), set())  # type: ignore[no-untyped-call]
         self.start = start
         self.end = end
@@ -74,6 +75,7 @@ def _conversions(annotation: str) -> tuple[Any, Any, Any]:
     The annotations of the nodes say it: a tuple of nodes takes those that were reduced, a tuple of
     texts the tokens; a tuple that is never None is empty, and a bool tells whether a word is there.
     """
+    # An optional tuple (`tuple[…] | None`) stays None where it is not written: a base, names.
     several = annotation.startswith("tuple[") and not annotation.endswith("None")
     absent = _ABSENT.get(annotation, () if several else None)
     of_token = _OF_TOKEN.get(annotation, Builder.plain)
@@ -235,6 +237,7 @@ def _reduce(how: Reduction, children: Children) -> Built:
             end = child.end_pos
             if start < 0:
                 start = child.start_pos
+            # `type(…) is` and no isinstance, here and below: this runs for every node.
             if type(child) is Built and child.height > height:
                 height = child.height
     if how.grows:
@@ -243,6 +246,7 @@ def _reduce(how: Reduction, children: Children) -> Built:
             raise TooDeep(start, end)
     values = [child.value if type(child) is Built else child for child in children]
     value = how.make(builder, Span(builder.origin, start, end), values)
+    # A message is parsed within the reduction of its rule: its holes are nobody's children.
     if builder.inner_height:
         height = max(height, builder.inner_height + 1)
         builder.inner_height = 0

@@ -28,6 +28,8 @@ class Stack:
         """Return the highest level under `below` where a statement could start."""
         table = self.parser.parser_state.parse_conf.states
         for level in range(below - 1, -1, -1):
+            # Every block of statements and the file itself take a `let`; an enum, a `match` and the
+            # settings of a table do not, and are given up together with what holds them.
             action = table[self.states[level]].get("LET")
             if action is not None and action[0] is Shift:
                 return level
@@ -58,6 +60,7 @@ class Stack:
         probe = self.parser.copy(deepcopy_values=False)  # type: ignore[no-untyped-call]
         state = probe.parser_state
         del state.state_stack[level + 1 :], state.value_stack[level:]
+        # Without callbacks nothing is built: a probe must report no errors.
         state.parse_conf = copy(state.parse_conf)
         state.parse_conf.callbacks = {}
         try:
