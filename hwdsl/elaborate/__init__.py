@@ -111,7 +111,7 @@ def _find_lacking(
         given |= missing_paths
         m, found = new_partial_evaluator(checked), Diagnostics()
         m.assumed = given
-        with_large_stack(lambda m=m, found=found: elaborate_evaluator(m, evaluator, found))  # type: ignore[misc]
+        with_large_stack(partial(elaborate_evaluator, m, evaluator, found))
         for item in found.items:
             if item.missing:
                 diagnostics.add(item)

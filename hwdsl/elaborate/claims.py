@@ -49,7 +49,7 @@ def verify_claim(
     m: PartialEvaluator, claim: ClaimInfo, diagnostics: Diagnostics
 ) -> list[ClaimResult]:
     """Evaluate a claim's expectations."""
-    m.ensure(claim)
+    m.checked.ensure(claim)
     lets = [x for x in claim.decl.members if isinstance(x, ast.Let)]
     env = with_lets(m, Env(claim.scope), lets)
     verdicts: list[ClaimResult] = []

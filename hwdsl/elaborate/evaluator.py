@@ -130,7 +130,7 @@ def elaborate_evaluator(
     m: PartialEvaluator, info: EvaluatorInfo, diagnostics: Diagnostics
 ) -> Elaboration:
     """The evaluator as a graph over its params."""
-    m.ensure(info)
+    m.checked.ensure(info)
     frees: list[ParamInfo] = []
 
     def free(declared: InputSpec) -> Value:

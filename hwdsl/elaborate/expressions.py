@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from hwdsl.codegen.ir.builder import Ref
-from hwdsl.codegen.ir.graph import INT
+from hwdsl.codegen.ir.graph import INT, REAL
 from hwdsl.elaborate import builtins, control, records
 from hwdsl.elaborate.functions import call_evaluator, call_function
 from hwdsl.elaborate.loops import iterate
@@ -48,20 +48,16 @@ from hwdsl.syntax import ast
 # --- literals ----------------------------------------------------------------------------------
 
 
-def _number(m: PartialEvaluator, expr: ast.Number, env: Env) -> Value:
+def _literal(m: PartialEvaluator, expr: ast.Number | ast.Quantity, env: Env) -> Value:
+    # Read once: the text of a kind is evaluated again in each record and for each element.
     found = m.literals.get(expr)
     if found is None:
-        kind = INT if expr.is_int else "real"
-        found = m.literals[expr] = m.const(float(expr.text.replace("_", "")), kind)
-    return found
-
-
-def _quantity(m: PartialEvaluator, expr: ast.Quantity, env: Env) -> Value:
-    found = m.literals.get(expr)
-    if found is None:
-        unit = m.checked.units[expr.unit]
-        value = unit.to_base(Fraction(expr.text.replace("_", "")))
-        found = m.literals[expr] = m.const(value)
+        digits = expr.text.replace("_", "")
+        if isinstance(expr, ast.Number):
+            found = m.const(float(digits), INT if expr.is_int else REAL)
+        else:
+            found = m.const(m.checked.units[expr.unit].to_base(Fraction(digits)))
+        m.literals[expr] = found
     return found
 
 
@@ -223,7 +219,7 @@ def _call(m: PartialEvaluator, expr: ast.Call, env: Env) -> Value:
         spans = {name: value.span for name, value in named.items()}
         return call_evaluator(m, symbol, given, spans, expr.span)
     assert isinstance(symbol, FunctionInfo)
-    m.ensure(symbol)
+    m.checked.ensure(symbol)
     arguments = _arguments(m, symbol.decl, expr.arguments, env)
     return call_function(m, symbol.decl, Env(symbol.scope), arguments, expr.span)
 
@@ -259,8 +255,8 @@ def _call_method(m: PartialEvaluator, of: Component, name: str, expr: ast.Call, 
 
 
 HANDLERS: Mapping[type, Handler] = {
-    ast.Number: _number,
-    ast.Quantity: _quantity,
+    ast.Number: _literal,
+    ast.Quantity: _literal,
     ast.Text: _text,
     ast.Bool: _bool,
     ast.Name: _name,

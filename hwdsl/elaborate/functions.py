@@ -87,7 +87,7 @@ def call_evaluator(
 
     `spans` says where each param is given.
     """
-    m.ensure(info)
+    m.checked.ensure(info)
     key = (info, _key(sorted(given.items(), key=lambda item: item[0])))
     label = f"{info.name}(…)"
     return _once(

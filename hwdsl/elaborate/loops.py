@@ -65,14 +65,6 @@ class Loop:
     until: ast.Until | None
 
 
-@frozen(eq=False)
-class IterationResult:
-    """The result of one round: the states after it, and whether `until` held."""
-
-    states: dict[str, Value]
-    stop: Ref | None
-
-
 def iterate(m: PartialEvaluator, expr: ast.Iterate, env: Env) -> Value:
     """The result of `iterate`: its states, `rounds`, `settled` and `trace`."""
     loop = _prepare(m, expr, env)
@@ -125,8 +117,8 @@ def _carry(type_: Type) -> str:
 
 def _iteration(
     m: PartialEvaluator, loop: Loop, variable: Value, states: Mapping[str, Value]
-) -> IterationResult:
-    """One round of the body from given states."""
+) -> tuple[dict[str, Value], Ref | None]:
+    """One round of the body: the states after it, and whether `until` held."""
     lets = [x for x in loop.expr.members if isinstance(x, ast.Let)]
     # One environment for all members: every `next` and `until` reads the states before the round.
     env = loop.env.extend({**states, loop.expr.variable.name: variable})
@@ -142,7 +134,7 @@ def _iteration(
                 else _replaced(m, after[name], m.number(member.index, env), value, member, env)
             )
     stop = None if loop.until is None else m.number(loop.until.condition, env)
-    return IterationResult(after, stop)
+    return after, stop
 
 
 def _replaced(
@@ -199,15 +191,13 @@ def _unroll(
             m.check_fuel(least * (count - i), loop.expr.span)
         before = m.steps
         variable = loop.variable(m.const(low + i, INT))
-        step = _iteration(m, loop, variable, states)
-        states, rounds = step.states, i + 1
+        states, stop = _iteration(m, loop, variable, states)
+        rounds = i + 1
         least = min(least, m.steps - before)
-        if (step.stop is not None and step.stop.known is None) or (
-            long and not _all_constant(states)
-        ):
+        if (stop is not None and stop.known is None) or (long and not _all_constant(states)):
             return None
         trace.append(states)
-        if step.stop is not None and step.stop.known:
+        if stop is not None and stop.known:
             settled = True
             break
     # After a stop the states stay: the history has an entry for each round of the range.
@@ -262,15 +252,15 @@ def _lower_to_loop(m: PartialEvaluator, loop: Loop) -> ResultValue:
     def body(region: LoopRegion) -> LoopRound:
         inputs = iter(region.states)
         states = {name: rebuild(value, inputs) for name, value in loop.initial.items()}
-        step = _iteration(m, loop, loop.variable(region.variable), states)
-        following = _carried(m, loop, step.states)
+        after, stop = _iteration(m, loop, loop.variable(region.variable), states)
+        following = _carried(m, loop, after)
         if len(following) != len(initial):
             raise ElaborationError(
                 "unequal-lengths",
                 "the lists of a state must keep their lengths",
                 loop.expr.span,
             )
-        return LoopRound(following, step.stop)
+        return LoopRound(following, stop)
 
     results = build_loop(m, loop.over, types, initial, body, loop.expr)
     assert results is not None
@@ -303,15 +293,14 @@ def _unrolled_history(m: PartialEvaluator, loop: Loop) -> ResultValue:
     for i in range(low, high + 1):
         before = states
         runs = m.op(loop.expr, "not", stopped)
-        step = m.under_path_condition(
+        after, stop = m.under_path_condition(
             runs, partial(_iteration, m, loop, loop.variable(m.const(i, INT)), before)
         )
         selector = SelectIndex(stopped, 2)
         states = {
-            n: merge_select(m, selector, (before[n], v), loop.expr.span)
-            for n, v in step.states.items()
+            n: merge_select(m, selector, (before[n], v), loop.expr.span) for n, v in after.items()
         }
         trace.append(states)
-        if step.stop is not None:
-            stopped = m.op(loop.expr, "or", stopped, step.stop)
+        if stop is not None:
+            stopped = m.op(loop.expr, "or", stopped, stop)
     return _history(loop, trace)

@@ -30,7 +30,7 @@ def symbol_value(m: PartialEvaluator, symbol: Symbol) -> Value:
 
 
 def _module_value(m: PartialEvaluator, symbol: ValueInfo) -> Value | Thunk:
-    m.ensure(symbol)
+    m.checked.ensure(symbol)
     decl = symbol.decl
     env = Env(symbol.scope)
     if isinstance(decl, ast.Calibrated):

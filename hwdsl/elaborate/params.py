@@ -30,40 +30,10 @@ from hwdsl.syntax import ast
 def declare(m: PartialEvaluator, node: ast.Param | ast.Choice, type_: Type, env: Env) -> InputSpec:
     """Evaluate the default and range of a param, or the alternatives of a choice."""
     written = node.range if isinstance(node, ast.Param) else node.alternatives
-    alternatives: tuple[Value, ...] = ()
-    low = high = None
-    if isinstance(written, ast.Binary) and written.op == ".." and isinstance(node, ast.Param):
-        low, high = (_known(m, e, env, "an end of a range") for e in (written.left, written.right))
-    elif written is not None:
-        alternatives = items_of(m, m.evaluate(written, env), written.span)
-        if not alternatives:
-            raise ElaborationError(
-                "empty-choice", f"`{node.name.name}` has nothing to choose from", node.span
-            )
-    elif isinstance(type_, EnumType):
-        count = len(type_.enum.cases)
-        alternatives = tuple(EnumValue(type_.enum, m.const(i, INT)) for i in range(count))
+    low, high, alternatives = _allowed(m, node, type_, written, env)
     default = None if node.default is None else m.evaluate(node.default, env)
     if default is None and isinstance(node, ast.Choice):
         default = alternatives[0]
-    return _describe(m, node, type_, written, alternatives, default, low, high, env)
-
-
-def _known(m: PartialEvaluator, expr: ast.Expr, env: Env, what: str) -> float:
-    return m.require_constant(m.number(expr, env), what, expr.span)
-
-
-def _describe(
-    m: PartialEvaluator,
-    node: ast.Param | ast.Choice,
-    type_: Type,
-    written: ast.Expr | None,
-    alternatives: tuple[Value, ...],
-    default: Value | None,
-    low: float | None,
-    high: float | None,
-    env: Env,
-) -> InputSpec:
     values = tuple(
         m.require_constant(v, "what a choice is made from", node.span)
         for v in alternatives
@@ -100,6 +70,34 @@ def _describe(
         plain=declared is not None,
     )
     return InputSpec(info, alternatives)
+
+
+def _allowed(
+    m: PartialEvaluator,
+    node: ast.Param | ast.Choice,
+    type_: Type,
+    written: ast.Expr | None,
+    env: Env,
+) -> tuple[float | None, float | None, tuple[Value, ...]]:
+    """The ends of the range as written, or the alternatives."""
+    if isinstance(written, ast.Binary) and written.op == ".." and isinstance(node, ast.Param):
+        low, high = (_known(m, e, env, "an end of a range") for e in (written.left, written.right))
+        return low, high, ()
+    if written is not None:
+        alternatives = items_of(m, m.evaluate(written, env), written.span)
+        if not alternatives:
+            raise ElaborationError(
+                "empty-choice", f"`{node.name.name}` has nothing to choose from", node.span
+            )
+        return None, None, alternatives
+    if not isinstance(type_, EnumType):
+        return None, None, ()
+    cases = range(len(type_.enum.cases))
+    return None, None, tuple(EnumValue(type_.enum, m.const(i, INT)) for i in cases)
+
+
+def _known(m: PartialEvaluator, expr: ast.Expr, env: Env, what: str) -> float:
+    return m.require_constant(m.number(expr, env), what, expr.span)
 
 
 def _check_repeated(

@@ -17,7 +17,7 @@ from attrs import define, evolve, field
 
 from hwdsl.base.diagnostics import Severity
 from hwdsl.base.source import Span
-from hwdsl.codegen.ir.builder import GraphBuilder, LoopRegion, Ref, Region
+from hwdsl.codegen.ir.builder import GraphBuilder, LoopRegion, Ref
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.codegen.passes.case_analysis import is_always_true
 from hwdsl.codegen.passes.interval_analysis import Range, Ranges
@@ -36,11 +36,10 @@ from hwdsl.elaborate.values import (
     SelectIndex,
     SelectRecord,
     Thunk,
-    ThunkState,
     UnknownValue,
     Value,
 )
-from hwdsl.semantics.symbols import Checked, EvaluatorInfo, KindInfo, Symbol, ValueInfo
+from hwdsl.semantics.symbols import Checked, EvaluatorInfo, KindInfo, ValueInfo
 from hwdsl.syntax import ast
 
 T = TypeVar("T")
@@ -82,7 +81,6 @@ class PartialEvaluator:
     blocks: dict[ast.Node, Block] = field(factory=dict)
     kind_layers: dict[KindInfo, tuple[Layer, ...]] = field(factory=dict)
     select_records: dict[object, SelectRecord] = field(factory=dict)
-    ensured: set[int] = field(factory=set)
     ranges: Ranges = field(factory=Ranges)
     free_params: dict[str, ValueInfo] = field(factory=dict)  # coefficients that are params
     assumed: frozenset[str] = frozenset()  # missing values taken as given, by their paths
@@ -138,10 +136,10 @@ class PartialEvaluator:
         """The value of a thunk, which is forced at its first reading; other values as they are."""
         if not isinstance(value, Thunk):
             return value
-        if value.state is ThunkState.NEW:
-            self._force(value)
-        elif value.state is ThunkState.RUNNING:
+        if value.running:
             raise self._cycle(value)
+        if value.value is None and value.failure is None:
+            self._force(value)
         if value.failure is not None:
             raise value.failure
         self.assertions.extend(value.assertions)
@@ -154,21 +152,19 @@ class PartialEvaluator:
         # Assertions made on the way belong to the thunk, not to its first reader: a reader that
         # finds the value there must make them too.
         saved, self.assertions = self.assertions, []
-        thunk.state = ThunkState.RUNNING
+        thunk.running = True
         self.running.append(thunk)
         try:
-            thunk.value = thunk.compute() if self.trace is None else self.trace.running(thunk)
+            value = thunk.compute() if self.trace is None else self.trace.running(thunk)
             thunk.assertions = tuple(_distinct(self.assertions))
-            thunk.state = ThunkState.DONE
+            thunk.value = value
         except ElaborationError as failure:
-            thunk.failure, thunk.state = failure, ThunkState.FAILED
+            thunk.failure = failure
         finally:
+            # Ended by another exception (an interrupt) it has neither: it may be read again.
+            thunk.running = False
             self.running.pop()
             self.assertions = saved
-            # Ended by another exception (an interrupt), no failure of the thunk: it may be read
-            # again.
-            if thunk.state is ThunkState.RUNNING:
-                thunk.state = ThunkState.NEW
 
     def _cycle(self, thunk: Thunk) -> ElaborationError:
         chain = self.running[self.running.index(thunk) :]
@@ -180,12 +176,6 @@ class PartialEvaluator:
             "give one of them a value of its own",
             [(c.span, f"`{c.label}` is needed here") for c in chain[1:4]],
         )
-
-    def ensure(self, symbol: Symbol) -> None:
-        """Have the checker check the symbol's body if it has not yet."""
-        if id(symbol) not in self.ensured:
-            self.ensured.add(id(symbol))
-            self.checked.ensure(symbol)
 
     def make_record(
         self, kind: KindInfo, layers: tuple[Layer, ...], name: str, path: str, span: Span
@@ -453,13 +443,12 @@ class PartialEvaluator:
             if ref.op.code == "param":
                 found[self.builder.params[ref.op.index].name] = None
             elif ref.op.code == "input":
-                todo.extend(self._captured_value(ref.region, ref.op.index))
+                capture = ref.op.index - 1 - ref.region.carries
+                # The variable and the states come from inside the loop, and name no param.
+                if capture >= 0:
+                    todo.append(ref.region.captured[capture])
             todo.extend(Ref(ref.region, a) for a in ref.op.args)
         return sorted(found)
-
-    def _captured_value(self, region: Region, index: int) -> list[Ref]:
-        capture = index - 1 - region.carries
-        return [region.captured[capture]] if capture >= 0 else []
 
     def require_constant(self, ref: Ref, what: str, span: Span) -> float:
         """The value, or a failure that names the params it depends on."""

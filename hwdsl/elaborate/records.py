@@ -25,7 +25,6 @@ from hwdsl.elaborate.values import (
     Layer,
     ListValue,
     MemberStatement,
-    MissingValue,
     Record,
     SelectRecord,
     TextValue,
@@ -84,7 +83,7 @@ def layers_of_kind(m: PartialEvaluator, kind: KindInfo) -> tuple[Layer, ...]:
     found = m.kind_layers.get(kind)
     if found is None:
         for each in kind.lineage():
-            m.ensure(each)
+            m.checked.ensure(each)
         found = tuple(
             Layer(block_of(m, k.decl, k.decl.members), Env(k.scope), own=True, kind=k)
             for k in kind.lineage()
@@ -98,7 +97,7 @@ def component(m: PartialEvaluator, info: ComponentInfo) -> Record | SelectRecord
     """The record of a top-level component."""
     found = m.symbols.get(info)
     if found is None:
-        m.ensure(info)
+        m.checked.ensure(info)
         env = Env(info.scope)
         found = build_part(m, info.decl, env, "", info.kind)
         m.symbols[info] = found
@@ -347,11 +346,11 @@ def _check_count(m: PartialEvaluator, of: Record, count: Ref, found: Definition)
     m.assert_rule("bad-count", holds, span, text, found.env)
 
 
-def missing(of: Component, name: str, span: Span) -> MissingValue:
+def missing(of: Component, name: str, span: Span) -> ElaborationError:
     """The failure of reading a field that has no value."""
     info = of.kind.member(name)
     others = [] if info is None else [(info.decl.name.span, "declared here, without a default")]
-    return MissingValue(
+    return ElaborationError(
         "missing-field",
         f"`{of.path}` says nothing of `{name}`, which {with_article(of.kind.name)} must have",
         of.span,
@@ -386,17 +385,30 @@ def _placeholder(m: PartialEvaluator, of: Component, name: str) -> Ref | None:
 
 
 def _select_member(m: PartialEvaluator, of: SelectRecord, name: str, span: Span) -> Value:
+    def each(alternative: Component) -> Value:
+        return member(m, alternative, name, span)
+
     found = shared_definition(m, of, name)
-    if found is not None and not isinstance(found.node, ast.Unknown):
-        env = Env(found.env.scope, None, (of,))
-        try:
-            value, assertions = m.collect(lambda: _define(m, found, env, of, name, span))
-        except UnequalLengths:
-            pass  # The alternatives have different parts: each is evaluated by itself.
-        else:
-            m.assertions.extend(assertions)
-            return value
-    return map_alternatives(m, of, lambda a: member(m, a, name, span), span)
+    if found is None or isinstance(found.node, ast.Unknown):
+        return map_alternatives(m, of, each, span)
+    env = Env(found.env.scope, None, (of,))
+    return _together(m, of, lambda: _define(m, found, env, of, name, span), each, span)
+
+
+def _together(
+    m: PartialEvaluator,
+    of: SelectRecord,
+    whole: Callable[[], Value],
+    each: Callable[[Component], Value],
+    span: Span,
+) -> Value:
+    """The value for all alternatives at once; one by one if their lists differ in length."""
+    try:
+        value, assertions = m.collect(whole)  # by `collect`: a failure leaves no assertion behind
+    except UnequalLengths:
+        return map_alternatives(m, of, each, span)
+    m.assertions.extend(assertions)
+    return value
 
 
 def map_alternatives(
@@ -416,12 +428,7 @@ def call_alternatives(
     """Call something on a component; on each alternative if their lists differ in length."""
     if isinstance(of, Record):
         return call(of)
-    try:
-        value, assertions = m.collect(lambda: call(of))
-    except UnequalLengths:
-        return map_alternatives(m, of, call, span)
-    m.assertions.extend(assertions)
-    return value
+    return _together(m, of, partial(call, of), call, span)
 
 
 def method(of: Component, name: str) -> MemberInfo | None:

@@ -9,7 +9,6 @@ identity.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from enum import Enum
 
 from attrs import define, field, frozen
 
@@ -56,10 +55,6 @@ class NotConstant(ElaborationError):
 
 class UnequalLengths(ElaborationError):
     """Lists of different lengths meet in a selection."""
-
-
-class MissingValue(ElaborationError):
-    """A field without default that was given no value is read."""
 
 
 class UnknownValue(ElaborationError):
@@ -141,15 +136,6 @@ class SelectIndex:
     count: int
 
 
-class ThunkState(Enum):
-    """The state of a thunk. A thunk that is read while RUNNING depends on itself."""
-
-    NEW = 0
-    RUNNING = 1
-    DONE = 2
-    FAILED = 3
-
-
 @define(eq=False)
 class Thunk:
     """A lazy value, computed at its first reading and then stored (call by need).
@@ -157,13 +143,14 @@ class Thunk:
     Fields, variables, outputs and calls are thunks, so the order of a text does not matter and what
     nothing reads is not evaluated. A thunk stores the assertions made while it was computed too:
     each reader makes them again, since the assertions of a value are those of all that it depends
-    on. `keep` is what the thunk belongs to: a component, or the arguments of a call.
+    on. One that is read while it is `running` depends on itself. `keep` is what the thunk belongs
+    to: a component, or the arguments of a call.
     """
 
     label: str
     span: Span
     compute: Callable[[], Value]
-    state: ThunkState = ThunkState.NEW
+    running: bool = False
     value: Value | None = None
     assertions: tuple[Assertion, ...] = ()
     failure: ElaborationError | None = None
