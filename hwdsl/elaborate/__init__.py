@@ -80,6 +80,7 @@ def elaborate(
     found = with_large_stack(lambda: elaborate_evaluator(m, evaluator, diagnostics))
     if m.missing_paths:
         _find_lacking(checked, evaluator, diagnostics, m.missing_paths)
+    # In a graph of its own: the inputs of the sampler have the names of the evaluator's params.
     apart = new_partial_evaluator(checked)
     return evolve(found, sampler=with_large_stack(lambda: draws(apart, evaluator, diagnostics)))
 

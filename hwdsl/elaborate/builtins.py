@@ -15,13 +15,14 @@ from hwdsl.elaborate.values import IMPLIED, ElaborationError, Env, ListValue, Ra
 from hwdsl.semantics.symbols import ExactQuotient
 from hwdsl.syntax import ast
 
-MAX_UNKNOWN_KEYS = 64
+MAX_UNKNOWN_KEYS = 64  # each pair of keys is compared
 
 
 def call(m: PartialEvaluator, name: str, expr: ast.Call, env: Env) -> Value:
     """The value of a builtin's call: by its handler, else by the operation of its name."""
     arguments = [a.value for a in expr.arguments]
     quotient = arguments[0]
+    # `floor(a / b)` of ints, which the checker notes: exact, where `a / b` would round first.
     noted = m.checked.resolutions.get(quotient)
     if isinstance(noted, ExactQuotient):
         assert isinstance(quotient, ast.Binary)
@@ -150,6 +151,7 @@ def _step(m: PartialEvaluator, expr: ast.Call, args: list[Value], env: Env) -> V
     found = pick_value(m, index, values, expr.span)
     if not isinstance(found, Ref) or found.type == BOOL:
         return found
+    # `bucket` gives an index for NaN too.
     return m.op(expr, "select", m.op(expr, "eq", x, x), found, m.const(math.nan))
 
 
@@ -208,6 +210,7 @@ def _ordered(
     ordered: list[Value] = []
     for place in range(len(items)):
         here = [m.op(node, "eq", r, m.const(place, INT)) for r in ranks]
+        # Ranks are all different, so one is here; `argmax` finds the 1 among zeros.
         at = m.op(node, "argmax", *(m.widen(h) for h in here))
         ordered.append(pick_value(m, at, items, node.span))
     return ordered

@@ -116,6 +116,7 @@ class EvaluatorCall:
                 self.m.assertions.append(self._watched(name, result, verdict, reasons))
             return value
 
+        # Thunks: what the caller does not read is not inlined.
         for name in (*self.info.outputs, FEASIBLE):
             fields[name] = Thunk(name, self.info.decl.name.span, partial(read, name))
         return result

@@ -16,7 +16,7 @@ from hwdsl.base.source import Span
 from hwdsl.codegen.ir.builder import LoopRegion, Ref
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.elaborate.generators import Candidate, both, expand, filtered, unroll
-from hwdsl.elaborate.loop_lowering import LoopRound, build_loop, most_rounds
+from hwdsl.elaborate.loop_lowering import MAX_UNROLLED, LoopRound, build_loop, most_rounds
 from hwdsl.elaborate.partial_evaluator import MAX_ITEMS, PartialEvaluator, as_ref
 from hwdsl.elaborate.select_lowering import items_of, pick_value
 from hwdsl.elaborate.values import (
@@ -32,9 +32,6 @@ from hwdsl.elaborate.values import (
 )
 from hwdsl.semantics.symbols import Int
 from hwdsl.syntax import ast
-
-MAX_UNROLLED = 16
-"""Length up to which a range is unrolled."""
 
 NEUTRAL: Mapping[str, float] = {
     "sum": 0.0,
@@ -216,10 +213,12 @@ def _select_best(
         at = _index_of_bindings(m, index, value, terms, expr)
         return pick_value(m, at, [t.bindings[name] for t in terms], expr.span)
 
-    path = m.path  # where the rule is found, whoever reads the value
+    # The rule that something is found is made by who reads a field, at the path of this text.
+    path = m.path
     fields: dict[str, Value | Thunk] = {n: Thunk(path, expr.span, partial(read, n)) for n in names}
     limit = m.const(WORST[how])
     pair = (value, limit) if how == "lowest" else (limit, value)
+    # No thunk: `found` is asked of a selection that may be empty, and so states no rule.
     fields["found"] = m.op(expr, "lt", *pair)
     return ResultValue(what, fields)
 

@@ -140,6 +140,7 @@ def _given(
 ) -> tuple[float, ...]:
     """The values that a file gives to a param, each held to its range or alternatives."""
     env = Env(m.checked.main)
+    # Declared again: an elaboration keeps the labels of alternatives, and not the values.
     instance = open_evaluator(m, info, {})
     node = next(
         x

@@ -49,6 +49,7 @@ def open_evaluator(
 ) -> Instance:
     """An instance with params as given; others by `free`, or at their defaults."""
     names: dict[str, Value | Thunk] = {}
+    # The frame is filled below: each may read all others, in whatever order they are written.
     env = Env(info.scope, Frame(names))
     instance = Instance(info, env, names)
     for node in info.decl.members:
@@ -151,6 +152,7 @@ def elaborate_evaluator(
         m.callees[info] = callee
     if m.trace is not None:
         m.trace.names = instance.names
+    # All of them, in the order of the text: a param that nothing reads is one too.
     for name in info.free:
         try:
             m.read(instance.names[name])
@@ -160,6 +162,7 @@ def elaborate_evaluator(
     for each in failures:
         report(each)
     try:
+        # What the defaults and ranges of params state; that of outputs came with the rules.
         stated = m.need_values(m.assertions)
     except UnknownValue as failure:
         report(failure)

@@ -113,6 +113,7 @@ def _attr(m: PartialEvaluator, expr: ast.Attr, env: Env) -> Value:
 def _index(m: PartialEvaluator, expr: ast.Index, env: Env) -> Value:
     base = m.evaluate(expr.base, env)
     index = m.number(expr.index, env)
+    # Of a range with an unknown end there is no list of elements to pick from, and no need of one.
     if isinstance(base, RangeValue) and (base.low.known is None or base.high.known is None):
         steps = m.op(expr, "sub", base.high, base.low)
         after = m.op(expr, "le", m.const(0, INT), index)
@@ -184,6 +185,7 @@ def _compare(m: PartialEvaluator, expr: ast.Compare, env: Env) -> Value:
 
 def _relation(m: PartialEvaluator, expr: ast.Compare, op: str, a: Value, b: Value) -> Ref:
     if isinstance(a, Ref) and isinstance(b, Ref):
+        # The graph has no `gt`, so that `a > b` and `b < a` are one operation.
         if op in (">", ">="):
             a, b = b, a
         code = {"<": "lt", ">": "lt", "<=": "le", ">=": "le", "==": "eq", "!=": "ne"}[op]

@@ -64,6 +64,8 @@ def _said(m: PartialEvaluator, assertion: Assertion) -> Key | None:
     if not isinstance(of, Record) or not (unknown or assertion.holds.known == 0.0):
         return None
     parts = () if unknown else messages.parts(m, assertion.text, messages.known_only)
+    # Without the component's name, and by the layers that say something: two parts made by the same
+    # text differ in names and counts, and what is wrong with both is the same.
     text = tuple("" if part == of.name else part for part in parts)
     layers = tuple(id(layer) for layer in of.layers if _says_something(layer))
     return (assertion.rule, assertion.severity, assertion.span, text, layers)

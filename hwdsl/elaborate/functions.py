@@ -22,7 +22,7 @@ from hwdsl.elaborate.values import (
 from hwdsl.semantics.symbols import EvaluatorInfo
 from hwdsl.syntax import ast
 
-_LONGEST_KEY = 256
+_LONGEST_KEY = 256  # a longer list goes by identity: its key costs more than the call it may save
 
 
 def call_function(

@@ -97,6 +97,7 @@ def filtered(m: PartialEvaluator, expr: ast.Comprehension, part: Candidate) -> C
         filter_ = expr.condition
         condition = _asked(m, part, lambda: m.number(filter_, part.env))
         guard = condition if condition.known == 0.0 else both(m, expr, guard, condition)
+    # A guard that is known to hold is dropped: such a term enters a sum without a selection.
     if guard is None or guard.known is None:
         return evolve(part, guard=guard)
     return evolve(part, guard=None) if guard.known else None

@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 from hwdsl.codegen.runtime.threads import on_a_thread
 
 T = TypeVar("T")
-_STACK = 256 * 1024 * 1024
+_STACK = 256 * 1024 * 1024  # of address space: pages that are not reached cost no memory
 _RECURSION = 100_000
 _THREAD = "hwdsl-elaborate"
 
+# The stack's size and the limit of recursion are the process's: one thread at a time sets them.
 _running = threading.Lock()
 
 

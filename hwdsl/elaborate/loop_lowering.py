@@ -23,6 +23,9 @@ from hwdsl.elaborate.values import (
 )
 from hwdsl.syntax import ast
 
+MAX_UNROLLED = 16
+"""Length up to which a range is unrolled."""
+
 LOOP_STEPS = 100
 """Cost of building a loop of the graph, in evaluated expressions (measured, about)."""
 

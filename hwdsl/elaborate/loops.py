@@ -12,6 +12,7 @@ from attrs import frozen
 from hwdsl.codegen.ir.builder import LoopRegion, Ref
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.elaborate.loop_lowering import (
+    MAX_UNROLLED,
     LoopRound,
     build_loop,
     most_rounds,
@@ -42,7 +43,6 @@ from hwdsl.elaborate.values import (
 from hwdsl.semantics.symbols import BoolType, EnumType, Int, ListType, ResultType, Type
 from hwdsl.syntax import ast
 
-MAX_UNROLLED = 16
 ROUNDS_BEFORE_ESTIMATE = 4096
 """Rounds after which the rest is estimated, at the cost of the cheapest round so far: what would
 exceed the fuel is refused before it is done."""
@@ -268,6 +268,7 @@ def _lower_to_loop(m: PartialEvaluator, loop: Loop) -> ResultValue:
     fields: dict[str, Value | Thunk] = {n: rebuild(v, refs) for n, v in loop.initial.items()}
     fields["rounds"], fields["settled"] = next(refs), next(refs)
     span = loop.expr.span
+    # A thunk: nothing is unrolled unless the history is read.
     fields["trace"] = Thunk("trace", span, lambda: _unrolled_history(m, loop))
     return ResultValue("result of `iterate`", fields)
 

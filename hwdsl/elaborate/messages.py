@@ -54,9 +54,11 @@ def suited(hole: LoweredHole) -> list[tuple[float, Unit]]:
         return []
     bases = {base for base, _ in hole.dim.powers}
     units = [u for u in hole.scope.visible_units.values() if {b for b, _ in u.dim.powers} <= bases]
+    # The unit can change at these sizes only. A unit occurs in powers up to that of a volume.
     sizes = {least_size(u, n) for u in units for n in (1, 2, 3)}
     found: list[tuple[float, Unit]] = []
     for size in (0.0, *sorted(sizes)):
+        # In place of 0 the least positive number: 0 itself would be shown like 1.
         unit = suited_unit(size or 5e-324, hole.dim, hole.scope)
         if not found or found[-1][1] != unit:
             found.append((size, unit))

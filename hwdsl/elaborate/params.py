@@ -315,6 +315,7 @@ def argument(m: PartialEvaluator, free: InputSpec, value: Value, span: Span) -> 
         return m.select_number(
             value.selector, [argument(m, free, a, span) for a in value.alternatives]
         )
+    # `check_given` has stated that the value is one of them: the 0 at the end stands for no other.
     found = m.const(0, INT)
     for i, alternative in reversed(list(enumerate(free.alternatives))):
         same = equal(m, span, value, alternative)

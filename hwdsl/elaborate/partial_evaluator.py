@@ -43,10 +43,11 @@ from hwdsl.semantics.symbols import Checked, EvaluatorInfo, KindInfo, ValueInfo
 from hwdsl.syntax import ast
 
 T = TypeVar("T")
-MAX_DEPTH = 4_000
+# Bounds of one elaboration, so that a stranger's file ends (decision 14).
+MAX_DEPTH = 4_000  # about ten frames of Python each, of the 100,000 that `large_stack` allows
 MAX_OPS = 1_000_000
 MAX_ITEMS = 100_000
-MOST_INT = 2.0**53
+MOST_INT = 2.0**53  # from here on float64 has no longer every int
 MAX_STEPS = 1_500_000
 MAX_RECORDS = 20_000
 
@@ -112,8 +113,7 @@ class PartialEvaluator:
             self.depth -= 1
 
     def consume_fuel(self, steps: int, span: Span) -> None:
-        """Count evaluated expressions; an error after `MAX_STEPS`, since a stranger's file must
-        end."""
+        """Count evaluated expressions; an error after `MAX_STEPS`."""
         self.steps += steps
         if self.steps > MAX_STEPS:
             self.check_fuel(0, span)
@@ -208,6 +208,8 @@ class PartialEvaluator:
     ) -> Ref:
         """Add an operation that `node` asks for; an int too large to be exact is its error."""
         ref = self.builder.op(code, *args, index=index, type=type)
+        # Only a constant is an error of the text: what depends on a param may be too large at some
+        # points.
         if ref.type == INT and ref.known is not None and MOST_INT <= abs(ref.known) < math.inf:
             raise ElaborationError(
                 "int-too-large",
@@ -388,6 +390,7 @@ class PartialEvaluator:
 
     def select_number(self, selector: SelectIndex, refs: Sequence[Ref]) -> Ref:
         """The number of the alternative that is selected; of constants, a table's entry."""
+        # Equal operations are one, so this also finds formulas that come to the same.
         if all(r == refs[0] for r in refs):
             return refs[0]
         b, choice = self.builder, selector.ref
@@ -407,6 +410,8 @@ class PartialEvaluator:
     @contextmanager
     def loop(self, carries: Sequence[str], low: Ref, high: Ref) -> Iterator[LoopRegion]:
         """A loop body to build in; loops opened meanwhile stand inside it."""
+        # An inner loop whose range does not vary would else stand outside all loops, and its body
+        # could not read the variable of the loop around it.
         within = [self.loops[-1].variable] if self.loops else []
         region = self.builder.open_loop(carries, within)
         self.ranges.note(region.variable, Range(self.interval(low)[0], self.interval(high)[1]))
@@ -509,6 +514,8 @@ def as_component(value: Value) -> Record | SelectRecord:
 
 
 def _distinct(assertions: Sequence[Assertion]) -> list[Assertion]:
+    # Each reader of a value makes its assertions again: along a chain of variables that read the
+    # one before twice, their number would double at each.
     found: dict[object, Assertion] = {}
     for e in assertions:
         holds = (id(e.holds.region), e.holds.index)

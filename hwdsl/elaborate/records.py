@@ -170,6 +170,7 @@ def construct(m: PartialEvaluator, kind: KindInfo, call: ast.Call, env: Env) -> 
     entries: dict[str, tuple[MemberStatement, ...]] = {
         a.name.name: (MemberStatement(a),) for a in call.arguments if a.name is not None
     }
+    # Read where the call stands: the second `x` of `K(x = x)` is a variable there, not the field.
     layer = Layer(Block(entries), env, own=False)
     return m.make_record(kind, (layer, *layers_of_kind(m, kind)), kind.name, kind.name, call.span)
 
@@ -178,6 +179,7 @@ def env_of(m: PartialEvaluator, record: Record, layer: Layer) -> Env:
     """The environment in which a layer's expressions are read for this record."""
     if not layer.own:
         return layer.env
+    # One for each layer, so that its lets are evaluated once. By id: the record keeps the layers.
     found = record.envs.get(id(layer))
     if found is None:
         outer = layer.env
@@ -289,6 +291,7 @@ def member(m: PartialEvaluator, of: Component, name: str, span: Span) -> Value:
     try:
         return m.read(thunk)
     except UnknownValue as failure:
+        # Only of the member itself: where it fails for another's sake, that one's place is right.
         if failure.member != thunk.label:
             raise
         raise failure.read_at(span) from None
@@ -297,6 +300,7 @@ def member(m: PartialEvaluator, of: Component, name: str, span: Span) -> Value:
 def _compute(m: PartialEvaluator, of: Component, name: str, span: Span) -> Value:
     if name == "parts":
         return all_parts(m, of, span)
+    # Before a select is read field by field: its rules are lowered once for all alternatives.
     if name == "feasible":
         return m.requires(m, of)
     if isinstance(of, SelectRecord):

@@ -87,6 +87,7 @@ class RuleCollector:
                 owner = layer.kind or of
                 env = records.env_of(self.m, of, layer)
                 self._add(self._lower(owner.name, rule, env, of, path, waivers), waivers, guard)
+        # `count` holds no component; it is read for the rule that it is not negative.
         for name in ("count", *_member_names(self.m, of)):
             if name not in known:
                 self._member(of, name, path, waivers, guard)

@@ -38,6 +38,7 @@ def merge_select(
     first = values[0]
     known = selector.ref.known
     if known is not None:
+        # A bool takes the first alternative where it is true.
         index = (0 if known else 1) if selector.ref.type == BOOL else int(known)
         return values[index]
     if all(v is first for v in values):

@@ -169,6 +169,7 @@ class Trace:
 
     def body(self, names: Mapping[str, Value | Thunk]) -> None:
         """Note the variables of a function's body that is about to be evaluated for a call."""
+        # The last is the node of the call's thunk; the one before it reads that thunk.
         reader = self._within[-2] if len(self._within) > 1 else None
         if reader is not None and isinstance(reader.expr, ast.Call):
             self.bodies[id(names)] = names, self._within[-1], reader
