@@ -227,7 +227,9 @@ def _step(state: CheckerState, env: TypeEnv, record: RecordType, ident: ast.Iden
     if target is None and state.is_broken(record.kind):
         return None
     if target is None:
-        known = [n for n in member_names(record) if n == "count" or _may_be_set(record, n)]
+        settable = ("field", "part")
+        names = member_names(record)
+        known = [n for n in names if n == "count" or role_of(record, n) in settable]
         state.error(
             "unknown-field",
             f"`{record.kind.name}` has no field `{ident.name}`",
@@ -246,10 +248,6 @@ def _step(state: CheckerState, env: TypeEnv, record: RecordType, ident: ast.Iden
         )
         return None
     return None if is_poison(target) else target
-
-
-def _may_be_set(record: RecordType, name: str) -> bool:
-    return role_of(record, name) in ("field", "part")
 
 
 def _declaration(record: RecordType, name: str) -> list[tuple[Span, str]]:

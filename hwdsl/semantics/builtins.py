@@ -171,10 +171,6 @@ def _extreme(call: BuiltinCall) -> Type:
     return result
 
 
-def _sum(call: BuiltinCall) -> Type:
-    return call.numbers(call.arguments[0])
-
-
 def _prod(call: BuiltinCall) -> Type:
     type_ = call.numbers(call.arguments[0])
     call.pure(call.arguments[0], type_)
@@ -232,7 +228,7 @@ SPECIAL: Mapping[str, Rule] = {
     "ceil": _rounded,
     "min": _extreme,
     "max": _extreme,
-    "sum": _sum,
+    "sum": lambda call: call.numbers(call.arguments[0]),
     "prod": _prod,
     "count": _count,
     "lowest": _best,

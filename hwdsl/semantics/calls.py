@@ -257,7 +257,9 @@ def _construct(state: CheckerState, env: TypeEnv, node: ast.Call, kind: KindInfo
         for m in k.members.values()
         if m.role in ("field", "part")
     }
-    given_defaults = state.assigned_fields(kind)
+    texts = (k.decl.members for k in kind.lineage() if k.decl is not None)
+    settings = (m for m in chain.from_iterable(texts) if isinstance(m, ast.Assign))
+    given_defaults = {m.path[0].name for m in settings if len(m.path) == 1}
     slots = []
     for member in fields.values():
         decl = member.decl

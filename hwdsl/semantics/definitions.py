@@ -8,7 +8,7 @@ from hwdsl.semantics.blocks import bind_lets, check_block, check_rule, force_loc
 from hwdsl.semantics.builtins import check_declarations
 from hwdsl.semantics.displays import check_display
 from hwdsl.semantics.evaluators import check_bounds, check_claim, check_evaluator
-from hwdsl.semantics.expressions import require
+from hwdsl.semantics.expressions import check_default, require
 from hwdsl.semantics.modules import BUILTINS
 from hwdsl.semantics.required_fields import check_missing
 from hwdsl.semantics.scopes import duplicate
@@ -103,7 +103,10 @@ def _check_kind(state: CheckerState, kind: KindInfo) -> None:
     others: list[ast.Member] = []
     for member in kind.decl.members:
         if isinstance(member, ast.Field):
-            _check_default(state, env, kind, member)
+            field = kind.members.get(member.name.name)
+            if field is not None and not isinstance(member.default, ast.Unknown | None):
+                type_ = state.type_of(field, member.name.span)
+                check_default(state, env, member, type_)
         elif isinstance(member, ast.Let):
             info = kind.members.get(member.name.name)
             if info is not None:
@@ -131,15 +134,6 @@ def _check_rule_names(state: CheckerState, kind: KindInfo) -> None:
                 duplicate(state, name, rule.name, base.rules[name].name.span)
 
 
-def _check_default(state: CheckerState, env: TypeEnv, kind: KindInfo, node: ast.Field) -> None:
-    info = kind.members.get(node.name.name)
-    if node.default is None or isinstance(node.default, ast.Unknown) or info is None:
-        return
-    wanted = state.type_of(info, node.name.span)
-    what = f"the default of `{node.name.name}`"
-    require(state, env._replace(assigning=None), node.default, wanted, what, node.type.span)
-
-
 def _check_slot(state: CheckerState, env: TypeEnv, node: ast.Part) -> None:
     if node.count is not None:
         require(state, env, node.count, Int(), "a count")
@@ -154,10 +148,7 @@ def check_function(state: CheckerState, info: FunctionInfo, env: TypeEnv) -> Non
     env = function_env(env, info.decl)
     types = dict(info.parameters)
     for parameter in info.decl.parameters:
-        type_ = types[parameter.name.name]
-        if parameter.default is not None:
-            what = f"the default of `{parameter.name.name}`"
-            require(state, env, parameter.default, type_, what, parameter.type.span)
+        check_default(state, env, parameter, types[parameter.name.name])
     for parameter in info.decl.parameters:
         env = env.bind(parameter.name, types[parameter.name.name])
     taken = {p.name.name: p.name.span for p in info.decl.parameters}

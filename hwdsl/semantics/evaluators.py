@@ -6,6 +6,7 @@ from hwdsl.base.source import Span
 from hwdsl.base.units import Dim
 from hwdsl.semantics.blocks import bind_lazy, bind_lets, check_rule, force_local, let_type
 from hwdsl.semantics.expressions import (
+    check_default,
     condition,
     infer,
     is_reading,
@@ -105,8 +106,7 @@ def _param(state: CheckerState, env: TypeEnv, node: ast.Param) -> Type:
             help="use `choice` to pick one of several components",
         )
         type_ = POISON
-    if node.default is not None:
-        require(state, env, node.default, type_, f"the default of {name}", node.type.span)
+    check_default(state, env, node, type_)
     if node.range is not None:
         check_bounds(state, env, node.range, type_, f"the range of {name}")
     if node.distribution is not None:
@@ -192,8 +192,7 @@ def _choice(state: CheckerState, env: TypeEnv, node: ast.Choice) -> Type:
         check_each(state, env, of, type_, each, node.type.span)
     else:
         _check_list(state, env, of, type_, f"what {name} is chosen from", each)
-    if node.default is not None:
-        require(state, env, node.default, type_, f"the default of {name}", node.type.span)
+    check_default(state, env, node, type_)
     return type_
 
 

@@ -113,6 +113,18 @@ def _is_no_part(state: CheckerState, expr: ast.Expr) -> bool:
     return isinstance(meaning, Global) and isinstance(meaning.symbol, ComponentInfo | KindInfo)
 
 
+def check_default(
+    state: CheckerState,
+    env: TypeEnv,
+    node: ast.Field | ast.Parameter | ast.Param | ast.Choice,
+    type_: Type,
+) -> None:
+    """Check the default of a declaration, if it has one that is known."""
+    if node.default is not None and not isinstance(node.default, ast.Unknown):
+        what = f"the default of `{node.name.name}`"
+        require(state, env, node.default, type_, what, node.type.span)
+
+
 def condition(state: CheckerState, env: TypeEnv, expr: ast.Expr, what: str) -> None:
     """Check that an expression is a bool."""
     require(state, env, expr, BOOL, what)
@@ -142,14 +154,6 @@ def _quantity(state: CheckerState, env: TypeEnv, node: ast.Quantity, expected: T
         return POISON
     literal_fits(state, node.text, unit, node.span)
     return Real(unit.dim)
-
-
-def _text(state: CheckerState, env: TypeEnv, node: ast.Text, expected: Type | None) -> Type:
-    return TEXT
-
-
-def _bool(state: CheckerState, env: TypeEnv, node: ast.Bool, expected: Type | None) -> Type:
-    return BOOL
 
 
 # --- arithmetic --------------------------------------------------------------------------------
@@ -430,8 +434,8 @@ HANDLERS.update(
     {
         ast.Number: _number,
         ast.Quantity: _quantity,
-        ast.Text: _text,
-        ast.Bool: _bool,
+        ast.Text: lambda *_: TEXT,
+        ast.Bool: lambda *_: BOOL,
         ast.Unary: _unary,
         ast.Binary: _binary,
         ast.Compare: _compare,

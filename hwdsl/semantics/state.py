@@ -252,15 +252,6 @@ class CheckerState:
         if caller is not None:
             self.calls.setdefault(caller, {}).setdefault(callee, span)
 
-    def assigned_fields(self, kind: KindInfo) -> set[str]:
-        """The fields that a kind or its bases give values by assignment."""
-        names: set[str] = set()
-        for each in kind.lineage():
-            for member in each.decl.members if each.decl is not None else ():
-                if isinstance(member, ast.Assign) and len(member.path) == 1:
-                    names.add(member.path[0].name)
-        return names
-
     def force(self, key: object) -> bool:
         """Do the deferred work of `key`; False if it is under way, which is a cycle."""
         # Taken out before it is done: what asks for it meanwhile finds it among `active`.

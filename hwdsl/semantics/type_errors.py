@@ -20,8 +20,6 @@ from hwdsl.semantics.type_relations import (
 from hwdsl.syntax import ast
 from hwdsl.syntax.grammar import is_number
 
-_VERBS = {"+": "add", "-": "subtract"}
-
 
 def mismatch(
     state: CheckerState,
@@ -100,10 +98,9 @@ def _unit_help(have: Dim, need: Dim, expr: ast.Expr, scope: ModuleScope) -> str:
 def cannot(state: CheckerState, env: TypeEnv, node: ast.Binary, left: Type, right: Type) -> Type:
     """Report quantities of different dimensions that are added or subtracted."""
     a, b = short(node.left), short(node.right)
-    verb = _VERBS[node.op]
     return state.error(
         "unit-mismatch",
-        f"cannot {verb} {a} and {b}" if verb == "add" else f"cannot {verb} {b} from {a}",
+        f"cannot add {a} and {b}" if node.op == "+" else f"cannot subtract {b} from {a}",
         node.op_span,
         "both sides must have the same dimension",
         others=labels(env, (node.left, left), (node.right, right)),
