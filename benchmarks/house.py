@@ -24,8 +24,9 @@ TASKS = {
     "a command (`fmt`)": r"fmt|fmt_",
     "a unit (`day`)": r"day",
 }
+# Text of C or of its compiler: not the word `double` in a message, nor what a docstring tells of.
 C_TEXT = re.compile(
-    r"#include|static inline|\bdouble\b|__attribute__|\.pyx\b|-O[23]\b|\bgcc\b|\bclang\b|Cython"
+    r"#include|static inline|\bdouble ($|\w+[,)=( ])|__attribute__|\.pyx\b|-O[23]\b|^(gcc|clang)$|Cython"
 )
 GENERATED = {"__pycache__"}
 
@@ -68,6 +69,14 @@ def code_lines(path: Path) -> tuple[int, int, int]:
         len({n for n in code if n not in docs} - {text.count("\n") + 1}),
         comments,
     )
+
+
+def texts_of(path: Path) -> list[str]:
+    """The texts that a module computes with, which docstrings are not."""
+    nodes = list(ast.walk(parsed(path)))
+    prose = {id(n.value) for n in nodes if isinstance(n, ast.Expr)}
+    found = (n for n in nodes if isinstance(n, ast.Constant) and id(n) not in prose)
+    return [n.value for n in found if isinstance(n.value, str)]
 
 
 def imports(name: str, path: Path, known: dict[str, Path], inside: bool) -> set[str]:
@@ -220,14 +229,7 @@ def tasks(tree: Path, found: dict[str, Path]) -> None:
             hits += sorted(tree.glob("hwdsl/**/pages/floor-division.md"))
         shown = ", ".join(str(h.relative_to(tree)) for h in hits)
         print(f"| {task} | {len(hits)} | {shown} |")
-    c_files = [
-        p
-        for p in found.values()
-        if any(
-            isinstance(n, ast.Constant) and isinstance(n.value, str) and C_TEXT.search(n.value)
-            for n in ast.walk(parsed(p))
-        )
-    ]
+    c_files = [p for p in found.values() if any(map(C_TEXT.search, texts_of(p)))]
     rooms = sorted({str(p.parent.relative_to(tree)) for p in c_files})
     print(
         f"| a target: files with text of C or of its compiler | {len(c_files)} | in {', '.join(rooms)} |"
