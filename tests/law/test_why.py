@@ -13,7 +13,7 @@ import pytest
 import hwdsl
 from hwdsl.cli.main import main
 
-from .evaluations import same
+from .comparing import same
 
 KNOWN = """edition 2026
 kind part { v : real }
