@@ -5,9 +5,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hwdsl.base.source import Source
 from hwdsl.syntax import ast
-from hwdsl.syntax.block_spans import block_spans, block_start
+from hwdsl.syntax.comments import CommentQueue, block_start
 from hwdsl.syntax.layout import StatementRow, align, lay_out
 from hwdsl.syntax.print_expr import (
     STEP,
@@ -26,100 +25,21 @@ CITED_WIDTH = 120
 
 def format_module(module: ast.Module) -> str:
     """Return a module as canonical text."""
-    return _Formatter(module).module()
+    return _Formatter(module).module(module)
 
 
-class _Formatter(ExpressionPrinter):
-    """Writes one module, taking its comments in order as it comes by."""
+class _Formatter(CommentQueue, ExpressionPrinter):
+    """Writes one module."""
 
-    def __init__(self, module: ast.Module) -> None:
-        self.origin: Source = module.source
-        self.tree = module
-        self.comments = sorted(module.comments, key=lambda c: c.start)
-        self.next = 0
-        self.last = 0  # where what was written last stands in the source
-
-    def module(self) -> str:
+    def module(self, tree: ast.Module) -> str:
         """Write the whole file."""
-        head = [] if self.tree.edition is None else [f"edition {self.tree.edition}"]
-        if not self.comments and self.tree.doc:
-            head += [f"#! {line}".rstrip() for line in self.tree.doc.split("\n")]
-        body = self.statements(self.tree.items, 0, len(self.origin.text) + 1, top=True)
+        head = [] if tree.edition is None else [f"edition {tree.edition}"]
+        if not self.comments and tree.doc:
+            head += [f"#! {line}".rstrip() for line in tree.doc.split("\n")]
+        body = self.statements(tree.items, 0, len(self.origin.text) + 1, top=True)
         while body and not body[0] and not head:  # a file does not start with empty lines
             del body[0]
         return "\n".join([*head, *body]) + "\n" if head or body else ""
-
-    # --- comments ----------------------------------------------------------------------------
-
-    def take(self, before: int) -> list[ast.Comment]:
-        """Take the comments that start before an offset."""
-        first = self.next
-        while self.next < len(self.comments) and self.comments[self.next].start < before:
-            self.next += 1
-        return self.comments[first : self.next]
-
-    def has_comment(self, start: int, end: int) -> bool:
-        """Whether a comment not yet written stands in a range."""
-        return any(start <= c.start < end for c in self.comments[self.next :])
-
-    def commented(self, owner: ast.Node) -> bool:
-        """Whether a comment not yet written stands in a node's block."""
-        return self.has_comment(block_start(owner) or owner.span.start, owner.span.end)
-
-    def take_trailing(self, end: int, limit: int) -> str:
-        """Take the comment behind a statement on its line, if there is one before `limit`."""
-        if self.next < len(self.comments):
-            comment = self.comments[self.next]
-            between = self.origin.text[end : comment.start]
-            if not comment.own_line and end <= comment.start < limit and "\n" not in between:
-                self.next += 1
-                self.last = comment.start + len(comment.text)
-                return comment.text
-        return ""
-
-    def gap(self, start: int) -> bool:
-        """Whether an empty line stands between what was written last and an offset."""
-        return self.origin.text.count("\n", self.last, max(start, self.last)) > 1
-
-    def put_comments(self, before: int, row: StatementRow) -> list[ast.Comment]:
-        """Put the comments that start before an offset on lines of their own; return them."""
-        comments = self.take(before)
-        for comment in comments:
-            if self.gap(comment.start):
-                row.leading.append("")
-            row.leading.append(comment.text)
-            self.last = comment.start + len(comment.text)
-        return comments
-
-    def lead(self, node: ast.Node, row: StatementRow) -> None:
-        """Put the comments before a node, and its documentation, on lines of their own."""
-        comments = self.put_comments(node.span.start, row)
-        documented = any(c.own_line and c.text.startswith("##") for c in comments)
-        if self.gap(node.span.start):
-            row.leading.append("")
-        doc = str(getattr(node, "doc", ""))
-        if doc and not documented:
-            row.leading += [f"## {line}".rstrip() for line in doc.split("\n")]
-        self.last = max(self.last, node.span.start)
-
-    def inner_comments(self, node: ast.Node, row: StatementRow) -> None:
-        """Take the comments inside a statement's brackets and put them before it.
-
-        Those inside its blocks stay for the blocks. One that would turn into documentation loses a
-        `#`.
-        """
-        if not self.has_comment(node.span.start, node.span.end):
-            return
-        blocks = list(block_spans(node))
-        kept = []
-        for comment in self.comments[self.next :]:
-            inside = node.span.start < comment.start < node.span.end
-            if inside and not any(start < comment.start < end for start, end in blocks):
-                text = comment.text
-                row.leading.append(text[1:] if text.startswith("##") else text)
-            else:
-                kept.append(comment)
-        self.comments[self.next :] = kept
 
     # --- blocks ------------------------------------------------------------------------------
 
@@ -208,7 +128,7 @@ class _Formatter(ExpressionPrinter):
             # Nothing is taken from the comments here: there are none in this range.
             # So far to the left everything fits; what still breaks answers "\n", which is refused.
             written = self.statement(member, -WIDTH * WIDTH, False)
-            text = written if isinstance(written, str) else " ".join(c for c in written if c)
+            text = _text(written)
             basis: ast.Basis | None = getattr(member, "sources", None)
             if basis is not None:
                 text += f" {self.basis(basis, 0, -1)}"
@@ -317,12 +237,7 @@ class _Formatter(ExpressionPrinter):
             case ast.Calibrated(name=name, type=kind, value=value, range=bounds, data=data):
                 start = [f"calibrated {name.name}", f": {type_text(kind)}"]
                 text = self.values(indent, start, ("=", value), ("in", bounds))
-                joined = text if isinstance(text, str) else " ".join(c for c in text if c)
-                end = f"from {literal(data)}"
-                last = indent + len(joined) if "\n" not in joined else len(joined.split("\n")[-1])
-                if last + 1 + len(end) > WIDTH:
-                    return f"{joined}\n{' ' * (indent + STEP)}{end}"
-                return f"{joined} {end}"
+                return self.tail(_text(text), f"from {literal(data)}", indent)
             case _:
                 raise TypeError(f"no statement: {type(node).__name__}")
 
@@ -500,6 +415,11 @@ class _Body(ast.Node, frozen=True):
     """A function's last expression, as the statement it is in the block."""
 
     value: ast.Expr
+
+
+def _text(written: str | list[str]) -> str:
+    """Return a statement's text, its cells with a blank between them."""
+    return written if isinstance(written, str) else " ".join(c for c in written if c)
 
 
 def _drawn(node: ast.Expr | None) -> ast.Expr | None:
