@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hwdsl.codegen.ir.graph import Graph
     from hwdsl.elaborate import Elaboration
     from hwdsl.explain.explanation import Explanation
+    from hwdsl.explain.sensitivity import Sensitivity
     from hwdsl.semantics.symbols import Checked, EvaluatorInfo
 
 __all__ = [
@@ -267,6 +268,33 @@ class Evaluator(runtime.KernelEvaluator):
         params = (p.name for p in self.spec.params)
         point = dict(zip(params, self._point(given), strict=True))
         return trace_provenance(self._program.traced(self.name), names, point, given, steps)
+
+    def sensitivities(
+        self,
+        output: str,
+        at: Mapping[str, Any] | None = None,
+        /,
+        *,
+        confidence: str = "all",
+        **given: Any,
+    ) -> list[Sensitivity]:
+        """The numbers behind an output at a point that move it, those that move it most first.
+
+        They are numbers of the file and of what it uses, with their sources; `confidence` keeps
+        those of one: `low`, `medium`, `high`, or `none` for numbers without a source. The evaluator
+        is made once for each, which for a large one takes a second. `elasticity` is about params.
+        """
+        from hwdsl.explain.sensitivity import CONFIDENCES, sensitivities
+
+        if confidence not in CONFIDENCES:
+            known = ", ".join(CONFIDENCES)
+            raise CallError(f"there is no confidence {confidence!r}: it is one of {known}")
+        given = self.named("sensitivities", at, given, confidence=confidence)
+        params = (p.name for p in self.spec.params)
+        point = dict(zip(params, self._point(given), strict=True))
+        checked = self._program.checked
+        info = driver.evaluators(checked)[self.name]
+        return sensitivities(checked, info, self._output(output).name, point, confidence)
 
     @property
     def undecided(self) -> tuple[tuple[str, str], ...]:

@@ -214,6 +214,30 @@ class Why:
     answer: Literal["why"] = "why"
 
 
+@frozen
+class NumberSensitivity:
+    """A number that moves an output: `elasticity` is per cent of change for one per cent more.
+
+    `number` is its module and name, `value` its text.
+    """
+
+    number: str
+    value: str
+    place: str
+    elasticity: Number
+    sources: Sequence[Source]
+
+
+@frozen
+class Sensitivities:
+    """The answer of `hwdsl why --confidence`: the numbers that move an output most."""
+
+    evaluator: str
+    output: str
+    numbers: Sequence[NumberSensitivity]
+    answer: Literal["sensitivities"] = "sensitivities"
+
+
 # --- sample --------------------------------------------------------------------------------------
 
 
@@ -500,6 +524,7 @@ ANSWERS: Mapping[str, type] = {
     "needs": Needs,
     "run": Run,
     "sample": Sample,
+    "sensitivities": Sensitivities,
     "validate": Validate,
     "verify": Verify,
     "why": Why,

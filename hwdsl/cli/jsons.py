@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hwdsl.codegen.runtime import OutputSpec, ParamSpec, Result, Samples
     from hwdsl.elaborate import ClaimResult
     from hwdsl.explain.explanation import Explanation
+    from hwdsl.explain.sensitivity import Sensitivity
     from hwdsl.help.page import Page
     from hwdsl.measure.validate import PredictionErrors, Validation
     from hwdsl.semantics.citations import CitedSource
@@ -173,6 +174,25 @@ def _step(step: Explanation, numbers: Mapping[int, int]) -> answers.Step:
         step.role, step.path, terms, [numbers[id(i)] for i in step.inputs if id(i) in numbers],
         cited,
     )  # fmt: skip
+
+
+def sensitivities(
+    evaluator: Evaluator, output: str, found: Sequence[Sensitivity]
+) -> answers.Sensitivities:
+    """The numbers that move an output, with their sources."""
+    from hwdsl.explain.derivation import place
+
+    numbers = [
+        answers.NumberSensitivity(
+            f"{one.number.module}.{one.number.path}",
+            one.literal,
+            place(one.number.node.span),
+            one.elasticity,
+            [source(each) for each in one.number.sources],
+        )
+        for one in found
+    ]
+    return answers.Sensitivities(evaluator.name, output, numbers)
 
 
 def source(of: CitedSource) -> answers.Source:

@@ -1,9 +1,16 @@
 """`hwdsl why FILE:EVALUATOR OUTPUT name=value…`: how an output comes about."""
 
-import argparse
+from __future__ import annotations
 
-from hwdsl.cli.base import assignments, format_argument, load_evaluator, target_argument
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hwdsl.cli.base import assignments, format_argument, load_evaluator, table, target_argument
 from hwdsl.cli.errors import FINE, CommandError, told
+
+if TYPE_CHECKING:
+    from hwdsl.explain.sensitivity import Sensitivity
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,6 +23,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--least", type=float, default=1.0, metavar="PERCENT",
         help="smaller shares of the whole are summed up in one line (1)",
     )  # fmt: skip
+    parser.add_argument(
+        "--confidence",
+        choices=("low", "medium", "high", "none", "all"),
+        help="in place of the derivation, the numbers of that confidence that move the output "
+        "most; none: those without a source",
+    )
+    parser.add_argument(
+        "--most", type=int, default=10, metavar="N", help="so many of these numbers (10)"
+    )
     format_argument(parser)
 
 
@@ -28,6 +44,16 @@ def run(options: argparse.Namespace) -> int:
         names = ", ".join(o.name for o in evaluator.spec.outputs)
         raise CommandError(f"say which output of {evaluator.name}: {names}")
     given = assignments(options.values)
+    if options.confidence is not None:
+        with told():
+            found = evaluator.sensitivities(options.output, given, confidence=options.confidence)
+        if options.format == "json":
+            from hwdsl.cli import jsons
+
+            jsons.write(jsons.sensitivities(evaluator, options.output, found[: options.most]))
+            return FINE
+        print(_table(options.output, options.confidence, found, options.most))
+        return FINE
     with told():
         derivation = evaluator.why(options.output, given)
     if options.format == "json":
@@ -37,3 +63,23 @@ def run(options: argparse.Namespace) -> int:
         return FINE
     print(derivation.text(4 if options.depth is None else options.depth, options.least / 100))
     return FINE
+
+
+def _table(output: str, confidence: str, found: Sequence[Sensitivity], most: int) -> str:
+    """The numbers that move an output most, and what they are from."""
+    kind = "number" if confidence == "all" else f"number of confidence {confidence}"
+    if not found:
+        return f"no {kind} moves {output}"
+    head = ["number", "value", "elasticity", "source"]
+    rows = [
+        [
+            f"{one.number.module}.{one.number.path}",
+            one.literal,
+            f"{one.elasticity:+.3f}",
+            "; ".join(source.described for source in one.number.sources),
+        ]
+        for one in found[:most]
+    ]
+    rest = f"\n{len(found) - most} more move it less" if len(found) > most else ""
+    said = f"{output} changes by so many per cent for one per cent more of a {kind}"
+    return f"{said}\n\n{table([head, *rows], right=[2])}{rest}"

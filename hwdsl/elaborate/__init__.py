@@ -15,6 +15,7 @@ from hwdsl.elaborate.evaluator import draws, elaborate_evaluator
 from hwdsl.elaborate.expressions import new_partial_evaluator
 from hwdsl.elaborate.findings import deduplicate, report_static_violations
 from hwdsl.elaborate.large_stack import with_large_stack
+from hwdsl.elaborate.literals import Literals
 from hwdsl.elaborate.module_values import symbol_value
 from hwdsl.elaborate.partial_evaluator import Callee, PartialEvaluator
 from hwdsl.elaborate.records import component, find_definition, member
@@ -66,6 +67,7 @@ def elaborate(
     overrides: Mapping[str, float] | None = None,
     free: Collection[str] = (),
     callees: Callees | None = None,
+    literals: Literals | None = None,
 ) -> Elaboration:
     """Elaborate an evaluator to a graph over its params and choices.
 
@@ -73,10 +75,12 @@ def elaborate(
     index for enums and components). `free` names coefficients that become params. Findings go to
     `diagnostics`; if that has failed, the result lacks what is wrong. `callees` holds what was
     elaborated of other evaluators of the file with the same `free`, and of this one afterwards.
+    `literals` gives literals other values, for which no `callees` may be shared.
     """
     m = new_partial_evaluator(
         checked, overrides, frozenset(free), callees=None if overrides else callees
     )
+    m.varied = literals
     found = with_large_stack(lambda: elaborate_evaluator(m, evaluator, diagnostics))
     if m.missing_paths:
         _find_lacking(checked, evaluator, diagnostics, m.missing_paths)

@@ -56,7 +56,7 @@ def callee_of(m: PartialEvaluator, info: EvaluatorInfo) -> Callee:
         inner = PartialEvaluator(
             m.checked, m.handlers, m.requires, m.overrides, m.free, callees=m.callees
         )
-        inner.assumed, inner.trace = m.assumed, m.trace
+        inner.assumed, inner.trace, inner.varied = m.assumed, m.trace, m.varied
         instance = open_evaluator(inner, info, {}, partial(params.as_input, inner))
         found = m.callees[info] = Callee(inner, instance)
     return found

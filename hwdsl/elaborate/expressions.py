@@ -54,10 +54,11 @@ def _literal(m: PartialEvaluator, expr: ast.Number | ast.Quantity, env: Env) -> 
     if found is None:
         digits = expr.text.replace("_", "")
         if isinstance(expr, ast.Number):
-            found = m.const(float(digits), INT if expr.is_int else REAL)
+            value, kind = float(digits), INT if expr.is_int else REAL
         else:
-            found = m.const(m.checked.units[expr.unit].to_base(Fraction(digits)))
-        m.literals[expr] = found
+            value, kind = m.checked.units[expr.unit].to_base(Fraction(digits)), REAL
+        value = value if m.varied is None else m.varied.of(expr, value)
+        found = m.literals[expr] = m.const(value, kind)
     return found
 
 

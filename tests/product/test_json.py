@@ -107,6 +107,7 @@ def checked(name: str, text: str) -> Any:
 CALLS = {
     "run": "run model.hw count=1 width=9 --tree all",
     "why": "why model.hw area width=3",
+    "sensitivities": "why model.hw area --confidence all",
     "sample": "sample model.hw -n 500",
     "validate": "validate model.hw",
     "verify": "verify model.hw",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import hwdsl
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.cli.main import main
@@ -116,3 +117,50 @@ def test_why_cites_what_it_shows(file: str, capsys: pytest.CaptureFixture[str]) 
     steps = json.loads(capsys.readouterr().out)["steps"]
     (found,) = next(step for step in steps if step["name"] == "price")["sources"]
     assert (found["kind"], found["title"], found["place"]) == ("unnamed", "", "a dealer, 2025")
+
+
+def test_the_numbers_that_move_an_output(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", file, "cost", "--confidence", "all"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [row[0] for row in rows[1:]] == ["t.ask.price", "t.ask.fast.margin"]
+    assert all(abs(float(row[3].strip()) - 1) < 0.01 for row in rows[1:] if row[2] == "USD")
+    assert main(["why", file, "cost", "--confidence", "low", "--format", "json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["numbers"]
+    assert (found["number"], found["value"]) == ("t.ask.price", "30 USD")
+    assert found["sources"][0]["confidence"] == "low"
+    assert main(["why", file, "cost", "--confidence", "none"]) == 0
+    assert capsys.readouterr().out == "no number of confidence none moves cost\n"
+
+
+def test_an_elasticity_is_that_of_a_finite_difference(tmp_path: Path) -> None:
+    text = """\
+edition 2026
+fn decay(t: real) -> real = exp(-0.5 * t)
+kind part { rate : real = 2.5 source "a book" confidence low, pieces : int = 3 }
+part One {}
+evaluator core {
+    param x : real = 1.5
+    output y = x^3.5 * One.rate
+}
+evaluator whole {
+    param t : real = 2.5 in 0.5 .. 9.5
+    output z = core(x = t).y * decay(t) + One.pieces
+}
+"""
+    path = tmp_path / "t.hw"
+    path.write_text(text, "utf-8")
+    whole = hwdsl.load(path).evaluators["whole"]
+    found = {(s.number.path, s.literal): s for s in whole.sensitivities("z", t=2.0)}
+    at = whole(t=2.0)["z"]
+    varied = {
+        ("One.rate", "2.5"): None,
+        ("part.rate", "2.5"): text.replace("= 2.5 source", f"= {2.5 * 1.01!r} source"),
+        ("decay", "0.5"): text.replace("-0.5", f"-{0.5 * 1.01!r}"),
+        ("core.y", "3.5"): text.replace("3.5", repr(3.5 * 1.01)),
+    }
+    assert set(found) == {key for key, other in varied.items() if other}
+    for key, other in varied.items():
+        if other is not None:
+            path.write_text(other, "utf-8")
+            changed = hwdsl.load(path).evaluators["whole"](t=2.0)["z"]
+            assert found[key].elasticity == pytest.approx((changed / at - 1) / 0.01, rel=1e-9)
