@@ -86,9 +86,9 @@ evaluator e {
         (
             Edit(
                 "hwdsl/elaborate/comprehensions.py",
-                'operands = [_zero(m, INT if _is_int(m, how, expr) else REAL)] if how == "sum" '
+                '[m.const(0.0, INT if _is_int(m, how, expr) else REAL)] if how == "sum" '
                 "else list[Ref]()",
-                "operands = list[Ref]()",
+                "list[Ref]()",
             ),
         ),
         """evaluator e {
