@@ -294,7 +294,8 @@ class Evaluator(runtime.KernelEvaluator):
         point = dict(zip(params, self._point(given), strict=True))
         checked = self._program.checked
         info = driver.evaluators(checked)[self.name]
-        return sensitivities(checked, info, self._output(output).name, point, confidence)
+        name = self._output(output).name
+        return sensitivities(checked, info, name, point, given, confidence)
 
     @property
     def undecided(self) -> tuple[tuple[str, str], ...]:

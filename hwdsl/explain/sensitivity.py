@@ -7,7 +7,7 @@ by it; to make params of all would turn sizes and counts, which must be known, i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from attrs import field, frozen
 
@@ -47,20 +47,22 @@ def sensitivities(
     info: EvaluatorInfo,
     output: str,
     point: Mapping[str, float],
+    given: Collection[str],
     confidence: str,
 ) -> list[Sensitivity]:
     """The numbers of a confidence that an output reads at a point, the most important first.
 
     `point` has all params in base units. `confidence` is one of `low`, `medium`, `high`, `none`
     (of no source) or `all`. Whole numbers such as counts are not varied: a per cent more of them is
-    none. A param counts as a number where its default has a source.
+    none. A param counts as a number unless it is among those `given`.
     """
     read = Literals()
     base = _value(elaborate(checked, info, Diagnostics(), literals=read), output, point)
     found: list[Sensitivity] = []
     for number in _candidates(checked, confidence):
         if isinstance(number.node, ast.Param):
-            if number.path == f"{info.name}.{number.node.name.name}":
+            name = number.node.name.name
+            if number.path == f"{info.name}.{name}" and name not in given:
                 found += _of_param(checked, info, output, point, base, number)
             continue
         for literal in _literals(number.node):
