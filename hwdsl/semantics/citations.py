@@ -30,7 +30,8 @@ REFERENCE_KINDS = (
     "standard",
     "talk",
 )
-
+_WITHOUT = (ast.Ident, ast.Name, ast.Number, ast.Quantity, ast.TypeName)
+"""Most nodes of a module; no clause stands in them, so that this walk need not look inside."""
 
 UNNAMED, ASSUMPTION = "unnamed", "assumption"
 
@@ -84,7 +85,7 @@ def check_citations(state: CheckerState, scope: ModuleScope) -> None:
         node = waiting.pop()
         if isinstance(node, ast.Citation):
             _check(state, scope, node)
-        else:
+        elif not isinstance(node, _WITHOUT):
             waiting.extend(children(node))
 
 
