@@ -17,7 +17,7 @@ from hwdsl.elaborate.findings import deduplicate, report_static_violations
 from hwdsl.elaborate.large_stack import with_large_stack
 from hwdsl.elaborate.literals import Literals
 from hwdsl.elaborate.module_values import symbol_value
-from hwdsl.elaborate.partial_evaluator import Callee, PartialEvaluator
+from hwdsl.elaborate.partial_evaluator import Instance, PartialEvaluator
 from hwdsl.elaborate.records import component, find_definition, member
 from hwdsl.elaborate.rules import RuleCollector, Waivers, module_waivers
 from hwdsl.elaborate.trace import Trace
@@ -34,7 +34,7 @@ from hwdsl.semantics.symbols import (
 )
 from hwdsl.syntax import ast
 
-Callees = dict[EvaluatorInfo, Callee]
+Callees = dict[EvaluatorInfo, Instance]
 """Evaluators as they are called; claims and evaluators of a file may share them."""
 
 ROUNDS = 20

@@ -9,9 +9,17 @@ from itertools import pairwise
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import BOOL, INT
 from hwdsl.elaborate import comprehensions
-from hwdsl.elaborate.partial_evaluator import PartialEvaluator, as_ref
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.select_lowering import items_of, pick_value
-from hwdsl.elaborate.values import IMPLIED, ElaborationError, Env, ListValue, RangeValue, Value
+from hwdsl.elaborate.values import (
+    IMPLIED,
+    ElaborationError,
+    Env,
+    ListValue,
+    RangeValue,
+    Value,
+    as_ref,
+)
 from hwdsl.semantics.symbols import ExactQuotient
 from hwdsl.syntax import ast
 

@@ -20,10 +20,9 @@ from hwdsl.base.source import Span
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.passes.inlining import Inliner
 from hwdsl.elaborate import messages, params
-from hwdsl.elaborate.evaluator import open_evaluator, rules_of_callee
-from hwdsl.elaborate.instance import InputSpec
+from hwdsl.elaborate.evaluator import open_evaluator, rules_of
 from hwdsl.elaborate.module_values import symbol_value
-from hwdsl.elaborate.partial_evaluator import MAX_OPS, Callee, PartialEvaluator, as_ref
+from hwdsl.elaborate.partial_evaluator import MAX_OPS, Instance, PartialEvaluator
 from hwdsl.elaborate.values import (
     Assertion,
     ElaborationError,
@@ -36,6 +35,7 @@ from hwdsl.elaborate.values import (
     SelectIndex,
     Thunk,
     Value,
+    as_ref,
     numbers_of,
 )
 from hwdsl.semantics.symbols import EvaluatorInfo
@@ -49,7 +49,7 @@ STEP = 10
 """Operations inlined for the fuel of one evaluated expression (measured, about)."""
 
 
-def callee_of(m: PartialEvaluator, info: EvaluatorInfo) -> Callee:
+def callee_of(m: PartialEvaluator, info: EvaluatorInfo) -> Instance:
     """The evaluator, with its params free; made once for all that share `callees`."""
     found = m.callees.get(info)
     if found is None:
@@ -57,8 +57,8 @@ def callee_of(m: PartialEvaluator, info: EvaluatorInfo) -> Callee:
             m.checked, m.handlers, m.requires, m.overrides, m.free, callees=m.callees
         )
         inner.assumed, inner.trace, inner.varied = m.assumed, m.trace, m.varied
-        instance = open_evaluator(inner, info, {}, partial(params.as_input, inner))
-        found = m.callees[info] = Callee(inner, instance)
+        found = open_evaluator(inner, info, {}, partial(params.as_input, inner))
+        m.callees[info] = found
     return found
 
 
@@ -86,10 +86,10 @@ class EvaluatorCall:
     """One call of an evaluator, at the arguments `given`; the others are at their defaults."""
 
     m: PartialEvaluator
-    callee: Callee
+    callee: Instance
     given: Mapping[str, Value]
     span: Span
-    declared: dict[str, InputSpec] = field(factory=dict)
+    declared: dict[str, params.InputSpec] = field(factory=dict)
     replay: Inliner = field(init=False)
     spent: int = 0
     _arguments: dict[int, Ref] = field(factory=dict)
@@ -101,7 +101,7 @@ class EvaluatorCall:
     @property
     def info(self) -> EvaluatorInfo:
         """The evaluator that is called."""
-        return self.callee.instance.info
+        return self.callee.info
 
     def result(self) -> ResultValue:
         """The outputs, and `feasible`."""
@@ -147,7 +147,7 @@ class EvaluatorCall:
                     choice = SelectIndex(self.number(choice.ref), choice.count)
                 self.m.assertions.append(evolve(assertion, holds=holds, choice=choice))
         found = self.value(value)
-        thunk = self.callee.instance.names[name]
+        thunk = self.callee.names[name]
         if self.m.trace is not None and isinstance(thunk, Thunk):
             self.m.trace.entered(thunk, self.callee.m.builder, self.argument)
         return found
@@ -156,7 +156,7 @@ class EvaluatorCall:
         """Whether all rules hold and all outputs are numbers; the first known reason why not."""
         m, info = self.m, self.info
         with self._inside():
-            assertions, failures = rules_of_callee(self.callee)
+            assertions, failures = rules_of(self.callee)
         for failure in failures:
             raise failure
         errors = [e for e in assertions if e.severity is Severity.ERROR]
@@ -221,13 +221,13 @@ class EvaluatorCall:
         if name in self.given:
             value = self.given[name]
             return params.argument(self.m, self.declared[name], value, self.span)
-        free = self.callee.instance.frees.get(name)
+        free = self.callee.frees.get(name)
         if free is None:
             return self._of_the_file(name)
-        found = params.default(self.m, free.info)
+        found = params.default(self.m, free)
         if found is None:
             message = f"`{self.info.name}` also needs `{name}`"
-            raise ElaborationError("missing-argument", message, free.info.span)
+            raise ElaborationError("missing-argument", message, free.span)
         return found
 
     def _of_the_file(self, name: str) -> Ref:

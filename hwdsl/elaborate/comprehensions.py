@@ -17,7 +17,7 @@ from hwdsl.codegen.ir.builder import LoopRegion, Ref
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.elaborate.generators import Candidate, both, expand, filtered, unroll
 from hwdsl.elaborate.loop_lowering import MAX_UNROLLED, LoopRound, build_loop, most_rounds
-from hwdsl.elaborate.partial_evaluator import MAX_ITEMS, PartialEvaluator, as_ref
+from hwdsl.elaborate.partial_evaluator import MAX_ITEMS, PartialEvaluator
 from hwdsl.elaborate.select_lowering import items_of, pick_value
 from hwdsl.elaborate.values import (
     IMPLIED,
@@ -29,6 +29,7 @@ from hwdsl.elaborate.values import (
     SelectIndex,
     Thunk,
     Value,
+    as_ref,
 )
 from hwdsl.semantics.symbols import Int
 from hwdsl.syntax import ast

@@ -19,10 +19,9 @@ from hwdsl.elaborate.elaboration_info import (
     RuleInfo,
 )
 from hwdsl.elaborate.findings import deduplicate, report_static_violations, undecided_note
-from hwdsl.elaborate.instance import InputSpec, Instance
 from hwdsl.elaborate.large_stack import with_large_stack
 from hwdsl.elaborate.loop_lowering import check_rounds
-from hwdsl.elaborate.partial_evaluator import Callee, PartialEvaluator
+from hwdsl.elaborate.partial_evaluator import Instance, PartialEvaluator
 from hwdsl.elaborate.quantities import coherent_unit, dim_of
 from hwdsl.elaborate.rules import RuleCollector, lower_rule, module_waivers, waived
 from hwdsl.elaborate.select_lowering import items_of
@@ -45,13 +44,13 @@ def open_evaluator(
     m: PartialEvaluator,
     info: EvaluatorInfo,
     given: Mapping[str, Value],
-    free: Callable[[InputSpec], Value] | None = None,
+    free: Callable[[params.InputSpec], Value] | None = None,
 ) -> Instance:
     """An instance with params as given; others by `free`, or at their defaults."""
     names: dict[str, Value | Thunk] = {}
     # The frame is filled below: each may read all others, in whatever order they are written.
     env = Env(info.scope, Frame(names))
-    instance = Instance(info, env, names)
+    instance = Instance(m, info, env, names)
     for node in info.decl.members:
         if isinstance(node, ast.Param | ast.Choice):
             name = node.name.name
@@ -59,7 +58,7 @@ def open_evaluator(
                 names[name] = given[name]
             else:
                 names[name] = Thunk(
-                    name, node.name.span, partial(_free_value, m, instance, node, free)
+                    name, node.name.span, partial(_free_value, instance, node, free)
                 )
         elif isinstance(node, ast.Let | ast.Output):
             names[node.name.name] = Thunk(
@@ -69,14 +68,13 @@ def open_evaluator(
 
 
 def _free_value(
-    m: PartialEvaluator,
     instance: Instance,
     node: ast.Param | ast.Choice,
-    free: Callable[[InputSpec], Value] | None,
+    free: Callable[[params.InputSpec], Value] | None,
 ) -> Value:
-    name = node.name.name
+    m, name = instance.m, node.name.name
     declared = params.declare(m, node, instance.info.free[name], instance.env)
-    instance.frees[name] = declared
+    instance.frees[name] = declared.info
     if free is not None:
         return free(declared)
     if declared.info.default is None:
@@ -86,17 +84,16 @@ def _free_value(
     return params.fixed(m, declared, declared.info.default)
 
 
-def rules_of_callee(callee: Callee) -> tuple[list[Assertion], list[ElaborationError]]:
-    """The evaluator's rules, and what failed on the way to them; found once."""
-    if callee.rules is None:
-        callee.rules = _find_rules(callee.m, callee.instance)
-    return callee.rules
+def rules_of(instance: Instance) -> tuple[list[Assertion], list[ElaborationError]]:
+    """All rules of an evaluator, and what failed on the way to them; found once."""
+    if instance.rules is None:
+        instance.rules = _find_rules(instance)
+    return instance.rules
 
 
-def _find_rules(
-    m: PartialEvaluator, instance: Instance
-) -> tuple[list[Assertion], list[ElaborationError]]:
-    """All rules of an evaluator: its own, implied ones, those of the components in its reach."""
+def _find_rules(instance: Instance) -> tuple[list[Assertion], list[ElaborationError]]:
+    """Its own rules, implied ones, those of the components in its reach."""
+    m = instance.m
     info = instance.info
     own = (x for x in info.decl.members if isinstance(x, ast.Allow))
     waivers = (*own, *module_waivers(info.scope))
@@ -134,7 +131,7 @@ def elaborate_evaluator(
     m.checked.ensure(info)
     frees: list[ParamInfo] = []
 
-    def free(declared: InputSpec) -> Value:
+    def free(declared: params.InputSpec) -> Value:
         if declared.info.name in m.overrides:
             return params.fixed(m, declared, m.overrides[declared.info.name])
         frees.append(declared.info)
@@ -146,10 +143,9 @@ def elaborate_evaluator(
             m.missing_paths.add(failure.diagnostic.missing)
 
     instance = open_evaluator(m, info, {}, free)
-    callee = Callee(m, instance)
     # With overrides the params are not free, so the graph is no callee's for other arguments.
     if not m.overrides:
-        m.callees[info] = callee
+        m.callees[info] = instance
     if m.trace is not None:
         m.trace.names = instance.names
     # All of them, in the order of the text: a param that nothing reads is one too.
@@ -158,7 +154,7 @@ def elaborate_evaluator(
             m.read(instance.names[name])
         except ElaborationError as failure:
             report(failure)
-    found, failures = rules_of_callee(callee)
+    found, failures = rules_of(instance)
     for each in failures:
         report(each)
     try:

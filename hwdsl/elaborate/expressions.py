@@ -12,7 +12,7 @@ from hwdsl.elaborate import builtins, control, records
 from hwdsl.elaborate.functions import call_evaluator, call_function
 from hwdsl.elaborate.loops import iterate
 from hwdsl.elaborate.module_values import symbol_value
-from hwdsl.elaborate.partial_evaluator import Callee, Handler, PartialEvaluator, as_component
+from hwdsl.elaborate.partial_evaluator import Handler, Instance, PartialEvaluator
 from hwdsl.elaborate.rules import all_requires
 from hwdsl.elaborate.select_lowering import clamp_index, equal, items_of, known_index, pick_value
 from hwdsl.elaborate.trace import Trace
@@ -28,6 +28,7 @@ from hwdsl.elaborate.values import (
     SelectRecord,
     TextValue,
     Value,
+    as_component,
 )
 from hwdsl.semantics.literal_values import reading
 from hwdsl.semantics.symbols import (
@@ -284,7 +285,7 @@ def new_partial_evaluator(
     overrides: Mapping[str, float] | None = None,
     free: frozenset[str] = frozenset(),
     trace: Trace | None = None,
-    callees: dict[EvaluatorInfo, Callee] | None = None,
+    callees: dict[EvaluatorInfo, Instance] | None = None,
 ) -> PartialEvaluator:
     """One that knows all kinds of expressions; several may share `callees`."""
     shared = {} if callees is None else callees

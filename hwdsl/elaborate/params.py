@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from attrs import frozen
+
 from hwdsl.base.source import Span
 from hwdsl.base.units import Unit
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.elaborate.elaboration_info import ParamInfo
-from hwdsl.elaborate.instance import InputSpec
 from hwdsl.elaborate.messages import literal_unit
-from hwdsl.elaborate.partial_evaluator import PartialEvaluator, as_ref
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.quantities import PURE, coherent_unit, dim_of, in_unit, quantity_text
 from hwdsl.elaborate.select_lowering import equal, items_of, pick_value
 from hwdsl.elaborate.values import (
@@ -22,9 +23,18 @@ from hwdsl.elaborate.values import (
     Record,
     SelectRecord,
     Value,
+    as_ref,
 )
 from hwdsl.semantics.symbols import BoolType, EnumType, Int, Real, Type, ValueInfo
 from hwdsl.syntax import ast
+
+
+@frozen(eq=False)
+class InputSpec:
+    """A param or choice as declared: what it may be, in order, if that is a list."""
+
+    info: ParamInfo
+    alternatives: tuple[Value, ...]
 
 
 def declare(m: PartialEvaluator, node: ast.Param | ast.Choice, type_: Type, env: Env) -> InputSpec:

@@ -21,7 +21,7 @@ from hwdsl.codegen.ir.builder import GraphBuilder, LoopRegion, Ref
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.codegen.passes.case_analysis import is_always_true
 from hwdsl.codegen.passes.interval_analysis import Range, Ranges
-from hwdsl.elaborate.instance import Instance
+from hwdsl.elaborate.elaboration_info import ParamInfo
 from hwdsl.elaborate.literals import Literals
 from hwdsl.elaborate.trace import Trace
 from hwdsl.elaborate.values import (
@@ -39,6 +39,8 @@ from hwdsl.elaborate.values import (
     Thunk,
     UnknownValue,
     Value,
+    as_ref,
+    distinct,
 )
 from hwdsl.semantics.symbols import Checked, EvaluatorInfo, KindInfo, ValueInfo
 from hwdsl.syntax import ast
@@ -79,7 +81,7 @@ class PartialEvaluator:
     literals: dict[ast.Node, Ref] = field(factory=dict)
     symbols: dict[object, Value | Thunk] = field(factory=dict)
     calls: dict[object, Thunk] = field(factory=dict)
-    callees: dict[EvaluatorInfo, Callee] = field(factory=dict)  # may be shared
+    callees: dict[EvaluatorInfo, Instance] = field(factory=dict)  # may be shared
     blocks: dict[ast.Node, Block] = field(factory=dict)
     kind_layers: dict[KindInfo, tuple[Layer, ...]] = field(factory=dict)
     select_records: dict[object, SelectRecord] = field(factory=dict)
@@ -158,7 +160,7 @@ class PartialEvaluator:
         self.running.append(thunk)
         try:
             value = thunk.compute() if self.trace is None else self.trace.running(thunk)
-            thunk.assertions = tuple(_distinct(self.assertions))
+            thunk.assertions = tuple(distinct(self.assertions))
             thunk.value = value
         except ElaborationError as failure:
             thunk.failure = failure
@@ -260,7 +262,7 @@ class PartialEvaluator:
         """Compute; return the value and the assertions made on the way, which are not made here."""
         saved, self.assertions = self.assertions, []
         try:
-            return compute(), _distinct(self.assertions)
+            return compute(), distinct(self.assertions)
         finally:
             self.assertions = saved
 
@@ -484,43 +486,22 @@ class PartialEvaluator:
 
 
 @define(eq=False)
-class Callee:
-    """An evaluator that is called, elaborated in a partial evaluator of its own with its params
-    free, as `run` elaborates it.
+class Instance:
+    """An evaluator whose params are given, at their defaults or free: its names as thunks of `m`.
 
-    A call inlines its graph (see `calls`), so that it cannot differ from `run`. `rules` are its
-    rules and what failed on the way to them, once `evaluator.rules_of_callee` has collected them.
+    `frees` are the params that were given no value, once they are read. One with its params free,
+    in a partial evaluator of its own, is what a call inlines (see `calls`), so that it cannot
+    differ from `run`. `rules` are its rules and what failed on the way to them, once
+    `evaluator.rules_of` has collected them.
     """
 
     m: PartialEvaluator
-    instance: Instance
+    info: EvaluatorInfo
+    env: Env
+    names: dict[str, Value | Thunk]
+    frees: dict[str, ParamInfo] = field(factory=dict)
     rules: tuple[list[Assertion], list[ElaborationError]] | None = None
 
     def output(self, name: str) -> tuple[Value, list[Assertion]]:
         """An output, with the rules implied by what it is calculated from."""
-        return self.m.collect(partial(self.m.read, self.instance.names[name]))
-
-
-def as_ref(value: Value) -> Ref:
-    """The graph value of a number, bool or enum case."""
-    if isinstance(value, Ref):
-        return value
-    raise TypeError(f"the checker let {type(value).__name__} pass as a number")
-
-
-def as_component(value: Value) -> Record | SelectRecord:
-    """The value as a component."""
-    if isinstance(value, Record | SelectRecord):
-        return value
-    raise TypeError(f"the checker let {type(value).__name__} pass as a component")
-
-
-def _distinct(assertions: Sequence[Assertion]) -> list[Assertion]:
-    # Each reader of a value makes its assertions again: along a chain of variables that read the
-    # one before twice, their number would double at each.
-    found: dict[object, Assertion] = {}
-    for e in assertions:
-        holds = (id(e.holds.region), e.holds.index)
-        key = (e.rule, e.path, holds, id(e.text.template), id(e.result))
-        found.setdefault(key, e)
-    return list(found.values())
+        return self.m.collect(partial(self.m.read, self.names[name]))

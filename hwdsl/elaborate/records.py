@@ -13,7 +13,7 @@ from hwdsl.base.source import Span
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.codegen.runtime.message import number_text
-from hwdsl.elaborate.partial_evaluator import PartialEvaluator, as_component, as_ref
+from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.select_lowering import merge_components, merge_select
 from hwdsl.elaborate.values import (
     UNKNOWN,
@@ -32,6 +32,8 @@ from hwdsl.elaborate.values import (
     UnequalLengths,
     UnknownValue,
     Value,
+    as_component,
+    as_ref,
 )
 from hwdsl.semantics.symbols import (
     BoolType,

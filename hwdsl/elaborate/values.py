@@ -332,3 +332,29 @@ def numbers_of(value: Value) -> Iterator[Ref]:
     elif isinstance(value, ListValue):
         for item in value.items:
             yield from numbers_of(item)
+
+
+def as_ref(value: Value) -> Ref:
+    """The graph value of a number, bool or enum case."""
+    if isinstance(value, Ref):
+        return value
+    raise TypeError(f"the checker let {type(value).__name__} pass as a number")
+
+
+def as_component(value: Value) -> Record | SelectRecord:
+    """The value as a component."""
+    if isinstance(value, Record | SelectRecord):
+        return value
+    raise TypeError(f"the checker let {type(value).__name__} pass as a component")
+
+
+def distinct(assertions: Sequence[Assertion]) -> list[Assertion]:
+    """The assertions, each once."""
+    # Each reader of a value makes its assertions again: along a chain of variables that read the
+    # one before twice, their number would double at each.
+    found: dict[object, Assertion] = {}
+    for e in assertions:
+        holds = (id(e.holds.region), e.holds.index)
+        key = (e.rule, e.path, holds, id(e.text.template), id(e.result))
+        found.setdefault(key, e)
+    return list(found.values())
