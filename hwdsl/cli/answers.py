@@ -159,7 +159,7 @@ class Run:
 
 
 @frozen
-class Source:
+class SourceAnswer:
     """Where a number is from: the `reference` by name (empty for a text), its kind, year and title.
 
     `place` says where in it, `confidence` is `low`, `medium`, `high` or empty. The kind of a text
@@ -201,7 +201,7 @@ class Step(Amount):
     path: str
     terms: Sequence[StepTerm]
     inputs: Sequence[int]
-    sources: Sequence[Source]
+    sources: Sequence[SourceAnswer]
 
 
 @frozen
@@ -225,7 +225,7 @@ class NumberSensitivity:
     value: str
     place: str
     elasticity: Number
-    sources: Sequence[Source]
+    sources: Sequence[SourceAnswer]
 
 
 @frozen

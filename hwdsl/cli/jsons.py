@@ -195,9 +195,9 @@ def sensitivities(
     return answers.Sensitivities(evaluator.name, output, numbers)
 
 
-def source(of: CitedSource) -> answers.Source:
+def source(of: CitedSource) -> answers.SourceAnswer:
     """A source with what its reference says."""
-    return answers.Source(of.key, of.kind, of.year, of.title, of.place, of.confidence)
+    return answers.SourceAnswer(of.key, of.kind, of.year, of.title, of.place, of.confidence)
 
 
 def _name(unit: str) -> str:

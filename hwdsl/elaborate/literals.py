@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hwdsl.syntax import ast
 
 
-class Literals(dict[ast.Node, float]):
+class VariedLiterals(dict[ast.Node, float]):
     """Values of literals, in base units, other than as written; it notes which are asked for."""
 
     def __init__(self, values: Mapping[ast.Node, float] | None = None) -> None:

@@ -152,7 +152,8 @@ class _Reader:
         own: ast.Basis | None = getattr(node, "sources", None)
         basis = outer if own is None else _Basis(OWN, cited(own, self.known))
         if numeric or own is not None:
-            text = "" if isinstance(node, ast.Fn) else " ".join(written[0].span.text.split())
+            shown = [] if isinstance(node, ast.Fn) else written
+            text = " ".join(" ".join(value.span.text.split()) for value in shown)
             of = (formula, numeric, basis.level, basis.sources)
             yield CitedNumber(self.module, path, text, node, *of)
         for amended in (w for value in written for w in _amended(value)):

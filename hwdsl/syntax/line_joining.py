@@ -48,6 +48,9 @@ class _Joiner:
         self.diagnostics = diagnostics
         self.out: list[Token] = []
         self.open: list[Token] = []
+        self.citing: set[int] = (
+            set()
+        )  # where the `(` of citations stand, which may be named `source`
         self.braces = 0
         self.unclosed: list[tuple[int, int]] = []
 
@@ -63,6 +66,8 @@ class _Joiner:
                 self.line_end(token, i)
                 continue
             if token.type in _OPENING:
+                if token.type == "LPAR" and self.out and self.out[-1].type == "SOURCE":
+                    self.citing.add(token.start_pos)
                 self.open.append(token)
                 self.braces += token.type == "LBRACE"
             elif token.type in _CLOSING:
@@ -159,6 +164,8 @@ class _Joiner:
         if first in ("LET", "FN"):
             return True
         if first in _NOTES:
+            if self.open and self.open[-1].start_pos in self.citing:
+                return False
             return second in ("STRING", "NAME")
         # With a name behind it: nearly all these words may be names themselves.
         return first in _MEMBERS | _ITEMS and second == "NAME"

@@ -23,6 +23,8 @@ ERRORS = {
     "use -> USE STRING COLON names": "a table needs a name: the error `missing-argument`",
     "fn -> FN name dimvars LPAR RPAR ARROW type EQUAL expr": "the error `dimension-variable`",
     "fn -> FN name dimvars LPAR RPAR ARROW type fblock": "the error `dimension-variable`",
+    "fn -> FN name dimvars LPAR RPAR ARROW type EQUAL expr basis": "the error `dimension-variable`",
+    "fn -> FN name dimvars LPAR RPAR ARROW type fblock basis": "the error `dimension-variable`",
     **{
         f"extern_fn -> EXTERN FN name {rest}ARROW type": "of the library's own file: the error "
         "`misplaced-extern`"

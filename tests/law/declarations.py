@@ -97,7 +97,7 @@ class Declarations:
         d = self.draws
         name = d.new("mode")
         cases = [d.new("c") for _ in range(1 if d.chance(0.15) else 2 + d.below(3))]
-        self.items.append(f"enum {name} {d.block(cases)}")
+        self.items.append(f"enum {name} {d.block(cases)}{self.basis()}")
         self.world.enums[name] = cases
 
     def constant(self) -> None:
@@ -105,13 +105,14 @@ class Declarations:
         type = d.one([*NUMBERS, "list"])
         name = self.name("const")
         said = d.one(["", f" : {self.type(type)}"])
-        self.items.append(f"let {name}{said} = {d.text(type, 1)}")
+        self.items.append(f"let {name}{said} = {d.text(type, 1)}{self.basis()}")
         d.names[name] = type
 
     def calibrated(self) -> None:
         d, name = self.draws, self.draws.new("fitted")
         bounds = d.one(["", " in 0 .. 2"])
-        self.items.append(f'calibrated {name} : real = {d.one(["1", "0.3"])}{bounds} from "drawn"')
+        value = d.one(["1", "0.3"])
+        self.items.append(f'calibrated {name} : real = {value}{bounds} from "drawn"{self.basis()}')
         d.names[name] = "real"
 
     def function(self) -> None:
@@ -136,6 +137,7 @@ class Declarations:
         self.items.append(
             f"fn {name}({', '.join(written)}{comma}) -> {self.type(gives)}"
             + self.body(inner, gives)
+            + self.basis()
         )
         self.world.functions[name] = (parameters, gives)
 
@@ -149,7 +151,7 @@ class Declarations:
         body = d.one(
             [" = if a > b then a else b", " { let m = max(a, b), m + a - b }", " = min(a, b)"]
         )
-        self.items.append(f"fn {name}[{variables}](a: D, b: D{extra}) -> D{body}")
+        self.items.append(f"fn {name}[{variables}](a: D, b: D{extra}) -> D{body}{self.basis()}")
         self.world.functions[name] = ([call[0], ("b", "D", False), *call[1:]], "D")
 
     def body(self, inner: Draws, gives: str) -> str:
@@ -166,6 +168,36 @@ class Declarations:
         value = inner.text(gives, 2)  # a sign at the start of a line goes on with the line before
         lines.append(f"({value})" if value[0] in "+-" else value)
         return " " + d.block(lines)
+
+    def basis(self, of: str = "") -> str:
+        """What a declaration ends with to say where it is from; mostly nothing."""
+        d = self.draws
+        if not d.chance(0.6 if "~" in of else 0.2):  # distributions are rare themselves
+            return ""
+        return " " + d.one([self.sources(), self.sources(), 'assume "drawn"'])
+
+    def sources(self) -> str:
+        """A `source` of one citation or several."""
+        d = self.draws
+        cited = [
+            d.one(["drawn_2020", '"drawn"'])
+            if d.chance(0.5)
+            else d.one(['drawn_2020 "p. 3"', "reference"])
+            for _ in range(1 + d.below(3))
+        ]
+        cited = [c + d.one(["", " confidence low"]) for c in cited]
+        if len(cited) == 1 and d.chance(0.6):
+            return f"source {cited[0]}"
+        between = d.one([", ", ",\n"])
+        return f"source ({between.join(cited)}{d.one(['', ','])})"
+
+    def references(self) -> None:
+        """What the sources cite, and sometimes a source of the whole file."""
+        d = self.draws
+        self.items.append('reference drawn_2020 : paper 2020 "Drawn, 2020"')
+        self.items.append('reference reference : book 1999 "Another, 1999"')
+        if d.chance(0.2):
+            self.items.append(self.sources())
 
     def outside(self) -> Draws:
         """What is in sight of an item: the names at the top."""
@@ -195,19 +227,20 @@ class Declarations:
             self.slot(kind, lines, others, inner)
         for _ in range(d.below(3)):
             let, type = self.name("m"), d.one([*NUMBERS, "real", "bool"])
-            lines.append(f"let {let}{d.one(['', f' : {self.type(type)}'])} = {inner.text(type, 2)}")
+            typed = d.one(["", f" : {self.type(type)}"])
+            lines.append(f"let {let}{typed} = {inner.text(type, 2)}{self.basis()}")
             inner = inner.within({let: type})
             kind.members[let] = type
         if d.chance(0.3):
             method, p = d.new("fn"), self.name("p")
             gives = d.one(["real", "int", "data"])
             own = inner.within({p: "real"})
-            lines.append(f"fn {method}({p}: real) -> {gives}{self.body(own, gives)}")
+            lines.append(f"fn {method}({p}: real) -> {gives}{self.body(own, gives)}{self.basis()}")
             kind.methods[method] = (["real"], gives)
         for _ in range(d.below(3)):
             lines.append(self.rule(inner, "{name}", kind.name))
         if d.chance(0.2):
-            lines.append('source "drawn"')
+            lines.append(self.sources())
         self.items.append(f"kind {kind.name}{f' : {base}' if base else ''} {d.block(lines)}")
         self.world.kinds[kind.name] = kind
         self.components(kind)
@@ -218,14 +251,14 @@ class Declarations:
         type = d.one([*NUMBERS, "real", "int", "bool", "list", *self.world.enums])
         if type != "list" and d.chance(0.2):
             kind.unknown.add(name)
-            lines.append(f'{name} : {self.type(type)} = unknown "nobody says"')
+            lines.append(f'{name} : {self.type(type)} = unknown "nobody says"{self.basis()}')
         elif d.chance(0.15):
-            lines.append(f"{name} : {self.type(type)}")
+            lines.append(f"{name} : {self.type(type)}{self.basis()}")
             kind.bare.add(name)
             kind.members[name] = kind.fields[name] = type
             return inner.within({name: type})
         else:
-            lines.append(f"{name} : {self.type(type)} = {inner.text(type, 1)}")
+            lines.append(f"{name} : {self.type(type)} = {inner.text(type, 1)}{self.basis()}")
             inner = inner.within({name: type})
         kind.members[name] = kind.fields[name] = type
         return inner
@@ -268,7 +301,7 @@ class Declarations:
                 if d.chance(0.7 if field in kind.unknown else 0.45) or (
                     not base and self.bare(kind, field)
                 ):
-                    lines.append(f"{field} = {self.outside().text(type, 1)}")
+                    lines.append(f"{field} = {self.outside().text(type, 1)}{self.basis()}")
             for part, of in kind.parts.items():
                 below = {f: t for f, t in self.world.kinds[of].fields.items() if t in NUMBERS}
                 pick = d.random.random()
@@ -290,7 +323,7 @@ class Declarations:
                     lines.append(f"{of} {part}[2] : {d.one(self.world.components[of])} {{ }}")
             if d.chance(0.1):
                 own = [r for r in self.rules if r.startswith(kind.name + ".")]
-                lines.append(f'allow {d.one(own)} "drawn"' if own else 'source "drawn"')
+                lines.append(f'allow {d.one(own)} "drawn"' if own else self.sources())
             block = f" {d.block(lines)}" if lines or d.chance(0.5) else ""
             self.items.append(f"{kind.name} {name}{base}{block}")
             made.append(name)
@@ -323,7 +356,7 @@ class Declarations:
         if sized and not said and d.chance(0.6):
             said = f' else "{{{d.one(sized)} in GB}} is too much"'
         help = d.one(["", "", ' help "less"'])
-        return f"{word} {rule}: {condition}{said}{help}"
+        return f"{word} {rule}: {condition}{said}{help}{self.basis()}"
 
 
 def readable(kind: Kind) -> dict[str, str]:

@@ -56,6 +56,7 @@ class _Program(Declarations):
     def files(self) -> dict[str, str]:
         d = self.draws
         self.uses()
+        self.references()
         self.units()
         for _ in range(1 + d.below(2)):
             self.enum()
@@ -100,7 +101,8 @@ class _Program(Declarations):
         for _ in range(1 + d.below(4)):
             p = self.name("p")
             type, line, argument, bounded = self.free(p)
-            lines.append(line)
+            of = "param" if "~" not in line else "param ~"
+            lines.append(line + (self.basis(of) if line.startswith("param") else ""))
             made.params[p] = argument
             if " = " not in line and not line.startswith("choice"):
                 made.needed.add(p)
@@ -135,7 +137,7 @@ class _Program(Declarations):
         for _ in range(d.below(3)):
             lines.append(self.rule(inner, name, name))
         if d.chance(0.15):
-            lines.append(d.one(['source "drawn"', f'allow {d.one(self.rules)} "drawn"' if self.rules
+            lines.append(d.one([self.sources(), f'allow {d.one(self.rules)} "drawn"' if self.rules
                                 else 'source "also"']))  # fmt: skip
         self.items.append(f"evaluator {name} {d.block(lines)}")
         self.world.evaluators[name] = made
@@ -232,7 +234,7 @@ class _Program(Declarations):
 
     def claim(self) -> None:
         d = self.draws
-        lines = [d.one(['source "drawn"', 'source "drawn" confidence low', 'assume "drawn"'])]
+        lines = [d.one([self.sources(), 'source "drawn" confidence low', 'assume "drawn"'])]
         inner = self.outside()
         if d.chance(0.4):
             lines.append(f"let {d.new('l')} = {inner.text('real', 1)}")
