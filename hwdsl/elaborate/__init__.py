@@ -15,7 +15,7 @@ from hwdsl.elaborate.evaluator import draws, elaborate_evaluator
 from hwdsl.elaborate.expressions import new_partial_evaluator
 from hwdsl.elaborate.findings import deduplicate, report_static_violations
 from hwdsl.elaborate.large_stack import with_large_stack
-from hwdsl.elaborate.literals import Literals
+from hwdsl.elaborate.literals import VariedLiterals
 from hwdsl.elaborate.module_values import symbol_value
 from hwdsl.elaborate.partial_evaluator import Instance, PartialEvaluator
 from hwdsl.elaborate.records import component, find_definition, member
@@ -67,7 +67,7 @@ def elaborate(
     overrides: Mapping[str, float] | None = None,
     free: Collection[str] = (),
     callees: Callees | None = None,
-    literals: Literals | None = None,
+    literals: VariedLiterals | None = None,
 ) -> Elaboration:
     """Elaborate an evaluator to a graph over its params and choices.
 

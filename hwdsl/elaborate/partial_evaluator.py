@@ -22,7 +22,7 @@ from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.codegen.passes.case_analysis import is_always_true
 from hwdsl.codegen.passes.interval_analysis import Range, Ranges
 from hwdsl.elaborate.elaboration_info import ParamInfo
-from hwdsl.elaborate.literals import Literals
+from hwdsl.elaborate.literals import VariedLiterals
 from hwdsl.elaborate.trace import Trace
 from hwdsl.elaborate.values import (
     Assertion,
@@ -92,7 +92,7 @@ class PartialEvaluator:
     missing_paths: set[str] = field(factory=set)  # paths of missing values that were reported
     watching: bool = False  # whether reading an evaluator's result is noted, as claims need it
     trace: Trace | None = None  # notes where values come from, as derivations need it
-    varied: Literals | None = None  # values of literals other than as written
+    varied: VariedLiterals | None = None  # values of literals other than as written
 
     # --- evaluation ---------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from attrs import field, frozen
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.codegen.ir.interpreter import interpret
 from hwdsl.elaborate import Elaboration, elaborate
-from hwdsl.elaborate.literals import Literals
+from hwdsl.elaborate.literals import VariedLiterals
 from hwdsl.explain.cited_numbers import CitedNumber, numbers
 from hwdsl.semantics.symbols import Checked, EvaluatorInfo
 from hwdsl.syntax import ast
@@ -56,7 +56,7 @@ def sensitivities(
     (of no source) or `all`. Whole numbers such as counts are not varied: a per cent more of them is
     none. A param counts as a number unless it is among those `given`.
     """
-    read = Literals()
+    read = VariedLiterals()
     base = _value(elaborate(checked, info, Diagnostics(), literals=read), output, point)
     found: list[Sensitivity] = []
     for number in _candidates(checked, confidence):
@@ -69,7 +69,7 @@ def sensitivities(
             written = read.read.get(literal)
             if not written or not math.isfinite(written) or _is_whole(literal):
                 continue
-            varied = Literals({literal: written * (1 + STEP)})
+            varied = VariedLiterals({literal: written * (1 + STEP)})
             changed = elaborate(checked, info, Diagnostics(), literals=varied)
             value = _value(changed, output, point)
             text = " ".join(literal.span.text.split())
