@@ -118,11 +118,13 @@ class _Reader:
     def declaration(self, node: ast.Node, path: str, outer: _Basis) -> Iterator[CitedNumber]:
         """The numbers of a declaration: one, or those of the block that it is."""
         match node:
-            case ast.Kind() | ast.Part() | ast.Evaluator():
+            case ast.Kind() | ast.Evaluator():
+                yield from self.block(node.members, _below(path, node.name.name), outer, BLOCK)
+            case ast.Part():
                 inner = _below(path, node.name.name)
-                if isinstance(node, ast.Part):
-                    yield from self.number(node, inner, outer, (node.count,))
-                yield from self.block(node.members, inner, outer, BLOCK)
+                yield from self.number(node, inner, outer, (node.count,))
+                own = outer if node.sources is None else self.own(node.sources)
+                yield from self.block(node.members, inner, own, BLOCK)
             case ast.Amend():
                 inner = _below(path, _dotted(node.path))
                 yield from self.block(node.members, inner, outer, BLOCK)
@@ -141,6 +143,10 @@ class _Reader:
             case _:
                 pass
 
+    def own(self, node: ast.Basis) -> _Basis:
+        """What a declaration ends with."""
+        return _Basis(OWN, cited(node, self.known))
+
     def number(
         self, node: ast.Node, path: str, outer: _Basis, values: Sequence[ast.Node | None]
     ) -> Iterator[CitedNumber]:
@@ -150,7 +156,7 @@ class _Reader:
         stated = isinstance(node, ast.Assign | ast.Part) and not formula
         numeric = any(_needs_source(value, stated) for value in written)
         own: ast.Basis | None = getattr(node, "sources", None)
-        basis = outer if own is None else _Basis(OWN, cited(own, self.known))
+        basis = outer if own is None else self.own(own)
         if numeric or own is not None:
             shown = [] if isinstance(node, ast.Fn) else written
             text = " ".join(" ".join(value.span.text.split()) for value in shown)

@@ -296,6 +296,7 @@ class Part(Node, frozen=True):
     count: Expr | None
     base: tuple[Ident, ...] | None
     members: tuple[Member, ...]
+    sources: Basis | None = None
     doc: str = ""
 
 

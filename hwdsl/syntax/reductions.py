@@ -135,7 +135,7 @@ RULES: Mapping[str, Reduction] = {
     "claim": node(ast.Claim, 1, 2),
     "calibrated": node(ast.Calibrated, 1, 3, 5, 7, 9, 10),
     "display": node(ast.Display, 0, 1, 2),
-    "part": node(ast.Part, 0, 1, 2, 4, 5),
+    "part": node(ast.Part, 0, 1, 2, 4, 5, 6),
     "count": built(Builder.one, 1, grows=False),
     "path": built(Builder.several),
     # Blocks and their members.

@@ -277,7 +277,7 @@ class Declarations:
             field = d.one(sorted(plain))
             value = inner.text(plain[field], 1)
             block = " " + d.block([f"{field} = {value}"])
-        lines.append(f"{of} {name}{count}{base}{block}")
+        lines.append(f"{of} {name}{count}{base}{block}{self.basis()}")
         kind.parts[name] = of
         if d.chance(0.2):
             ref = d.new("ref")
@@ -325,7 +325,7 @@ class Declarations:
                 own = [r for r in self.rules if r.startswith(kind.name + ".")]
                 lines.append(f'allow {d.one(own)} "drawn"' if own else self.sources())
             block = f" {d.block(lines)}" if lines or d.chance(0.5) else ""
-            self.items.append(f"{kind.name} {name}{base}{block}")
+            self.items.append(f"{kind.name} {name}{base}{block}{self.basis()}")
             made.append(name)
         self.world.components[kind.name] = made
 

@@ -31,6 +31,10 @@ kind card {
 
 card Plain { rate = 1 }
 card Fast { source (sheet_2024 "page 3", "a letter" confidence low), rate = 5, lanes = 0 }
+kind rack {
+    card cards[4] : Fast { rate = 6 } source sheet_2024 "page 4" confidence high
+    card spare[2] : Fast source "counted" confidence medium
+}
 
 fn half(x: real) -> real = x / 2
 fn tenth(x: real) -> real = x / 10
@@ -63,6 +67,9 @@ def test_the_nearest_source_counts() -> None:
         "Plain.rate": ("file", "high", paper),
         "Fast.rate": ("block", "low", f"{sheet}, page 3 & a letter"),
         "Fast.lanes": ("block", "low", f"{sheet}, page 3 & a letter"),
+        "rack.cards": ("own", "high", f"{sheet}, page 4"),
+        "rack.cards.rate": ("own", "high", f"{sheet}, page 4"),
+        "rack.spare": ("own", "medium", "counted"),
         "tenth": ("file", "high", paper),
         "ask.price": ("own", "low", "a dealer, 2025"),
         "ask.fast.margin": ("own", "", f"{paper}, table 9"),
@@ -81,19 +88,19 @@ def test_numbers_are_counted(file: str, capsys: pytest.CaptureFixture[str]) -> N
     assert main(["explain", "--sources", file]) == 0
     text = capsys.readouterr().out
     rows = [line.split() for line in text.splitlines()]
-    assert ["datasheet", "4"] in rows
+    assert ["datasheet", "6"] in rows
     assert ["paper", "5"] in rows
     assert ["assumption", "1"] in rows
     assert ["2020", "5"] in rows
     assert ["low", "4"] in rows
-    assert text.endswith("11 numbers, 0 of them without a source\n")
+    assert text.endswith("14 numbers, 0 of them without a source\n")
 
 
 def test_numbers_of_a_confidence_are_listed(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "--confidence", "medium", file]) == 0
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split() == ["number", "value", "source"]
-    assert [row.split()[0] for row in rows] == ["t.card.rate", "t.card.peak"]
+    assert [row.split()[0] for row in rows] == ["t.card.rate", "t.card.peak", "t.rack.spare"]
     assert main(["explain", "--confidence", "none", file]) == 0
     assert capsys.readouterr().out == "no number of confidence none\n"
 

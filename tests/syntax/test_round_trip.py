@@ -190,7 +190,7 @@ SIMPLE = (
 
 def part(members: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     word = KIND_WORDS.map(lambda n: ast.Ident(NOWHERE, n))
-    return node(ast.Part, word, ident(), NONE | EXPRS, NONE | PATHS, many(members), DOCS)
+    return node(ast.Part, word, ident(), NONE | EXPRS, NONE | PATHS, many(members), BASES, DOCS)
 
 
 def draws() -> st.SearchStrategy[Any]:
