@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from hwdsl.base import fingerprint, store
 from hwdsl.base.diagnostics import Diagnostics
-from hwdsl.semantics.modules import PRELUDES, Loaded, Modules
+from hwdsl.semantics.modules import Loaded, Modules, preludes_of
 
 
 def names(modules: Modules) -> dict[str, str]:
@@ -63,6 +63,5 @@ def stamp(
 
 def _used(modules: Modules, loaded: Loaded) -> Iterator[str]:
     """The modules that one uses itself."""
-    if loaded.name not in PRELUDES:
-        yield from (name for name in PRELUDES if name in modules.loaded)
+    yield from (name for name in preludes_of(loaded.name) if name in modules.loaded)
     yield from loaded.modules.values()

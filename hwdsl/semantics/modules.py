@@ -26,7 +26,8 @@ from hwdsl.syntax import ast, parse
 from hwdsl.syntax.parse_cache import parse_cached
 
 BUILTINS, PRELUDE, REFERENCES = "std.builtins", "std.units", "std.references"
-PRELUDES = (BUILTINS, PRELUDE, REFERENCES)
+PRELUDES = (REFERENCES, BUILTINS, PRELUDE)
+"""What every file sees without a `use`."""
 """What every file sees without a `use`: the functions of the language, then units."""
 DEEPEST = 100
 """Modules, each used by the one before, beyond which a chain is refused."""
@@ -73,6 +74,11 @@ def library_root() -> Path:
     return package_folder("hwdsl.library")
 
 
+def preludes_of(name: str) -> tuple[str, ...]:
+    """The preludes that a module sees: a prelude itself sees those before it."""
+    return PRELUDES[: PRELUDES.index(name)] if name in PRELUDES else PRELUDES
+
+
 @define(eq=False)
 class _Loader:
     diagnostics: Diagnostics
@@ -96,19 +102,18 @@ class _Loader:
         library = folder.resolve().is_relative_to(self.library.resolve())
         unit = Loaded(name, tree, library)
         self.chain.append(name)
-        if name not in PRELUDES:
-            self._follow_preludes()
+        for prelude in preludes_of(name):
+            self._follow_prelude(prelude)
         for item in tree.items:
             if isinstance(item, ast.Use):
                 self._follow(unit, item, folder)
         self.chain.pop()
         self.loaded[name] = unit  # after those it uses, as the checker and its stamps rely on
 
-    def _follow_preludes(self) -> None:
-        for name in PRELUDES:
-            path = self.library.joinpath(*name.split(".")).with_suffix(".hw")
-            if name not in self.loaded and name not in self.chain and path.is_file():
-                self._read(name, path)
+    def _follow_prelude(self, name: str) -> None:
+        path = self.library.joinpath(*name.split(".")).with_suffix(".hw")
+        if name not in self.loaded and name not in self.chain and path.is_file():
+            self._read(name, path)
 
     def _follow(self, unit: Loaded, use: ast.Use, folder: Path) -> None:
         if use.file is not None:
