@@ -96,7 +96,7 @@ def leaves(texts: bool) -> st.SearchStrategy[Any]:
 
 
 def larger(e: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    ops = st.sampled_from(["+", "-", "*", "/", "^", "and", "or", ".."])
+    ops = st.sampled_from(["+", "-", "*", "/", "^", "and", "or", "..", "<..", "..<", "<..<"])
     chain = st.integers(2, 3).flatmap(
         lambda n: node(
             ast.Compare,
@@ -178,7 +178,7 @@ FNS = node(
     DOCS,
 )
 SIMPLE = (
-    node(ast.Field, ident(), TYPES, NONE | EXPRS | UNKNOWN, BASES, DOCS)
+    node(ast.Field, ident(), TYPES, NONE | EXPRS | UNKNOWN, NONE | EXPRS, BASES, DOCS)
     | node(ast.Assign, PATHS, EXPRS | UNKNOWN, BASES)
     | LETS
     | RULES
