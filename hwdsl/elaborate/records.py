@@ -97,7 +97,12 @@ def layers_of_kind(m: PartialEvaluator, kind: KindInfo) -> tuple[Layer, ...]:
         for each in kind.lineage():
             m.checked.ensure(each)
         found = tuple(
-            Layer(block_of(m, k.decl, k.decl.members, k.rules.values()), Env(k.scope), own=True, kind=k)
+            Layer(
+                block_of(m, k.decl, k.decl.members, k.rules.values()),
+                Env(k.scope),
+                own=True,
+                kind=k,
+            )
             for k in kind.lineage()
             if k.decl is not None and k.scope is not None
         )

@@ -40,7 +40,7 @@ def check_waivers(state: CheckerState) -> None:
     rules: dict[str, set[str]] = {}
     for owner in nodes:
         if isinstance(owner, _OWNERS):
-            own = {r.name.name for r in owner.members if _states_rule(r)}
+            own = {r.name.name for m in owner.members if (r := _rule(m)) is not None}
             rules.setdefault(owner.name.name, set()).update(own)
     paths = {
         n.name.name for n in nodes if isinstance(n, ast.Part | ast.Let | ast.Field | ast.Output)
@@ -50,9 +50,11 @@ def check_waivers(state: CheckerState) -> None:
             _report(state, waiver, rules)
 
 
-def _states_rule(node: ast.Node) -> bool:
-    ranged = isinstance(node, ast.Field | ast.Param) and range_rule(node) is not None
-    return ranged or isinstance(node, ast.Rule)
+def _rule(node: ast.Node) -> ast.Rule | None:
+    """The rule that a member is, or that its range states."""
+    if isinstance(node, ast.Field | ast.Param):
+        return range_rule(node)
+    return node if isinstance(node, ast.Rule) else None
 
 
 def _take_back(state: CheckerState, waiver: ast.Allow, place: Place) -> None:

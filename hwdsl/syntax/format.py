@@ -143,13 +143,13 @@ class _Formatter(CommentQueue, ExpressionPrinter):
         """Write a statement: as text of several lines, or as the cells of one."""
         match node:
             case ast.Field(name=name, type=kind, default=default, range=bounds):
-                head = [name.name, f": {type_text(kind)}"]
+                row = [name.name, f": {type_text(kind)}"]
                 if bounds is None:
-                    return self.cells(indent, head, "=", default)
+                    return self.cells(indent, row, "=", default)
                 if isinstance(default, ast.Unknown):
-                    head.append(f"= unknown {literal(default.reason)}")
-                    return self.values(indent, head, ("in", bounds))
-                return self.values(indent, head, ("=", default), ("in", bounds))
+                    row.append(f"= unknown {literal(default.reason)}")
+                    return self.values(indent, row, ("in", bounds))
+                return self.values(indent, row, ("=", default), ("in", bounds))
             case ast.Assign(path=path, value=value):
                 return self.cells(indent, [path_text(path)], "=", value)
             case ast.Let(name=name, type=kind, value=value):

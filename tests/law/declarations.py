@@ -249,16 +249,18 @@ class Declarations:
         """A field, of which nobody may know the value."""
         d, name = self.draws, self.name("f")
         type = d.one([*NUMBERS, "real", "int", "bool", "list", *self.world.enums])
+        written = f"{name} : {self.type(type)}"
         if type != "list" and d.chance(0.2):
             kind.unknown.add(name)
-            lines.append(f'{name} : {self.type(type)} = unknown "nobody says"{self.range(type)}{self.basis()}')
+            lines.append(f'{written} = unknown "nobody says"{self.range(type)}{self.basis()}')
         elif d.chance(0.15):
-            lines.append(f"{name} : {self.type(type)}{self.range(type)}{self.basis()}")
+            lines.append(f"{written}{self.range(type)}{self.basis()}")
             kind.bare.add(name)
             kind.members[name] = kind.fields[name] = type
             return inner.within({name: type})
         else:
-            lines.append(f"{name} : {self.type(type)} = {inner.text(type, 1)}{self.range(type)}{self.basis()}")
+            value = inner.text(type, 1)
+            lines.append(f"{written} = {value}{self.range(type)}{self.basis()}")
             inner = inner.within({name: type})
         kind.members[name] = kind.fields[name] = type
         return inner
