@@ -192,7 +192,7 @@ def _select_best(
     env: Env,
 ) -> ResultValue:
     what = f"result of `{how}`"
-    names = ["value", *(g.name.name for g in expr.generators)]
+    names = ["value", *(name.name for g in expr.generators for name in g.names)]
     if not terms:
 
         def nothing() -> Value:
@@ -283,7 +283,7 @@ def _lower_to_loop(
     may_be_empty = expr.condition is not None and (best or how in ("min", "max"))
     kind = BOOL if how in ("any", "all") else INT if _is_int(m, how, expr) else REAL
     types = [kind, *([INT] if best else []), *([BOOL] if may_be_empty else [])]
-    name = expr.generators[-1].name.name
+    name = expr.generators[-1].names[0].name
 
     def body(loop: LoopRegion) -> LoopRound | None:
         env = part.env.extend({name: loop.variable})

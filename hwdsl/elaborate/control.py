@@ -1,8 +1,8 @@
-"""`if`, `match` and list comprehensions; `iterate` is in `loops`."""
+"""`if`, `match`, `is` and list comprehensions; `iterate` is in `loops`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from hwdsl.codegen.ir.builder import Ref, Region
@@ -76,11 +76,9 @@ def _match_cases(m: PartialEvaluator, expr: ast.Match, subject: EnumValue, env: 
     for arm in expr.arms:
         cases = leading.get(arm)
         if cases:
-            here = m.case_condition(selector, cases[0])
-            for i in cases[1:]:
-                here = m.op(arm, "or", here, m.case_condition(selector, i))
+            here = SelectIndex(_in_cases(m, arm, selector, cases), 2)
             taken.append(arm)
-            among.append((SelectIndex(here, 2), 0, partial(m.evaluate, arm.value, env)))
+            among.append((here, 0, partial(m.evaluate, arm.value, env)))
     values = dict(zip(taken, m.guarded_arms(among), strict=True))
     some = next(iter(values.values()))  # stands where no case leads
     # A selection by the case, not a chain of conditions: one `gather`, or a table of constants.
@@ -106,14 +104,9 @@ def _possible(m: PartialEvaluator, region: Region, index: int) -> frozenset[floa
 
 def _match_ints(m: PartialEvaluator, expr: ast.Match, subject: Ref, env: Env, start: int) -> Value:
     arm = expr.arms[start]
-    numbers = [p.number for p in arm.patterns]
-    if start == len(expr.arms) - 1 or None in numbers:
+    if start == len(expr.arms) - 1 or any(p.number is None for p in arm.patterns):
         return m.evaluate(arm.value, env)
-    here = m.truth(False)
-    for number in numbers:
-        assert number is not None
-        value = m.const(float(number.replace("_", "")), INT)
-        here = m.op(arm, "or", here, m.op(arm, "eq", subject, value))
+    here = _in_numbers(m, arm, subject)
     if here.known is not None:
         if here.known:
             return m.evaluate(arm.value, env)
@@ -125,6 +118,38 @@ def _match_ints(m: PartialEvaluator, expr: ast.Match, subject: Ref, env: Env, st
         lambda: m.evaluate(arm.value, env),
         lambda: _match_ints(m, expr, subject, env, start + 1),
     )
+
+
+def is_case(m: PartialEvaluator, expr: ast.Is, env: Env) -> Value:
+    """`subject is patterns`."""
+    subject = m.evaluate(expr.subject, env)
+    if isinstance(subject, Ref):
+        return _in_numbers(m, expr, subject)
+    assert isinstance(subject, EnumValue)
+    noted = m.checked.resolutions[expr]
+    assert isinstance(noted, CaseArms)
+    selector = SelectIndex(subject.ref, len(noted.arms))
+    return _in_cases(m, expr, selector, [i for i, arm in enumerate(noted.arms) if arm == 0])
+
+
+def _in_cases(
+    m: PartialEvaluator, node: ast.Node, selector: SelectIndex, cases: Sequence[int]
+) -> Ref:
+    """Whether a case is one of several."""
+    here = m.case_condition(selector, cases[0])
+    for i in cases[1:]:
+        here = m.op(node, "or", here, m.case_condition(selector, i))
+    return here
+
+
+def _in_numbers(m: PartialEvaluator, node: ast.Arm | ast.Is, subject: Ref) -> Ref:
+    """Whether an int is one of those that the patterns are."""
+    here = m.truth(False)
+    for pattern in node.patterns:
+        assert pattern.number is not None
+        value = m.const(float(pattern.number.replace("_", "")), INT)
+        here = m.op(node, "or", here, m.op(node, "eq", subject, value))
+    return here
 
 
 def list_comprehension(m: PartialEvaluator, expr: ast.Comprehension, env: Env) -> Value:

@@ -274,6 +274,7 @@ HANDLERS: Mapping[type, Handler] = {
     ast.Call: _call,
     ast.Cond: control.cond,
     ast.Match: control.match,
+    ast.Is: control.is_case,
     ast.Iterate: iterate,
     ast.Comprehension: control.list_comprehension,
 }

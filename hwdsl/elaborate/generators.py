@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TypeVar
 
 from attrs import evolve, frozen
@@ -13,7 +14,7 @@ from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import INT
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.select_lowering import check_size, items_of
-from hwdsl.elaborate.values import Env, RangeValue, Value
+from hwdsl.elaborate.values import ElaborationError, Env, RangeValue, Value
 from hwdsl.syntax import ast
 
 T = TypeVar("T")
@@ -59,21 +60,26 @@ def expand(
                 yield leaf(kept)
             return
         generator = expr.generators[at]
-        iterable = _asked(m, part, lambda: m.evaluate(generator.iterable, part.env))
-        if at == len(expr.generators) - 1 and isinstance(iterable, RangeValue):
-            whole = lower_to_loop(part, iterable)
+        iterables = [
+            _asked(m, part, partial(m.evaluate, each, part.env)) for each in generator.iterables
+        ]
+        first = iterables[0]
+        last = at == len(expr.generators) - 1
+        if last and len(iterables) == 1 and isinstance(first, RangeValue):
+            whole = lower_to_loop(part, first)
             if whole is not None:
                 yield whole
                 return
-        values, hidden = elements(m, iterable, generator.iterable)
+        rows, hidden = _rows(m, generator, iterables)
         # Of all generators together: two lists that may be written out make a product that may not.
-        written += len(values)
+        written += len(rows)
         check_size(written, expr.span)
-        name = generator.name.name
-        for value, there in zip(values, hidden, strict=True):
-            inner = part.env.extend({name: value})
+        names = [name.name for name in generator.names]
+        for row, there in zip(rows, hidden, strict=True):
+            given: dict[str, Value] = dict(zip(names, row, strict=True))
             guard = both(m, expr, part.guard, there)
-            yield from over(at + 1, Candidate(inner, guard, {**part.bindings, name: value}))
+            inner = Candidate(part.env.extend({**given}), guard, {**part.bindings, **given})
+            yield from over(at + 1, inner)
 
     return over(0, Candidate(env, None, {}))
 
@@ -101,6 +107,29 @@ def filtered(m: PartialEvaluator, expr: ast.Comprehension, part: Candidate) -> C
     if guard is None or guard.known is None:
         return evolve(part, guard=guard)
     return evolve(part, guard=None) if guard.known else None
+
+
+def _rows(
+    m: PartialEvaluator, node: ast.Generator, lists: Sequence[Value]
+) -> tuple[Sequence[tuple[Value, ...]], Sequence[Ref | None]]:
+    """The values of the variables of a `for`, and for each row the condition that it is one.
+
+    Lists side by side have their first elements in the first row; their lengths must be known.
+    """
+    if len(lists) == 1:
+        values, hidden = elements(m, lists[0], node.iterables[0])
+        return [(value,) for value in values], hidden
+    pairs = zip(lists, node.iterables, strict=True)
+    columns = [items_of(m, value, each.span) for value, each in pairs]
+    lengths = [len(column) for column in columns]
+    if len(set(lengths)) > 1:
+        have = " and ".join(map(str, lengths))
+        raise ElaborationError(
+            "unequal-lengths",
+            f"`zip` goes through lists of one length: these have {have} elements",
+            node.span,
+        )
+    return list(zip(*columns, strict=True)), [None] * lengths[0]
 
 
 def elements(

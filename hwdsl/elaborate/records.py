@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from attrs import evolve
@@ -52,25 +52,15 @@ _NUMBERS = ((Real, REAL), (Int, INT), (BoolType, BOOL))
 # --- blocks and layers -------------------------------------------------------------------------
 
 
-def block_of(
-    m: PartialEvaluator,
-    node: ast.Node,
-    members: Sequence[ast.Member],
-    rules: Iterable[ast.Rule] | None = None,
-) -> Block:
-    """The index of a block's members, made once per node: all records of the block share it.
-
-    `rules` are those of a kind, which has some by ranges of fields.
-    """
+def block_of(m: PartialEvaluator, node: ast.Node, members: Sequence[ast.Member]) -> Block:
+    """The index of a block's members, made once per node: all records of the block share it."""
     found = m.blocks.get(node)
     if found is None:
-        if rules is None:
-            rules = (x for x in members if isinstance(x, ast.Rule))
-        found = m.blocks[node] = _index(members, rules)
+        found = m.blocks[node] = _index(members)
     return found
 
 
-def _index(members: Sequence[ast.Member], rules: Iterable[ast.Rule]) -> Block:
+def _index(members: Sequence[ast.Member]) -> Block:
     entries: dict[str, tuple[MemberStatement, ...]] = {}
 
     def add(name: str, entry: MemberStatement) -> None:
@@ -84,7 +74,7 @@ def _index(members: Sequence[ast.Member], rules: Iterable[ast.Rule]) -> Block:
     return Block(
         entries,
         tuple(x.name.name for x in members if isinstance(x, ast.Part)),
-        tuple(rules),
+        tuple(x for x in members if isinstance(x, ast.Rule)),
         tuple(x for x in members if isinstance(x, ast.Allow)),
         tuple(x for x in members if isinstance(x, ast.Let)),
     )
@@ -97,12 +87,7 @@ def layers_of_kind(m: PartialEvaluator, kind: KindInfo) -> tuple[Layer, ...]:
         for each in kind.lineage():
             m.checked.ensure(each)
         found = tuple(
-            Layer(
-                block_of(m, k.decl, k.decl.members, k.rules.values()),
-                Env(k.scope),
-                own=True,
-                kind=k,
-            )
+            Layer(block_of(m, k.decl, k.decl.members), Env(k.scope), own=True, kind=k)
             for k in kind.lineage()
             if k.decl is not None and k.scope is not None
         )

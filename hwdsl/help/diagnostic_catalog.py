@@ -10,6 +10,7 @@ from hwdsl.base.fingerprint import package_folder
 
 CATALOG: Mapping[str, str] = {
     "affine-unit": "a reading of a scale with its own zero is calculated with",
+    "always-true": "a test by `is` names all cases of its enum",
     "ambiguous-name": "two imports bring the same name",
     "amend-through-ref": "a part is amended through a reference to it",
     "bad-count": "a count is negative",
@@ -25,7 +26,6 @@ CATALOG: Mapping[str, str] = {
     "empty-choice": "a choice has nothing to choose from",
     "empty-file": "a file declares nothing",
     "empty-list": "a reducer meets an empty list",
-    "excluded-end": "`<..` or `..<` stands where no field or param gets a range",
     "field-cycle": "a value needs itself",
     "floor-division": "`//` is not an operator",
     "foreign-syntax": "something is written as in another language",
@@ -62,7 +62,7 @@ CATALOG: Mapping[str, str] = {
     "type-cycle": "types are defined by each other in a circle",
     "type-mismatch": "a value is not of the type wanted",
     "unclosed-bracket": "a bracket is never closed",
-    "unequal-lengths": "lists of different lengths meet where the length must be known",
+    "unequal-lengths": "lists of different lengths meet where they must be equally long",
     "unit-mismatch": "two quantities of different dimensions meet",
     "unknown-argument": "a function is given an argument it does not have",
     "unknown-character": "a character means nothing in the language",
@@ -78,7 +78,7 @@ CATALOG: Mapping[str, str] = {
     "unknown-type": "no type has this name",
     "unknown-unit": "no unit has this name",
     "unknown-value": "a field is read whose value nobody knows",
-    "unreachable-arm": "an arm of a `match` is never reached",
+    "unreachable-arm": "a pattern of a `match` or `is` is never reached",
     "unread-param": "no output and no rule depends on a param",
     "unreadable-file": "a file cannot be read",
     "unused-let": "nothing reads a `let`",

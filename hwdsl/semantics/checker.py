@@ -13,7 +13,7 @@ from hwdsl.semantics.declare import declare_module, link_kinds
 from hwdsl.semantics.definitions import check_bodies, check_bodies_later, defer_bodies
 from hwdsl.semantics.expressions import HANDLERS
 from hwdsl.semantics.loops import iterate_type
-from hwdsl.semantics.match_exhaustiveness import match_type
+from hwdsl.semantics.match_exhaustiveness import is_type, match_type
 from hwdsl.semantics.modules import Modules
 from hwdsl.semantics.scopes import open_scope
 from hwdsl.semantics.signatures import sign_module
@@ -26,6 +26,7 @@ from hwdsl.syntax import ast
 HANDLERS[ast.Call] = call_type
 HANDLERS[ast.Iterate] = iterate_type
 HANDLERS[ast.Match] = match_type
+HANDLERS[ast.Is] = is_type
 
 UNREAD = ("syntax-error", "unclosed-bracket", "too-deep", "unknown-character")
 """Findings of the parser after which a file may lack some of what it declares."""

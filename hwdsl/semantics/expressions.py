@@ -52,7 +52,6 @@ from hwdsl.semantics.type_relations import (
 )
 from hwdsl.semantics.typeexprs import literal_fits, resolve_unit
 from hwdsl.syntax import ast
-from hwdsl.syntax.ranges import CLOSED, WORDS
 
 MOST_INT = 2**53
 """Ints are kept in float64, which holds all of them below."""
@@ -201,26 +200,19 @@ def _binary(state: CheckerState, env: TypeEnv, node: ast.Binary, expected: Type 
         condition(state, env, node.left, f"the left side of `{node.op}`")
         condition(state, env, node.right, f"the right side of `{node.op}`")
         return BOOL
-    if node.op in WORDS and node.op != CLOSED:
-        return state.error(
-            "excluded-end",
-            f"`{node.op}` excludes an end, which only the range of a field or a param can",
-            node.op_span,
-            help="write `..`, which includes both ends",
-        )
     left = number(state, env, node.left, infer(state, env, node.left), f"`{node.op}`")
     right = number(state, env, node.right, infer(state, env, node.right), f"`{node.op}`")
     a, b = dimension(left), dimension(right)
     if a is None or b is None:  # one is in error
         return POISON
-    if node.op != CLOSED:
+    if node.op != "..":
         # Both are looked at, so that both are reported.
         found = [is_reading(state, e, "calculated with") for e in (node.left, node.right)]
         if any(found):
             return POISON
     if node.op == "^":
         return _power(state, env, node, left, a, b)
-    if node.op == CLOSED:
+    if node.op == "..":
         return _range(state, env, node, left, right)
     both_int = isinstance(left, Int) and isinstance(right, Int)
     if node.op == "*":
@@ -405,13 +397,42 @@ def comprehension(
     """The type of a comprehension's elements, and its variables with theirs."""
     variables: list[tuple[str, Type]] = []
     for generator in node.generators:
-        element = iterated(state, env, generator.iterable, "`for`")
-        env = env.bind(generator.name, element)
-        variables.append((generator.name.name, element))
+        elements = [iterated(state, env, each, "`for`") for each in generator.iterables]
+        if len(generator.names) > 1:
+            _check_zip(state, generator)
+        # A variable without a list is in error (poison), and no second error follows from it.
+        elements += [POISON] * (len(generator.names) - len(elements))
+        for name, element in zip(generator.names, elements, strict=False):
+            env = env.bind(name, element)
+            variables.append((name.name, element))
     if node.condition is not None:
         condition(state, env, node.condition, "the condition of a `for`")
     hint = expected.element if isinstance(expected, ListType) else None
     return infer(state, env, node.element, hint), tuple(variables)
+
+
+def _check_zip(state: CheckerState, generator: ast.Generator) -> None:
+    """Check that a `zip` has as many lists as variables, of different names."""
+    names, lists = generator.names, len(generator.iterables)
+    if len(names) != lists:
+        state.error(
+            "missing-argument",
+            f"`zip` has {lists} list{'s' if lists > 1 else ''} for {len(names)} variables",
+            generator.span,
+            help="each variable goes through one list: `for x, y in zip(xs, ys)`",
+        )
+    seen: dict[str, Span] = {}
+    for name in names:
+        if name.name in seen:
+            state.error(
+                "duplicate-name",
+                f"two variables are called `{name.name}`",
+                name.span,
+                "again here",
+                others=[(seen[name.name], "first here")],
+                help="give them different names",
+            )
+        seen.setdefault(name.name, name.span)
 
 
 def output_unit(

@@ -195,7 +195,7 @@ class MemberInfo:
 
 @define(eq=False, repr=False)
 class KindInfo(_Named):
-    """A kind: its own members and rules, of ranges too; `lineage` leads to those of its bases.
+    """A kind: its own members and rules; `lineage` leads to those of its bases.
 
     The root kind is `component`; its `decl` is None. `qualified` is `module.kind`.
     """
@@ -296,17 +296,13 @@ class TableInfo(_Named):
 
 @define(eq=False, repr=False)
 class EvaluatorInfo(_Named):
-    """An evaluator; `free` maps params and choices to their types, `outputs` outputs to theirs.
-
-    `rules` has those of ranges of params too.
-    """
+    """An evaluator; `free` maps params and choices to their types, `outputs` outputs to theirs."""
 
     name: str
     scope: ModuleScope
     decl: ast.Evaluator
     free: dict[str, Type] = field(factory=dict)
     outputs: dict[str, Type] = field(factory=dict)
-    rules: dict[str, ast.Rule] = field(factory=dict)
 
 
 @define(eq=False, repr=False)
@@ -388,7 +384,10 @@ class Method:
 
 @frozen
 class CaseArms:
-    """Of a `match` over an enum: for each case the index of the arm that takes it."""
+    """Of a `match` over an enum: for each case the index of the arm that takes it.
+
+    Of an `is`: 0 for the cases that it names, 1 for the others.
+    """
 
     arms: tuple[int, ...]
 
@@ -415,11 +414,11 @@ class Checked:
 
     `resolutions` has an entry for every Name, for every Attr that is a qualified name (module or
     enum path), for every Attr that is the function of a method call, for the kind and base of every
-    Part, for every Match over an enum (`CaseArms`), and for every quotient of ints under `floor` or
-    `ceil` (`ExactQuotient`). `types` has one for every expression, `units` one for every UnitExpr.
-    A body is checked before its entries are read: call `ensure(decl)` first, which does nothing
-    if it is done already. `inputs` are the files read for the main one: paths and hashes. `bodies`
-    are the checks still to be done, of modules that were found clean before.
+    Part, for every Match and Is over an enum (`CaseArms`), and for every quotient of ints under
+    `floor` or `ceil` (`ExactQuotient`). `types` has one for every expression, `units` one for every
+    UnitExpr. A body is checked before its entries are read: call `ensure(decl)` first, which does
+    nothing if it is done already. `inputs` are the files read for the main one: paths and hashes.
+    `bodies` are the checks still to be done, of modules that were found clean before.
     """
 
     main: ModuleScope

@@ -79,10 +79,10 @@ class ListLit(Node, frozen=True):
 
 
 class Generator(Node, frozen=True):
-    """`for name in iterable`."""
+    """`for name in iterable`, or `for name, name in zip(iterable, iterable)`."""
 
-    name: Ident
-    iterable: Expr
+    names: tuple[Ident, ...]
+    iterables: tuple[Expr, ...]
 
 
 class Comprehension(Node, frozen=True):
@@ -102,7 +102,7 @@ class Unary(Node, frozen=True):
 
 
 class Binary(Node, frozen=True):
-    """op is one of `+ - * / ^ and or ..`, or a range without an end: `<.. ..< <..<`."""
+    """op is one of `+ - * / ^ and or ..`."""
 
     op: str
     left: Expr
@@ -130,6 +130,13 @@ class Pattern(Node, frozen=True):
 
     path: tuple[Ident, ...] | None = None
     number: str | None = None
+
+
+class Is(Node, frozen=True):
+    """`subject is patterns`, none of which is `else`."""
+
+    subject: Expr
+    patterns: tuple[Pattern, ...]
 
 
 class Arm(Node, frozen=True):
@@ -175,6 +182,7 @@ Expr = (
     | Unary
     | Binary
     | Compare
+    | Is
     | Cond
     | Match
     | Iterate
@@ -208,12 +216,11 @@ FieldValue = Expr | Unknown
 
 
 class Field(Node, frozen=True):
-    """`name : type = default in low .. high` in a kind."""
+    """`name : type = default` in a kind."""
 
     name: Ident
     type: TypeExpr
     default: FieldValue | None
-    range: Expr | None = None
     sources: Basis | None = None
     doc: str = ""
 

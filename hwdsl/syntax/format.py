@@ -14,6 +14,7 @@ from hwdsl.syntax.print_expr import (
     ExpressionPrinter,
     literal,
     path_text,
+    patterns_text,
     type_text,
     unit_text,
 )
@@ -142,14 +143,8 @@ class _Formatter(CommentQueue, ExpressionPrinter):
     def statement(self, node: Any, indent: int, follows: bool) -> str | list[str]:
         """Write a statement: as text of several lines, or as the cells of one."""
         match node:
-            case ast.Field(name=name, type=kind, default=default, range=bounds):
-                row = [name.name, f": {type_text(kind)}"]
-                if bounds is None:
-                    return self.cells(indent, row, "=", default)
-                if isinstance(default, ast.Unknown):
-                    row.append(f"= unknown {literal(default.reason)}")
-                    return self.values(indent, row, ("in", bounds))
-                return self.values(indent, row, ("=", default), ("in", bounds))
+            case ast.Field(name=name, type=kind, default=default):
+                return self.cells(indent, [name.name, f": {type_text(kind)}"], "=", default)
             case ast.Assign(path=path, value=value):
                 return self.cells(indent, [path_text(path)], "=", value)
             case ast.Let(name=name, type=kind, value=value):
@@ -167,9 +162,7 @@ class _Formatter(CommentQueue, ExpressionPrinter):
             case ast.Until(condition=condition):
                 return "until " + self.expr(condition, indent + 6, indent)
             case ast.Arm(patterns=patterns, value=value):
-                return self.cells(
-                    indent, [" | ".join(_pattern_text(p) for p in patterns)], "=>", value
-                )
+                return self.cells(indent, [patterns_text(patterns)], "=>", value)
             case ast.Ident(name=name):
                 return str(name)
             case _Body(value=value):
@@ -433,13 +426,6 @@ def _drawn(node: ast.Expr | None) -> ast.Expr | None:
     if isinstance(node, ast.Call):
         return replace(node, arguments=node.arguments[1:])
     return node
-
-
-def _pattern_text(node: ast.Pattern) -> str:
-    """Write one alternative of an arm."""
-    if node.path is not None:
-        return path_text(node.path)
-    return node.number if node.number is not None else "else"
 
 
 def _citation(node: ast.Citation) -> str:

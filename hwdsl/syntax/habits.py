@@ -86,6 +86,8 @@ _FUNCTIONS: Mapping[str, str] = {
     "avg": "write `mean(xs)`",
     "average": "write `mean(xs)`",
     "length": "write `len(xs)`",
+    "zip": "it stands only behind `for … in`: `sum(x * y for x, y in zip(xs, ys))`",
+    "enumerate": "write `for i, x in zip(0 .. len(xs) - 1, xs)`",
     "range": "write `0 .. n - 1`, which includes both ends",
     "ceiling": "write `ceil(x)`",
     "int": "write `floor(x)`, `ceil(x)`, `round(x)` or `whole(x)`",
@@ -197,6 +199,8 @@ def slip(source: Source, tokens: list[Token], at: int, kinds: set[str]) -> Slip 
         or _match(tokens, at)
         or _typeless(tokens, at, kinds)
         or _several(text, tokens, at)
+        or _side_by_side(token, kinds)
+        or _is_not(tokens, at)
     )
 
 
@@ -374,6 +378,22 @@ def beside(tokens: list[Token], at: int, kinds: set[str]) -> str | None:
     if tokens[at - 1].type not in ("NAME", "RPAR", "RSQB"):
         return None
     return "a product needs `*`; a unit stands behind a number alone, as in `3 GB`"
+
+
+def _side_by_side(token: Token, kinds: set[str]) -> Slip | None:
+    """Explain `for i, x in enumerate(xs)` and `for k, v in pairs`."""
+    if kinds != {"ZIP"}:
+        return None
+    remedy = elsewhere("unknown-function", token) if token == "enumerate" else None
+    message = "several variables go through several lists side by side"
+    return Slip.at(token, message, remedy or "write `for x, y in zip(xs, ys)`")
+
+
+def _is_not(tokens: list[Token], at: int) -> Slip | None:
+    """Explain `x is not a`."""
+    if tokens[at].type != "NOT" or at < 1 or tokens[at - 1].type != "IS":
+        return None
+    return Slip.at(tokens[at], "`not` stands before what it denies", "write `not x is a`")
 
 
 def _documentation(token: Token, kinds: set[str], first: bool) -> Slip | None:

@@ -6,7 +6,6 @@ from contextlib import suppress
 
 from hwdsl.base.units import product_text
 from hwdsl.syntax import ast
-from hwdsl.syntax.ranges import WORDS
 from hwdsl.syntax.text import escape
 
 WIDTH = 100
@@ -20,7 +19,7 @@ EXPR, OR, AND, NOT, CMP, RANGE, SUM, TERM, UNARY, POWER, POSTFIX, ATOM = range(1
 _BINARY = {
     "or": (OR, OR, AND),
     "and": (AND, AND, NOT),
-    **dict.fromkeys(WORDS, (RANGE, SUM, SUM)),
+    "..": (RANGE, SUM, SUM),
     "+": (SUM, SUM, TERM),
     "-": (SUM, SUM, TERM),
     "*": (TERM, TERM, UNARY),
@@ -32,6 +31,11 @@ _BINARY = {
 def path_text(path: Sequence[ast.Ident]) -> str:
     """Write a dotted path."""
     return ".".join(part.name for part in path)
+
+
+def patterns_text(patterns: Sequence[ast.Pattern]) -> str:
+    """Write the alternatives of an arm or of `is`."""
+    return " | ".join(path_text(p.path) if p.path else p.number or "else" for p in patterns)
 
 
 def unit_text(unit: ast.UnitExpr) -> str:
@@ -75,7 +79,7 @@ def _level(node: ast.Expr) -> int:
             return _BINARY[op][0]
         case ast.Unary(op=op):
             return NOT if op == "not" else UNARY
-        case ast.Compare():
+        case ast.Compare() | ast.Is():
             return CMP
         case ast.Cond() | ast.Match() | ast.Iterate():
             return EXPR
@@ -83,6 +87,15 @@ def _level(node: ast.Expr) -> int:
             return POSTFIX
         case _:
             return ATOM
+
+
+def _generator(node: ast.Generator) -> tuple[str, ast.Expr]:
+    """Return the words of a `for` before what it goes through, and that: of a `zip`, as a call."""
+    head = f"for {', '.join([name.name for name in node.names])} in "
+    if len(node.names) == 1:
+        return head, node.iterables[0]
+    given = tuple([ast.Argument(each.span, None, each) for each in node.iterables])
+    return head, ast.Call(node.span, ast.Name(node.span, "zip"), given)
 
 
 class ExpressionPrinter(ABC):
@@ -148,6 +161,8 @@ class ExpressionPrinter(ABC):
                 first, *others = [self._line(operand, RANGE) for operand in operands]
                 rest = [f" {op} {other}" for op, other in zip(ops, others, strict=True)]
                 return first + "".join(rest)
+            case ast.Is(subject=subject, patterns=patterns):
+                return f"{self._line(subject, RANGE)} is {patterns_text(patterns)}"
             case ast.Cond(condition=condition, yes=yes, no=no):
                 return f"if {self._line(condition)} then {self._line(yes)} else {self._line(no)}"
             case ast.With(base=base):
@@ -166,7 +181,8 @@ class ExpressionPrinter(ABC):
         """Write what stands in the brackets of a comprehension."""
         parts = [self._line(node.element)]
         for generator in node.generators:
-            parts.append(f"for {generator.name.name} in {self._line(generator.iterable, OR)}")
+            head, over = _generator(generator)
+            parts.append(head + self._line(over, OR))
         if node.condition is not None:
             parts.append(f"if {self._line(node.condition, OR)}")
         return " ".join(parts)
@@ -203,13 +219,16 @@ class ExpressionPrinter(ABC):
             case ast.Comprehension():
                 inside = self._broken_comprehension(node, indent)
                 return f"[{inside}]" if node.is_list else inside
-            case ast.Binary(op="^" | ".." | "<.." | "..<" | "<..<"):
+            case ast.Binary(op="^" | ".."):
                 return self._broken_tight(node, column, indent)
             case ast.Binary() | ast.Compare():
                 return self._broken_chain(node, column, indent, hang)
             case ast.Unary(op=op, operand=operand):
                 sign, level = ("not ", NOT) if op == "not" else (op, UNARY)
                 return sign + self.expr(operand, column + len(sign), indent, level)
+            case ast.Is(subject=subject, patterns=patterns):
+                head = self.expr(subject, column, indent, RANGE)
+                return f"{head} is {patterns_text(patterns)}"
             case ast.Cond():
                 return self._broken_cond(node, column, indent)
             case ast.Attr(base=base, name=ident):
@@ -252,8 +271,8 @@ class ExpressionPrinter(ABC):
         pad = " " * inner
         lines = [pad + self.expr(node.element, inner, inner)]
         for generator in node.generators:
-            head = f"{pad}for {generator.name.name} in "
-            lines.append(head + self.expr(generator.iterable, len(head), inner, OR))
+            head, over = _generator(generator)
+            lines.append(pad + head + self.expr(over, inner + len(head), inner, OR))
         if node.condition is not None:
             lines.append(f"{pad}if {self.expr(node.condition, inner + 3, inner, OR)}")
         return "\n" + "\n".join(lines) + "\n" + " " * indent

@@ -7,6 +7,8 @@ import time
 import pytest
 
 from hwdsl.codegen.ir.interpreter import interpret
+from hwdsl.codegen.ir.serialization import dump
+from hwdsl.codegen.passes import optimise
 
 from .helper import broken, elaborated, failures, point, run
 
@@ -420,3 +422,62 @@ def test_a_part_replaced_by_a_component_keeps_its_count() -> None:
         "block": 16,
     }
     assert run(text, c=0)["chosen"] == 10e12
+
+
+SAME = {
+    "cases": ("way is side.north | east", "way == north or way == east"),
+    "a known case": ("side.east is east | north", "true"),
+    "one int": ("n is 3", "n == 3"),
+    "ints": ("not n is 3 | -4 | 5", "not (n == 3 or n == -4 or n == 5)"),
+    "zip": (
+        "sum(x * y * i for x, y, i in zip(xs, ys, 0 .. 2)) > 0",
+        "sum(xs[i] * ys[i] * i for i in 0 .. 2) > 0",
+    ),
+    "zip and another for": (
+        "max(x + k / y for k in 1 .. n for x, y in zip(xs, ys) if x > k) > 0",
+        "max(xs[i] + k / ys[i] for k in 1 .. n for i in 0 .. 2 if xs[i] > k) > 0",
+    ),
+    "zip of lists of lists": (
+        "sum(len([z for z, y in zip(row, ys)]) for row, x in zip([xs, ys], 0 .. 1)) > 5",
+        "true",
+    ),
+}
+
+
+@pytest.mark.parametrize("which", sorted(SAME))
+def test_is_and_zip_make_the_graph_of_what_they_stand_for(which: str) -> None:
+    graphs = [
+        elaborated(
+            f"""
+            enum side {{ north, east, south, west }}
+            evaluator e {{
+                param n : int = 3 in -9 .. 9
+                choice way : side in side
+                let xs = [n / 3, 7, 5 * n]
+                let ys = [n + 1, n^2, 4]
+                output o : real = if {condition} then n else 7
+            }}"""
+        )[0].graph
+        for condition in SAME[which]
+    ]
+    assert dump(optimise(graphs[0])) == dump(optimise(graphs[1]))
+
+
+def test_the_variables_of_the_best_side_by_side() -> None:
+    text = (
+        KINDS
+        + """
+    enum side { north, east, south }
+    evaluator e {
+        param x : real = 2 in 0 .. 9
+        let best = lowest(
+            abs(x - a) for a, m, s, i in zip([1, x + 3, 7], [fast, slow, fast], side, 4 .. 6)
+        )
+        output a : real = best.a
+        output m in TB/s = best.m.bandwidth
+        output s : bool = best.s is east | south
+        output i : int = best.i
+    }"""
+    )
+    assert run(text) == pytest.approx({"a": 1, "m": 4e12, "s": 0, "i": 4})
+    assert run(text, x=8.5) == pytest.approx({"a": 7, "m": 4e12, "s": 1, "i": 6})

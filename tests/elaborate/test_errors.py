@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .helper import failures, run
 
 
@@ -23,6 +25,30 @@ def test_a_length_that_depends_on_a_param_is_refused() -> None:
     ((name, message),) = failures(text)
     assert name == "not-known"
     assert "`n`" in message
+
+
+@pytest.mark.parametrize(
+    ("over", "name", "says"),
+    [
+        ("x, y in zip([1, 2], [3])", "unequal-lengths", "2 and 1 elements"),
+        ("x, y, z in zip(0 .. 2, [3, 4], [5, 6, 7])", "unequal-lengths", "3 and 2 and 3 elements"),
+        ("x, y in zip(0 .. n, [3, 4])", "not-known", "`n`"),
+        (
+            "x, y in zip([3], if n > 1 then [1] else [1, 2])",
+            "unequal-lengths",
+            "1 or 2 elements, chosen by `n`",
+        ),
+    ],
+)
+def test_lists_side_by_side_have_one_known_length(over: str, name: str, says: str) -> None:
+    text = f"""
+    evaluator e {{
+        param n : int = 1 in 0 .. 9
+        output y : int = sum(x for {over})
+    }}"""
+    ((found, message),) = failures(text)
+    assert found == name
+    assert says in message
 
 
 def test_what_is_too_large_is_refused() -> None:

@@ -179,6 +179,9 @@ TEXTS = {
     "zeros of lists": "1 / sum([-x, -x]) + 1 / mean(-x for i in 0 .. 9 if i > n)",
     "indices": "[1.0, x, n][min(max(floor(x / (x - 1)), 0), 2)] + (1 .. n)[3]",
     "ends": "sum(x for i in 1 .. min(max(floor(nan), 0), 9)) + len(0 .. n)",
+    "cases": "if n is 3 | 16 | 40 then x / 3 else if not n is 2 then x / n else x * n / 7",
+    "side by side": "best.a + best.value + sum(x * a / b for a, b in zip(3 .. 6, [x, 7, n, n / 3]))"
+    "\n let best = lowest(x / b - a for a, b in zip([n, 3, n / 3], [x, 7, n]) if b > 2)",
     "rounds": "run.u\n let run = iterate k in 0 .. min(n, min(max(floor(nan), 3), 30)) {\n"
     " state u : real = 1\n next u = u * x\n }\n",
 }

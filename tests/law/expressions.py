@@ -375,7 +375,23 @@ class Draws(Reducers):
 
     # --- truths, lists, components --------------------------------------------------------------
 
+    def is_case(self, depth: int) -> Expr:
+        """Whether a case or an int is one of some; never of all cases, which is an error."""
+        enums = [e for e in sorted(self.world.enums) if len(self.world.enums[e]) > 1]
+        if enums and self.chance(0.6):
+            enum = self.one(enums)
+            cases = list(self.world.enums[enum])
+            self.random.shuffle(cases)
+            some = cases[: 1 + self.below(len(cases) - 1)]
+            return f"{self.leaf(enum)} is {' | '.join(some)}", CMP
+        numbers = ["0", "1", "-1", "2", "3", "+4"]
+        self.random.shuffle(numbers)
+        some = numbers[: 1 + self.below(3)]
+        return f"{self.at(SUM, 'int', depth - 1)} is {' | '.join(some)}", CMP
+
     def truth(self, depth: int) -> Expr:
+        if self.chance(0.08):
+            return self.is_case(depth)
         pick = self.random.random()
         if pick < 0.5:
             type = self.one([*NUMBERS[:4], "real", "int"])

@@ -35,14 +35,30 @@ class Reducers(Scope):
         low = self.one(["0", "1", "1", "(-2)", "3"])
         return f"{low if empty else '0'} .. {self.bounded(empty)}", "int"
 
+    def zipped(self) -> tuple[str, dict[str, str]]:
+        """Lists of one length side by side, and the variables that go through them."""
+        size, lists, variables = 1 + self.below(4), [], {}
+        for _ in range(2 + self.chance(0.3)):
+            type = self.one(["real", "real", "int", "bool"])
+            if type == "int" and self.chance(0.5):
+                low = self.below(3)
+                lists.append(f"{low} .. {low + size - 1}")
+            else:
+                lists.append(f"[{', '.join(self.leaf(type) for _ in range(size))}]")
+            variables[self.new(self.one(["i", "j", "k"]))] = type
+        return f"zip({', '.join(lists)})", variables
+
     def comprehension(self, type: str, depth: int, empty: bool = True) -> tuple[str, str]:
         """An element and its `for`s; with `empty` it may be known that there is no element."""
         inner, gens = self, []
         for _ in range(1 + self.chance(0.25)):
-            over, element = inner.iterable(empty)
-            name = self.new(self.one(["i", "j", "k"]))
-            gens.append(f"for {name} in {over}")
-            inner = inner.within({name: element})
+            if self.chance(0.15):
+                over, variables = self.zipped()
+            else:
+                over, element = inner.iterable(empty)
+                variables = {self.new(self.one(["i", "j", "k"])): element}
+            gens.append(f"for {', '.join(variables)} in {over}")
+            inner = inner.within(variables)
         if self.chance(0.35):
             free = "" if empty else inner.free_text("bool", depth - 1)
             if empty or free:

@@ -255,6 +255,31 @@ CASES = {
         let g = match A.hbm.capacity { 1 => 2, else => 3 }     # error: type-mismatch
         let h = match A.hbm.kind_of { else => 1, murphy => 2 } # error: unreachable-arm
         """,
+    "is": """
+        fn of(w: law, n: int) -> bool = w is poisson and not n is 1 | -2 | 4
+        let a = A.hbm.kind_of is murphy | law.poisson    # error: always-true
+        let b = A.hbm.kind_of is murphy | murphy         # error: unreachable-arm
+        let c = A.hbm.kind_of is seeds                   # error: unknown-name
+        let d = A.hbm.kind_of is 1                       # error: type-mismatch
+        let e = A.hbm.count is poisson                   # error: type-mismatch
+        let f = A.hbm.count is 1.5 | 1                   # error: int-from-real
+        let g = A.hbm.capacity is 1                      # error: type-mismatch
+        let h = 1 + (A.hbm.count is 1)                   # error: not-a-number
+        """,
+    "zip": """
+        let is  = 3
+        let zip = [4, is]
+        let a = sum(x * y + i for x, y, i in zip(zip, [1 s, 2 s], 0 .. 1))  # error: unit-mismatch
+        let b = sum(x * y for x, y in zip(zip, [1 s, 2 s]) for z in zip)
+        let c = lowest(x for x, y in zip(zip, [1 s, 2 s])).y + 1 s
+        let d = [x for x, y in zip(zip, 3)]              # error: type-mismatch
+        let e = [x for x, y in zip(zip)]                 # error: missing-argument
+        let f = [x + y for x, y in zip(zip, zip, zip)]   # error: missing-argument
+        let g = [x for x, x in zip(zip, zip)]            # error: duplicate-name
+        let h = zip(zip, zip)                            # error: unknown-function
+        let i = [x for x in zip(zip, zip)]               # error: unknown-function
+        let j = lowest(x for x, y in zip(zip, zip)).z    # error: unknown-field
+        """,
     "duplicates": """
         let a = 1
         let a = 2                                        # error: duplicate-name
@@ -466,37 +491,6 @@ CASES = {
         let a = iterate k in 1 .. 3 { state t : time = 0, next t = t }  # error: unit-mismatch
         let b = iterate k in 1 .. 3 { state t : time = 0 s, next u = t }  # error: unknown-name
         let c = iterate k in 1 .. 3 { state t : time = 0 s, next t = 1 }  # error: unit-mismatch
-        """,
-    "ranges": """
-        kind cable {
-            most : length = 9 m
-            reach : length = 2 m in 0 m <.. most
-            price : money = unknown "secret" in 0 USD .. inf
-            lanes : int in 1 .. 0.5                      # error: int-from-real
-            loss : real = 1 in 0 ..< inf
-            plug : law = poisson in 0 .. 1               # error: not-a-number
-            rates : [real] in 0 .. 1                     # error: not-a-number
-            gauge : real in [1, 2]                       # error: type-mismatch
-            mass : data in 1 s .. 2 B                    # error: unit-mismatch
-            width : real in 0 .. 1
-            require width: width < 3                     # error: duplicate-name
-            let s = sum(k for k in 0 ..< 3)              # error: excluded-end
-        }
-        kind short : cable {
-            reach : length = 1 m in 0 m .. 1 m
-            require loss: loss < 2                       # error: duplicate-name
-        }
-        calibrated eta : real = 0.8 in 0 <.. 1 from "x"  # error: excluded-end
-        evaluator e {
-            param p : length = 1 m in 0 m <.. 2 s        # error: unit-mismatch
-            param q : real = 1 in 0 ..< inf
-            require q: q > 3                             # error: duplicate-name
-            output o = q * p
-        }
-        figure f { of = e, y = o, x = q, q = 0 <..< 1 }  # error: excluded-end
-        allow cable.reach "waived"
-        allow e.p "waived"
-        allow cable.most "no rule"                       # error: unknown-rule
         """,
     "overriding": """
         kind ddr : memory { capacity : time = 1 s }      # error: type-mismatch

@@ -96,6 +96,10 @@ OTHERS = [
     ("unknown-name", "let a = None", "None", "`unknown "),
     ("unknown-type", "let a : float = 1", "float", "`real`"),
     ("unknown-function", "let a = pow(2, 3)", "pow", "`a ^ b`"),
+    ("unknown-function", "let a = [b for b in zip([2], [3])]", "zip", "for x, y in zip(xs, ys)"),
+    ("syntax-error", "let a = [b for i, b in enumerate([2])]", "enumerate", "zip(0 .. len(xs) - 1"),
+    ("syntax-error", "let a = [b for i, b in pairs]", "pairs", "`for x, y in zip(xs, ys)`"),
+    ("syntax-error", "let a = 3 is not 2", "not", "`not x is a`"),
 ]
 
 

@@ -39,7 +39,9 @@ def check_round_trip(tree: ast.Module) -> str:
 
 # --- trees -------------------------------------------------------------------------------------
 
-NAMES = st.sampled_from(["a", "b", "rate", "hbm", "x1", "source", "unknown", "help", "from"])
+NAMES = st.sampled_from(
+    ["a", "b", "rate", "hbm", "x1", "source", "unknown", "help", "from", "is", "zip"]
+)
 KIND_WORDS = st.sampled_from(["die", "memory", "package"])
 UNIT_NAMES = st.sampled_from(["GB", "s", "m", "USD", "Mtoken"])
 DIGITS = st.sampled_from(["0", "1", "3.5", "1_000", "2e-3", "16.7", "1e9"])
@@ -95,8 +97,14 @@ def leaves(texts: bool) -> st.SearchStrategy[Any]:
     return found | node(ast.Text, TEXTS) if texts else found
 
 
+CASES = st.one_of(
+    st.builds(lambda p: ast.Pattern(NOWHERE, path=p), PATHS),
+    st.builds(lambda n: ast.Pattern(NOWHERE, number=n), st.sampled_from(["1", "-2", "3.5"])),
+)
+
+
 def larger(e: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    ops = st.sampled_from(["+", "-", "*", "/", "^", "and", "or", "..", "<..", "..<", "<..<"])
+    ops = st.sampled_from(["+", "-", "*", "/", "^", "and", "or", ".."])
     chain = st.integers(2, 3).flatmap(
         lambda n: node(
             ast.Compare,
@@ -104,13 +112,16 @@ def larger(e: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
             many(st.sampled_from(["<", "==", ">=", "!="]), n - 1, n - 1),
         )
     )
-    generators = many(node(ast.Generator, ident(), e), 1, 2)
+    alone = node(ast.Generator, many(ident(), 1, 1), many(e, 1, 1))
+    zipped = node(ast.Generator, many(ident(), 2, 3), many(e, 1, 3))
+    generators = many(alone | zipped, 1, 2)
     argument = node(ast.Argument, NONE | ident(), e)
     reduced = node(ast.Comprehension, e, generators, NONE | e, st.just(False))
     return (
         st.builds(lambda op, a, b: ast.Binary(NOWHERE, op, a, b, NOWHERE), ops, e, e)
         | node(ast.Unary, st.sampled_from(["-", "+", "not"]), e)
         | chain
+        | node(ast.Is, e, many(CASES, 1, 3))
         | node(ast.Attr, e, ident())
         | node(ast.Index, e, e)
         | node(ast.Call, e, many(argument))
@@ -123,11 +134,7 @@ def larger(e: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 def blocks(e: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     let = node(ast.Let, ident(), NONE | TYPES, e)
-    pattern = st.one_of(
-        st.builds(lambda p: ast.Pattern(NOWHERE, path=p), PATHS),
-        st.builds(lambda n: ast.Pattern(NOWHERE, number=n), st.sampled_from(["1", "-2", "3.5"])),
-        st.just(ast.Pattern(NOWHERE)),
-    )
+    pattern = CASES | st.just(ast.Pattern(NOWHERE))
     step = (
         node(ast.State, ident(), TYPES, e)
         | node(ast.Next, ident(), NONE | e, e)
@@ -178,7 +185,7 @@ FNS = node(
     DOCS,
 )
 SIMPLE = (
-    node(ast.Field, ident(), TYPES, NONE | EXPRS | UNKNOWN, NONE | EXPRS, BASES, DOCS)
+    node(ast.Field, ident(), TYPES, NONE | EXPRS | UNKNOWN, BASES, DOCS)
     | node(ast.Assign, PATHS, EXPRS | UNKNOWN, BASES)
     | LETS
     | RULES
