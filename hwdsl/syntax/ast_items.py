@@ -165,14 +165,13 @@ class ExternFn(Node, frozen=True):
 
 
 class Calibrated(Node, frozen=True):
-    """`calibrated name : type = value in low .. high from "data"`."""
+    """`calibrated name : type = value in low .. high source …`."""
 
     name: Ident
     type: TypeExpr
     value: Expr
     range: Expr | None
-    data: str
-    sources: Basis | None = None
+    sources: Sources
     doc: str = ""
 
 

@@ -233,10 +233,9 @@ class _Formatter(CommentQueue, ExpressionPrinter):
                 return f"{form} {name.name} {self.block(node, settings, indent)}"
             case ast.Reference(name=name, kind=kind, year=year, title=title):
                 return [f"reference {name.name}", f": {kind.name} {year} {literal(title)}"]
-            case ast.Calibrated(name=name, type=kind, value=value, range=bounds, data=data):
+            case ast.Calibrated(name=name, type=kind, value=value, range=bounds):
                 start = [f"calibrated {name.name}", f": {type_text(kind)}"]
-                text = self.values(indent, start, ("=", value), ("in", bounds))
-                return self.tail(_text(text), f"from {literal(data)}", indent)
+                return _text(self.values(indent, start, ("=", value), ("in", bounds)))
             case _:
                 raise TypeError(f"no statement: {type(node).__name__}")
 

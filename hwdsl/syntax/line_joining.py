@@ -18,7 +18,7 @@ _OPERATORS = frozenset(
 _WORDS = frozenset(["AND", "OR", "THEN", "ELSE", "IN", "WITH", "WITHIN"])
 _AFTER = _OPERATORS | _WORDS | frozenset(["COLON", "COMMA", "LBRACE", "DARROW", "NOT"])
 _BEFORE = _OPERATORS | _WORDS
-_BEFORE_TEXT = frozenset(("HELP", "FROM", "MISSED"))  # with a text behind them: else names
+_BEFORE_TEXT = frozenset(("HELP", "MISSED"))  # with a text behind them: else names
 
 _OPENING = {"LPAR": "(", "LSQB": "[", "LBRACE": "{"}
 _CLOSING = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}

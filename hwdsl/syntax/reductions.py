@@ -133,7 +133,7 @@ RULES: Mapping[str, Reduction] = {
     "fparam": node(ast.Parameter, 1, 3, 5, 0),
     "evaluator": node(ast.Evaluator, 1, 2),
     "claim": node(ast.Claim, 1, 2),
-    "calibrated": node(ast.Calibrated, 1, 3, 5, 7, 9, 10),
+    "calibrated": node(ast.Calibrated, 1, 3, 5, 7, 8),
     "display": node(ast.Display, 0, 1, 2),
     "part": node(ast.Part, 0, 1, 2, 4, 5, 6),
     "count": built(Builder.one, 1, grows=False),

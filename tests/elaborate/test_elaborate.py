@@ -333,7 +333,7 @@ def test_overrides_fix_params() -> None:
 
 def test_coefficients_can_be_freed() -> None:
     program = checked("""
-    calibrated eta : real = 0.8 in 0 .. 1 from "data"
+    calibrated eta : real = 0.8 in 0 .. 1 source "data"
     evaluator e { param x : real = 2 in 0 .. 9, output y : real = eta * x }""")
     info = program.main.values["e"]
     assert isinstance(info, EvaluatorInfo)

@@ -112,7 +112,7 @@ class Declarations:
         d, name = self.draws, self.draws.new("fitted")
         bounds = d.one(["", " in 0 .. 2"])
         value = d.one(["1", "0.3"])
-        self.items.append(f'calibrated {name} : real = {value}{bounds} from "drawn"{self.basis()}')
+        self.items.append(f'calibrated {name} : real = {value}{bounds} {self.sources()}')
         d.names[name] = "real"
 
     def function(self) -> None:

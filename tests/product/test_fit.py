@@ -20,12 +20,12 @@ TEXT = """edition 2026
 
 ## Share of the link's rate
 ## that is "got".
-calibrated share : real = 0.7 in 0.1 .. 1 from "a guess"
+calibrated share : real = 0.7 in 0.1 .. 1 source "a guess"
 
 ## Before the first byte.
-calibrated start : time = 20 us in 0 us .. 100 us from "a guess"
-calibrated other : real = 2 in 0 .. 3 from "nothing"
-calibrated half  : real = 1 from "nothing"
+calibrated start : time = 20 us in 0 us .. 100 us source "a guess"
+calibrated other : real = 2 in 0 .. 3 source "nothing"
+calibrated half  : real = 1 source "nothing"
 
 evaluator link {
     param size : data      = 1 MB     in 1 B .. 1 TB
@@ -193,8 +193,8 @@ def test_a_group_held_out_is_scored_by_a_fit_of_the_others(
 def test_what_no_row_of_a_fold_depends_on_keeps_its_value(tmp_path: Path) -> None:
     """Each site has a share of its own: without its rows nothing is known of it."""
     (tmp_path / "two.hw").write_text("""edition 2026
-calibrated here  : real = 0.31 in 0.1 .. 1 from "a guess"
-calibrated there : real = 0.7  in 0.1 .. 1 from "a guess"
+calibrated here  : real = 0.31 in 0.1 .. 1 source "a guess"
+calibrated there : real = 0.7  in 0.1 .. 1 source "a guess"
 
 evaluator two {
     param size : real = 1
@@ -222,7 +222,7 @@ def test_what_was_found_is_a_file(
     found = fit.fit(fit.prepare(module, "link", table(lambda t: t * (1 + 0.02 * noise))))
     text = fit.to_source(found, module)
     assert '## Share of the link\'s rate\n## that is "got".\ncalibrated share : real = 0.8' in text
-    assert 'in 0 us .. 100 us\n    from "seen.csv (sha256 ' in text
+    assert 'in 0 us .. 100 us source (\n    "seen.csv (sha256 ' in text
     assert "95 % interval" in text
     (tmp_path / "fitted.hw").write_text(text)
     assert main(["check", "--warnings", str(tmp_path / "fitted.hw")]) == 0
@@ -282,7 +282,7 @@ def test_the_command_prints_estimates_errors_and_groups(
 
 
 FLAT = """
-calibrated flat : real = 0.5 in 0.01 .. 1 from "a guess"
+calibrated flat : real = 0.5 in 0.01 .. 1 source "a guess"
 
 evaluator thumb {
     param size : data      = 1 MB     in 1 B .. 1 TB
@@ -388,9 +388,9 @@ def test_a_coefficient_without_literal_unit_is_in_one_of_its_type(tmp_path: Path
     file = tmp_path / "sums.hw"
     file.write_text(
         "edition 2026\n"
-        'calibrated a : time = 2 * (3 s) from "a guess"\n'
-        'calibrated b : time = 2 * (3 s) in 1 ms .. 9 s from "a guess"\n'
-        'calibrated c : real = 1 s / 2 s from "a guess"\n'
+        'calibrated a : time = 2 * (3 s) source "a guess"\n'
+        'calibrated b : time = 2 * (3 s) in 1 ms .. 9 s source "a guess"\n'
+        'calibrated c : real = 1 s / 2 s source "a guess"\n'
         "evaluator e {\n    param x : real = 1\n    output o in s = a + b * c * x\n}\n"
     )
     module = hwdsl.load(file, compiled=False)

@@ -4,7 +4,7 @@ WHOLE = """edition 2026
 
 use std.distributions: uniform
 
-calibrated efficiency : real = 0.8 in 0.1 .. 1 from "a guess"
+calibrated efficiency : real = 0.8 in 0.1 .. 1 source "a guess"
 
 evaluator step {
     param work : data      = 10 GB   in 1 GB .. 100 GB ~ uniform(8 GB, 12 GB)

