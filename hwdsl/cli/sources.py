@@ -11,6 +11,7 @@ from hwdsl.cli.base import listed, table
 from hwdsl.cli.errors import WRONG_DESCRIPTION, CommandError
 from hwdsl.explain.cited_numbers import CitedNumber, numbers, references
 from hwdsl.help import library_index
+from hwdsl.semantics.citations import ASSUMPTION
 from hwdsl.semantics.modules import load
 
 NONE = "none"
@@ -77,7 +78,8 @@ def _years(every: Iterable[CitedNumber]) -> Iterator[str]:
     """Of each number the year of its latest source."""
     for number in every:
         years = [source.year for source in number.sources if source.year is not None]
-        yield str(max(years)) if years else "not stated"
+        assumed = any(source.kind == ASSUMPTION for source in number.sources)
+        yield str(max(years)) if years else ASSUMPTION if assumed else "not stated"
 
 
 def _counted(values: Iterable[str]) -> list[list[str]]:

@@ -110,7 +110,7 @@ class _Reader:
         self, members: Sequence[ast.Node], path: str, outer: _Basis, level: str = FILE
     ) -> Iterator[CitedNumber]:
         """The numbers of a block's members; `outer` holds where the block has no source itself."""
-        said = [cited(m, self.known) for m in members if isinstance(m, ast.Sources)]
+        said = [cited(m, self.known) for m in members if isinstance(m, ast.Sources | ast.Assume)]
         basis = _Basis(level, tuple(s for one in said for s in one)) if said else outer
         for member in members:
             yield from self.declaration(member, path, basis)

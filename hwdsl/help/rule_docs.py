@@ -97,7 +97,7 @@ def _public(module: str) -> Iterator[str]:
     path = library_root().joinpath(*module.split(".")).with_suffix(".hw")
     tree = library_tree(path, Diagnostics())
     for item in tree.items if tree is not None else ():
-        if not isinstance(item, ast.Use | ast.Allow | ast.Display | ast.Sources):
+        if not isinstance(item, ast.Use | ast.Allow | ast.Display | ast.Basis):
             yield item.name.name
 
 

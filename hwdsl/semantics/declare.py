@@ -41,7 +41,7 @@ _SPACES: Mapping[type, tuple[str, ...]] = {
 """The namespaces that an item declares its name in, where it is not only that of values."""
 
 
-_NAMELESS = ast.Use | ast.Allow | ast.Display | ast.Sources
+_NAMELESS = ast.Use | ast.Allow | ast.Display | ast.Basis
 """Items that declare no name, but for displays, whose names stand apart."""
 
 
@@ -70,7 +70,7 @@ def _symbol(
     state: CheckerState, scope: ModuleScope, item: ast.Item
 ) -> Symbol | Dim | ast.Reference:
     """What an item declares, as far as that can be said before its text is read."""
-    assert not isinstance(item, ast.Use | ast.Allow | ast.Sources)
+    assert not isinstance(item, ast.Use | ast.Allow | ast.Basis)
     name = item.name.name
     if isinstance(item, ast.Dimension):
         return Dim.base(f"{scope.name}.{name}")

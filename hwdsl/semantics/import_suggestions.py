@@ -55,7 +55,7 @@ def _declared() -> dict[str, list[tuple[str, ast.Item]]]:
 
 
 def _names(item: ast.Item) -> Iterator[str]:
-    if not isinstance(item, ast.Use | ast.Allow | ast.Sources):
+    if not isinstance(item, ast.Use | ast.Allow | ast.Basis):
         yield item.name.name
     if isinstance(item, ast.UnitDecl):
         yield from (prefix.name + item.name.name for prefix in item.prefixes)

@@ -330,7 +330,7 @@ class Fn(Node, frozen=True):
     doc: str = ""
 
 
-Member = Field | Assign | Amend | Let | Rule | Sources | Part | Fn | Allow
+Member = Field | Assign | Amend | Let | Rule | Sources | Assume | Part | Fn | Allow
 
 
 class State(Node, frozen=True):

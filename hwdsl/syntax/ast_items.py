@@ -136,7 +136,7 @@ class Evaluator(Node, frozen=True):
     """`evaluator name { members }`."""
 
     name: Ident
-    members: tuple[Param | Choice | Let | Output | Rule | Allow | Sources, ...]
+    members: tuple[Param | Choice | Let | Output | Rule | Allow | Basis, ...]
     doc: str = ""
 
 
@@ -215,6 +215,7 @@ Item = (
     | Display
     | Reference
     | Sources
+    | Assume
 )
 
 
