@@ -42,8 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     asked.add_argument(
         "--confidence",
-        choices=("low", "medium", "high", "none"),
-        help="list the numbers of that confidence, with their sources; none: without a source",
+        choices=("low", "medium", "high", "none", "assumed"),
+        help="list the numbers of that confidence, with their sources; none: without a source; "
+        "assumed: what no source states",
     )
     format_argument(parser, "markdown")
 

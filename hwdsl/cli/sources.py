@@ -14,7 +14,7 @@ from hwdsl.help import library_index
 from hwdsl.semantics.citations import ASSUMPTION
 from hwdsl.semantics.modules import load
 
-NONE = "none"
+NONE, ASSUMED = "none", "assumed"
 LONGEST = 44
 
 
@@ -45,14 +45,23 @@ def _within(module: str, name: str) -> bool:
 
 
 def of_confidence(names: Sequence[str], confidence: str) -> str:
-    """A table of the numbers whose least sure source is as sure as that; `none`: without source."""
+    """A table of the numbers whose least sure source is as sure as that; `none`: without source.
+
+    `assumed`: those that no source states.
+    """
     rows = [
         [f"{n.module}.{n.path}", _short(n.value), "; ".join(s.text for s in n.sources)]
         for n in found(names)
-        if (n.confidence == confidence if confidence != NONE else not n.level)
+        if _has(n, confidence)
     ]
     head = ["number", "value", "source"]
     return table([head, *rows]) if rows else f"no number of confidence {confidence}"
+
+
+def _has(number: CitedNumber, confidence: str) -> bool:
+    if confidence == ASSUMED:
+        return any(source.kind == ASSUMPTION for source in number.sources)
+    return not number.level if confidence == NONE else number.confidence == confidence
 
 
 def counts(names: Sequence[str]) -> str:

@@ -422,7 +422,8 @@ def to_source(found: Fit, module: Module) -> str:
         lines += ["", *(f"## {line}" for line in node.doc.splitlines())]
         value = shown(info, found.values[i])
         lines.append(
-            f'calibrated {node.name.name} : {node.type.span.text} = {value}{bounds} source "{about}"'
+            f"calibrated {node.name.name} : {node.type.span.text} = {value}{bounds} "
+            f'source "{about}"'
         )
     diagnostics = Diagnostics()
     return format_module(driver.parse(Source("fit", "\n".join(lines) + "\n"), diagnostics))

@@ -48,6 +48,7 @@ class Choice(Node, frozen=True):
     type: TypeExpr
     alternatives: Expr
     default: Expr | None
+    sources: Basis | None = None
     doc: str = ""
 
 
@@ -58,6 +59,7 @@ class Output(Node, frozen=True):
     unit: UnitExpr | None
     type: TypeExpr | None
     value: Expr
+    sources: Basis | None = None
     doc: str = ""
 
 

@@ -112,7 +112,7 @@ class Declarations:
         d, name = self.draws, self.draws.new("fitted")
         bounds = d.one(["", " in 0 .. 2"])
         value = d.one(["1", "0.3"])
-        self.items.append(f'calibrated {name} : real = {value}{bounds} {self.sources()}')
+        self.items.append(f"calibrated {name} : real = {value}{bounds} {self.sources()}")
         d.names[name] = "real"
 
     def function(self) -> None:
@@ -197,7 +197,7 @@ class Declarations:
         self.items.append('reference drawn_2020 : paper 2020 "Drawn, 2020"')
         self.items.append('reference reference : book 1999 "Another, 1999"')
         if d.chance(0.2):
-            self.items.append(self.sources())
+            self.items.append(d.one([self.sources(), 'assume "drawn"']))
 
     def outside(self) -> Draws:
         """What is in sight of an item: the names at the top."""
@@ -240,7 +240,7 @@ class Declarations:
         for _ in range(d.below(3)):
             lines.append(self.rule(inner, "{name}", kind.name))
         if d.chance(0.2):
-            lines.append(self.sources())
+            lines.append(d.one([self.sources(), 'assume "drawn"']))
         self.items.append(f"kind {kind.name}{f' : {base}' if base else ''} {d.block(lines)}")
         self.world.kinds[kind.name] = kind
         self.components(kind)

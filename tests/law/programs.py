@@ -101,8 +101,8 @@ class _Program(Declarations):
         for _ in range(1 + d.below(4)):
             p = self.name("p")
             type, line, argument, bounded = self.free(p)
-            of = "param" if "~" not in line else "param ~"
-            lines.append(line + (self.basis(of) if line.startswith("param") else ""))
+            of = "~" if "~" in line else ""
+            lines.append(line + self.basis(of))
             made.params[p] = argument
             if " = " not in line and not line.startswith("choice"):
                 made.needed.add(p)
@@ -132,7 +132,7 @@ class _Program(Declarations):
                               " in %^-1", " in s*s^-1", " in GB*s/B/s", " in m^2/m^2"])  # fmt: skip
             elif d.chance(0.5):
                 unit = f" : {self.type(type)}"
-            lines.append(f"output {output}{unit} = {inner.text(type, 3)}")
+            lines.append(f"output {output}{unit} = {inner.text(type, 3)}{self.basis()}")
             made.outputs[output] = type
         for _ in range(d.below(3)):
             lines.append(self.rule(inner, name, name))

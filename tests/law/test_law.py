@@ -27,7 +27,7 @@ from .programs import BESIDE, COMMON, MAIN, draw
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS, POINTS = 70, 2
-DRAWN = 600  # programs whose text alone is looked at
+DRAWN = 800  # programs whose text alone is looked at
 
 
 @pytest.fixture(autouse=True)

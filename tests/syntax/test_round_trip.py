@@ -190,6 +190,7 @@ SIMPLE = (
     | LETS
     | RULES
     | SOURCES
+    | node(ast.Assume, TEXTS)
     | node(ast.Allow, PATHS, TEXTS)
     | FNS
 )
@@ -209,9 +210,9 @@ def draws() -> st.SearchStrategy[Any]:
 MEMBERS = SIMPLE | part(SIMPLE) | node(ast.Amend, PATHS, many(SIMPLE))
 QUESTIONS = (
     node(ast.Param, ident(), TYPES, NONE | EXPRS, NONE | EXPRS, NONE | draws(), BASES, DOCS)
-    | node(ast.Choice, ident(), TYPES, EXPRS, NONE | EXPRS, DOCS)
-    | node(ast.Output, ident(), units(0), NONE, EXPRS, DOCS)
-    | node(ast.Output, ident(), NONE, NONE | TYPES, EXPRS, DOCS)
+    | node(ast.Choice, ident(), TYPES, EXPRS, NONE | EXPRS, BASES, DOCS)
+    | node(ast.Output, ident(), units(0), NONE, EXPRS, BASES, DOCS)
+    | node(ast.Output, ident(), NONE, NONE | TYPES, EXPRS, BASES, DOCS)
     | LETS
     | RULES
 )
@@ -437,11 +438,11 @@ def test_a_value_behind_another_breaks_the_same_twice() -> None:
 def test_a_citation_that_does_not_fit_has_a_line_of_its_own() -> None:
     tree, _ = read(
         "edition 2026\ncalibrated eta : real = 0.84 in 0 .. 1 source "
-        '"thirty-one kernels of three sizes on four machines, of two makers, read from figure 7"\n'
+        '"thirty-one kernels of three sizes on four machines of two makers, from figure 7"\n'
     )
     text = check_round_trip(tree)
     assert text.split("\n")[-4:-1] == [
         "calibrated eta : real = 0.84 in 0 .. 1 source (",
-        '    "thirty-one kernels of three sizes on four machines, of two makers, read from figure 7",',
+        '    "thirty-one kernels of three sizes on four machines of two makers, from figure 7",',
         ")",
     ]
