@@ -102,8 +102,11 @@ def _find_rules(instance: Instance) -> tuple[list[Assertion], list[ElaborationEr
     walk = RuleCollector(m)
     for node in info.decl.members:
         try:
-            if isinstance(node, ast.Rule):
-                found.extend(lower_rule(m, f"{info.name}.{node.name.name}", node, instance.env, ""))
+            if isinstance(node, ast.Rule | ast.Param):
+                rule = info.rules.get(node.name.name)
+                if rule is not None and rule.name is node.name:  # of a param: its range
+                    name = f"{info.name}.{node.name.name}"
+                    found.extend(lower_rule(m, name, rule, instance.env, ""))
             elif isinstance(node, ast.Let | ast.Output):
                 name = node.name.name
                 value, assertions = m.collect(partial(m.read, instance.names[name]))

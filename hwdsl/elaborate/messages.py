@@ -28,6 +28,7 @@ from hwdsl.elaborate.values import (
 )
 from hwdsl.semantics.symbols import BoolType, EnclosingRecord, ListType, MemberOf, Type
 from hwdsl.syntax import ast
+from hwdsl.syntax.ranges import WORDS
 
 Numbers = Callable[[Sequence[Ref]], Sequence[float | None]]
 """Gives the values of numbers of the graph; None for those that are not known."""
@@ -170,7 +171,7 @@ def literal_unit(m: PartialEvaluator, node: ast.Node) -> Unit | None:
         return m.checked.units.get(node.unit)
     if isinstance(node, ast.Unary):
         return literal_unit(m, node.operand)
-    if isinstance(node, ast.Binary) and node.op in ("..", "+", "-"):
+    if isinstance(node, ast.Binary) and node.op in (*WORDS, "+", "-"):
         return literal_unit(m, node.right) or literal_unit(m, node.left)
     if isinstance(node, ast.ListLit):
         return next((u for u in (literal_unit(m, e) for e in node.items) if u), None)

@@ -27,6 +27,7 @@ from hwdsl.elaborate.values import (
 )
 from hwdsl.semantics.symbols import BoolType, EnumType, Int, Real, Type, ValueInfo
 from hwdsl.syntax import ast
+from hwdsl.syntax.ranges import ends
 
 
 @frozen(eq=False)
@@ -90,8 +91,9 @@ def _allowed(
     env: Env,
 ) -> tuple[float | None, float | None, tuple[Value, ...]]:
     """The ends of the range as written, or the alternatives."""
-    if isinstance(written, ast.Binary) and written.op == ".." and isinstance(node, ast.Param):
-        low, high = (_known(m, e, env, "an end of a range") for e in (written.left, written.right))
+    bounds = ends(written) if isinstance(node, ast.Param) else None
+    if bounds is not None:
+        low, high = (_known(m, e, env, "an end of a range") for e in bounds)
         return low, high, ()
     if written is not None:
         alternatives = items_of(m, m.evaluate(written, env), written.span)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from attrs import evolve
@@ -52,15 +52,25 @@ _NUMBERS = ((Real, REAL), (Int, INT), (BoolType, BOOL))
 # --- blocks and layers -------------------------------------------------------------------------
 
 
-def block_of(m: PartialEvaluator, node: ast.Node, members: Sequence[ast.Member]) -> Block:
-    """The index of a block's members, made once per node: all records of the block share it."""
+def block_of(
+    m: PartialEvaluator,
+    node: ast.Node,
+    members: Sequence[ast.Member],
+    rules: Iterable[ast.Rule] | None = None,
+) -> Block:
+    """The index of a block's members, made once per node: all records of the block share it.
+
+    `rules` are those of a kind, which has some by ranges of fields.
+    """
     found = m.blocks.get(node)
     if found is None:
-        found = m.blocks[node] = _index(members)
+        if rules is None:
+            rules = (x for x in members if isinstance(x, ast.Rule))
+        found = m.blocks[node] = _index(members, rules)
     return found
 
 
-def _index(members: Sequence[ast.Member]) -> Block:
+def _index(members: Sequence[ast.Member], rules: Iterable[ast.Rule]) -> Block:
     entries: dict[str, tuple[MemberStatement, ...]] = {}
 
     def add(name: str, entry: MemberStatement) -> None:
@@ -74,7 +84,7 @@ def _index(members: Sequence[ast.Member]) -> Block:
     return Block(
         entries,
         tuple(x.name.name for x in members if isinstance(x, ast.Part)),
-        tuple(x for x in members if isinstance(x, ast.Rule)),
+        tuple(rules),
         tuple(x for x in members if isinstance(x, ast.Allow)),
         tuple(x for x in members if isinstance(x, ast.Let)),
     )
@@ -87,7 +97,12 @@ def layers_of_kind(m: PartialEvaluator, kind: KindInfo) -> tuple[Layer, ...]:
         for each in kind.lineage():
             m.checked.ensure(each)
         found = tuple(
-            Layer(block_of(m, k.decl, k.decl.members), Env(k.scope), own=True, kind=k)
+            Layer(
+                block_of(m, k.decl, k.decl.members, k.rules.values()),
+                Env(k.scope),
+                own=True,
+                kind=k,
+            )
             for k in kind.lineage()
             if k.decl is not None and k.scope is not None
         )

@@ -110,6 +110,8 @@ def member_row(info: KindInfo, name: str, of: str = "") -> PageRow:
         value = "" if decl.default is None else short(decl.default.span.text, 40)
         if isinstance(decl.default, ast.Unknown):
             value = "unknown"  # the reason stands in its own page
+        if decl.range is not None:
+            doc = f"{doc} (in {short(decl.range.span.text, 40)})".strip()
         return PageRow(name, doc, type_text(member.type, where, written), value, "field")
     if isinstance(decl, ast.Part):
         base = ".".join(i.name for i in decl.base) if decl.base is not None else ""
@@ -142,7 +144,8 @@ def _kind(one: Declared) -> Page | None:
         and name not in given
         and info.member(name) is member
     ]
-    rules = [rule_row(r) for r in info.rules.values()]
+    # Ranges are said with their fields.
+    rules = [rule_row(r) for r in info.decl.members if isinstance(r, ast.Rule)]
     sections = (
         PageSection("Must be given", tuple(needed)),
         PageSection(

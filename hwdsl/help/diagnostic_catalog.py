@@ -26,6 +26,7 @@ CATALOG: Mapping[str, str] = {
     "empty-choice": "a choice has nothing to choose from",
     "empty-file": "a file declares nothing",
     "empty-list": "a reducer meets an empty list",
+    "excluded-end": "`<..` or `..<` stands where no field or param gets a range",
     "field-cycle": "a value needs itself",
     "floor-division": "`//` is not an operator",
     "foreign-syntax": "something is written as in another language",

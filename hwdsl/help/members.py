@@ -78,6 +78,10 @@ def _of_kind(kind: KindInfo, name: str) -> Page | None:
     notes = [f"It is {ROLES[found.role]}."]
     if found.role != "fn":
         notes.append(f"Its type is {row.type}.")
+    if isinstance(found.decl, ast.Field) and found.decl.range is not None:
+        within = " ".join(found.decl.range.span.text.split())
+        rule = f'`allow {owner.name}.{name} "the reason"` waives it'
+        notes.append(f"A value outside {within} breaks the rule `{owner.name}.{name}`; {rule}.")
     if owner.name != kind.name:
         notes.append(f"`{kind.name}` has it from `{owner.name}`.")
     page = Page(

@@ -15,6 +15,7 @@ from attrs import frozen
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.semantics.modules import library_root, library_tree
 from hwdsl.syntax import ast
+from hwdsl.syntax.ranges import range_rule
 
 HOLE = "HERE"
 """What an example's broken or sound part stands for in its text."""
@@ -39,23 +40,23 @@ class Example:
 
 
 def rules(name: str = "") -> Iterator[LibraryRule]:
-    """All rules of the library's kinds, or those of that name."""
+    """All rules of the library's kinds, of ranges of fields too, or those of that name."""
     kind, _, rule = name.partition(".")
     root = library_root()
     for path in sorted(root.rglob("*.hw")):
         text = path.read_text(encoding="utf-8")
-        if name and not (f"kind {kind}" in text and f" {rule}:" in text):
+        if name and not (f"kind {kind}" in text and f" {rule}" in text):
             continue
         module = library_tree(path, Diagnostics())
         for item in module.items if module is not None else ():
             if not isinstance(item, ast.Kind):
                 continue
             for member in item.members:
-                found = (
-                    f"{item.name.name}.{member.name.name}" if isinstance(member, ast.Rule) else ""
-                )
-                if isinstance(member, ast.Rule) and found == (name or found):
-                    yield LibraryRule(found, path.relative_to(root).as_posix(), item, member)
+                stated = range_rule(member) if isinstance(member, ast.Field) else member
+                if isinstance(stated, ast.Rule):
+                    found = f"{item.name.name}.{stated.name.name}"
+                    if found == (name or found):
+                        yield LibraryRule(found, path.relative_to(root).as_posix(), item, stated)
 
 
 def example(name: str) -> Example | None:

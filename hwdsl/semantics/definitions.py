@@ -10,6 +10,7 @@ from hwdsl.semantics.displays import check_display
 from hwdsl.semantics.evaluators import check_bounds, check_claim, check_evaluator
 from hwdsl.semantics.expressions import check_default, require
 from hwdsl.semantics.modules import BUILTINS
+from hwdsl.semantics.ranges import check_field_range
 from hwdsl.semantics.required_fields import check_missing
 from hwdsl.semantics.scopes import duplicate
 from hwdsl.semantics.signatures import function_env, override_conflicts, part_type
@@ -104,9 +105,10 @@ def _check_kind(state: CheckerState, kind: KindInfo) -> None:
     for member in kind.decl.members:
         if isinstance(member, ast.Field):
             field = kind.members.get(member.name.name)
-            if field is not None and not isinstance(member.default, ast.Unknown | None):
+            if field is not None and (member.default is not None or member.range is not None):
                 type_ = state.type_of(field, member.name.span)
                 check_default(state, env, member, type_)
+                check_field_range(state, env, member, type_, kind.rules.get(field.name))
         elif isinstance(member, ast.Let):
             info = kind.members.get(member.name.name)
             if info is not None:
@@ -130,8 +132,15 @@ def _check_kind(state: CheckerState, kind: KindInfo) -> None:
 def _check_rule_names(state: CheckerState, kind: KindInfo) -> None:
     for name, rule in kind.rules.items():
         for base in kind.base.lineage() if kind.base is not None else ():
-            if name in base.rules:
+            # The range of a field that is declared again takes the place of the one before.
+            if name in base.rules and not (_is_range(kind, name) and _is_range(base, name)):
                 duplicate(state, name, rule.name, base.rules[name].name.span)
+
+
+def _is_range(kind: KindInfo, name: str) -> bool:
+    """Whether the rule of that name is the range of a field."""
+    member = kind.members.get(name)
+    return member is not None and member.decl.name is kind.rules[name].name
 
 
 def _check_slot(state: CheckerState, env: TypeEnv, node: ast.Part) -> None:

@@ -13,6 +13,7 @@ from hwdsl.semantics.expressions import (
     output_unit,
     require,
 )
+from hwdsl.semantics.ranges import check_ends, type_range_rule
 from hwdsl.semantics.scopes import unique
 from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import (
@@ -38,6 +39,7 @@ from hwdsl.semantics.type_relations import (
 )
 from hwdsl.semantics.typeexprs import resolve_type
 from hwdsl.syntax import ast
+from hwdsl.syntax.ranges import range_rule
 
 _Member = ast.Let | ast.Param | ast.Choice | ast.Output
 
@@ -55,10 +57,16 @@ def check_evaluator(state: CheckerState, info: EvaluatorInfo) -> None:
             _check_reserved(state, member.name)
             unique(state, rules, member.name)
             check_rule(state, env, member)
+            info.rules[member.name.name] = member
         elif isinstance(member, ast.Allow):
             state.waivers.append(member)
         elif isinstance(member, _Member):
             force_local(state, env, member.name.name)
+            rule = range_rule(member) if isinstance(member, ast.Param) else None
+            if rule is not None:
+                unique(state, rules, rule.name)
+                type_range_rule(state, env, rule)
+                info.rules[rule.name.name] = rule
     # In the order of the text, whichever was read first.
     info.free = {m.name.name: info.free[m.name.name] for m in named if m.name.name in info.free}
     # Where the parser skipped a line, that may have been the output.
@@ -108,7 +116,9 @@ def _param(state: CheckerState, env: TypeEnv, node: ast.Param) -> Type:
         type_ = POISON
     check_default(state, env, node, type_)
     if node.range is not None:
-        check_bounds(state, env, node.range, type_, f"the range of {name}")
+        what = f"the range of {name}"
+        if not check_ends(state, env, node.range, type_, what):
+            check_bounds(state, env, node.range, type_, what)
     if node.distribution is not None:
         _distribution(state, env, node, node.distribution, type_)
     return type_

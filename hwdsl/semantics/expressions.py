@@ -52,6 +52,7 @@ from hwdsl.semantics.type_relations import (
 )
 from hwdsl.semantics.typeexprs import literal_fits, resolve_unit
 from hwdsl.syntax import ast
+from hwdsl.syntax.ranges import CLOSED, WORDS
 
 MOST_INT = 2**53
 """Ints are kept in float64, which holds all of them below."""
@@ -200,19 +201,26 @@ def _binary(state: CheckerState, env: TypeEnv, node: ast.Binary, expected: Type 
         condition(state, env, node.left, f"the left side of `{node.op}`")
         condition(state, env, node.right, f"the right side of `{node.op}`")
         return BOOL
+    if node.op in WORDS and node.op != CLOSED:
+        return state.error(
+            "excluded-end",
+            f"`{node.op}` excludes an end, which only the range of a field or a param can",
+            node.op_span,
+            help="write `..`, which includes both ends",
+        )
     left = number(state, env, node.left, infer(state, env, node.left), f"`{node.op}`")
     right = number(state, env, node.right, infer(state, env, node.right), f"`{node.op}`")
     a, b = dimension(left), dimension(right)
     if a is None or b is None:  # one is in error
         return POISON
-    if node.op != "..":
+    if node.op != CLOSED:
         # Both are looked at, so that both are reported.
         found = [is_reading(state, e, "calculated with") for e in (node.left, node.right)]
         if any(found):
             return POISON
     if node.op == "^":
         return _power(state, env, node, left, a, b)
-    if node.op == "..":
+    if node.op == CLOSED:
         return _range(state, env, node, left, right)
     both_int = isinstance(left, Int) and isinstance(right, Int)
     if node.op == "*":

@@ -36,6 +36,7 @@ from hwdsl.semantics.type_relations import (
 )
 from hwdsl.semantics.typeexprs import find_kind, resolve_type
 from hwdsl.syntax import ast
+from hwdsl.syntax.ranges import range_rule
 
 
 def sign_module(state: CheckerState, scope: ModuleScope) -> None:
@@ -56,11 +57,12 @@ def _sign_kind(state: CheckerState, kind: KindInfo) -> None:
     for member in kind.decl.members:
         if isinstance(member, ast.Field | ast.Let | ast.Part | ast.Fn):
             _sign_member(state, kind, kind.scope, member)
-        elif isinstance(member, ast.Rule):
-            before = kind.rules.get(member.name.name)
+        rule = range_rule(member) if isinstance(member, ast.Field) else member
+        if isinstance(rule, ast.Rule):
+            before = kind.rules.get(rule.name.name)
             if before is not None:
-                duplicate(state, member.name.name, member.name, before.name.span)
-            kind.rules[member.name.name] = member
+                duplicate(state, rule.name.name, rule.name, before.name.span)
+            kind.rules[rule.name.name] = rule
 
 
 _ROLES: Mapping[type, str] = {ast.Field: "field", ast.Let: "let", ast.Part: "part", ast.Fn: "fn"}

@@ -195,7 +195,7 @@ class MemberInfo:
 
 @define(eq=False, repr=False)
 class KindInfo(_Named):
-    """A kind: its own members and rules; `lineage` leads to those of its bases.
+    """A kind: its own members and rules, of ranges too; `lineage` leads to those of its bases.
 
     The root kind is `component`; its `decl` is None. `qualified` is `module.kind`.
     """
@@ -296,13 +296,17 @@ class TableInfo(_Named):
 
 @define(eq=False, repr=False)
 class EvaluatorInfo(_Named):
-    """An evaluator; `free` maps params and choices to their types, `outputs` outputs to theirs."""
+    """An evaluator; `free` maps params and choices to their types, `outputs` outputs to theirs.
+
+    `rules` has those of ranges of params too.
+    """
 
     name: str
     scope: ModuleScope
     decl: ast.Evaluator
     free: dict[str, Type] = field(factory=dict)
     outputs: dict[str, Type] = field(factory=dict)
+    rules: dict[str, ast.Rule] = field(factory=dict)
 
 
 @define(eq=False, repr=False)

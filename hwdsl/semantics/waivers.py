@@ -12,6 +12,7 @@ from itertools import chain
 from hwdsl.base.diagnostics import OF_THE_TEXT, Diagnostic, did_you_mean
 from hwdsl.semantics.state import CheckerState
 from hwdsl.syntax import ast
+from hwdsl.syntax.ranges import range_rule
 
 _OWNERS = (ast.Kind, ast.Evaluator, ast.Part)
 Place = ast.Module | ast.Node
@@ -39,7 +40,7 @@ def check_waivers(state: CheckerState) -> None:
     rules: dict[str, set[str]] = {}
     for owner in nodes:
         if isinstance(owner, _OWNERS):
-            own = {r.name.name for r in owner.members if isinstance(r, ast.Rule)}
+            own = {r.name.name for m in owner.members if (r := _rule(m)) is not None}
             rules.setdefault(owner.name.name, set()).update(own)
     paths = {
         n.name.name for n in nodes if isinstance(n, ast.Part | ast.Let | ast.Field | ast.Output)
@@ -47,6 +48,13 @@ def check_waivers(state: CheckerState) -> None:
     for waiver in waivers:
         if waiver.span.source.name not in state.incomplete and not _meant(waiver, rules, paths):
             _report(state, waiver, rules)
+
+
+def _rule(node: ast.Node) -> ast.Rule | None:
+    """The rule that a member is, or that its range states."""
+    if isinstance(node, ast.Field | ast.Param):
+        return range_rule(node)
+    return node if isinstance(node, ast.Rule) else None
 
 
 def _take_back(state: CheckerState, waiver: ast.Allow, place: Place) -> None:

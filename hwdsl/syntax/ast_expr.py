@@ -102,7 +102,7 @@ class Unary(Node, frozen=True):
 
 
 class Binary(Node, frozen=True):
-    """op is one of `+ - * / ^ and or ..`."""
+    """op is one of `+ - * / ^ and or ..`, or a range without an end: `<.. ..< <..<`."""
 
     op: str
     left: Expr
@@ -216,11 +216,12 @@ FieldValue = Expr | Unknown
 
 
 class Field(Node, frozen=True):
-    """`name : type = default` in a kind."""
+    """`name : type = default in low .. high` in a kind."""
 
     name: Ident
     type: TypeExpr
     default: FieldValue | None
+    range: Expr | None = None
     sources: Basis | None = None
     doc: str = ""
 

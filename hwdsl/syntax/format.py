@@ -143,8 +143,14 @@ class _Formatter(CommentQueue, ExpressionPrinter):
     def statement(self, node: Any, indent: int, follows: bool) -> str | list[str]:
         """Write a statement: as text of several lines, or as the cells of one."""
         match node:
-            case ast.Field(name=name, type=kind, default=default):
-                return self.cells(indent, [name.name, f": {type_text(kind)}"], "=", default)
+            case ast.Field(name=name, type=kind, default=default, range=bounds):
+                row = [name.name, f": {type_text(kind)}"]
+                if bounds is None:
+                    return self.cells(indent, row, "=", default)
+                if isinstance(default, ast.Unknown):
+                    row.append(f"= unknown {literal(default.reason)}")
+                    return self.values(indent, row, ("in", bounds))
+                return self.values(indent, row, ("=", default), ("in", bounds))
             case ast.Assign(path=path, value=value):
                 return self.cells(indent, [path_text(path)], "=", value)
             case ast.Let(name=name, type=kind, value=value):

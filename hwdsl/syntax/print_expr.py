@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from hwdsl.base.units import product_text
 from hwdsl.syntax import ast
+from hwdsl.syntax.ranges import WORDS
 from hwdsl.syntax.text import escape
 
 WIDTH = 100
@@ -19,7 +20,7 @@ EXPR, OR, AND, NOT, CMP, RANGE, SUM, TERM, UNARY, POWER, POSTFIX, ATOM = range(1
 _BINARY = {
     "or": (OR, OR, AND),
     "and": (AND, AND, NOT),
-    "..": (RANGE, SUM, SUM),
+    **dict.fromkeys(WORDS, (RANGE, SUM, SUM)),
     "+": (SUM, SUM, TERM),
     "-": (SUM, SUM, TERM),
     "*": (TERM, TERM, UNARY),
@@ -219,7 +220,7 @@ class ExpressionPrinter(ABC):
             case ast.Comprehension():
                 inside = self._broken_comprehension(node, indent)
                 return f"[{inside}]" if node.is_list else inside
-            case ast.Binary(op="^" | ".."):
+            case ast.Binary(op="^" | ".." | "<.." | "..<" | "<..<"):
                 return self._broken_tight(node, column, indent)
             case ast.Binary() | ast.Compare():
                 return self._broken_chain(node, column, indent, hang)

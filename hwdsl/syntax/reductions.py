@@ -140,7 +140,7 @@ RULES: Mapping[str, Reduction] = {
     "path": built(Builder.several),
     # Blocks and their members.
     **{f"{kind}block": built(Builder.several) for kind in ("r", "f", "e", "c", "d", "i")},
-    "field": node(ast.Field, 0, 2, 4, 5),
+    "field": node(ast.Field, 0, 2, 4, 6, 7),
     "assign": node(ast.Assign, 0, 2, 3),
     "setting": node(ast.Assign, 0, 2),
     "unknown": node(ast.Unknown, 1),

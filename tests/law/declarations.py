@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from .expressions import Draws
-from .scope import NUMBERS, Kind, World
+from .scope import NUMBERS, UNITS, Kind, World
 
 MAIN, BESIDE, NOTHING, TABLE = "main.hw", "beside.hw", "nothing.hw", "table.csv"
 
@@ -249,19 +249,32 @@ class Declarations:
         """A field, of which nobody may know the value."""
         d, name = self.draws, self.name("f")
         type = d.one([*NUMBERS, "real", "int", "bool", "list", *self.world.enums])
+        written = f"{name} : {self.type(type)}"
         if type != "list" and d.chance(0.2):
             kind.unknown.add(name)
-            lines.append(f'{name} : {self.type(type)} = unknown "nobody says"{self.basis()}')
+            lines.append(f'{written} = unknown "nobody says"{self.range(type)}{self.basis()}')
         elif d.chance(0.15):
-            lines.append(f"{name} : {self.type(type)}{self.basis()}")
+            lines.append(f"{written}{self.range(type)}{self.basis()}")
             kind.bare.add(name)
             kind.members[name] = kind.fields[name] = type
             return inner.within({name: type})
         else:
-            lines.append(f"{name} : {self.type(type)} = {inner.text(type, 1)}{self.basis()}")
+            value = inner.text(type, 1)
+            lines.append(f"{written} = {value}{self.range(type)}{self.basis()}")
             inner = inner.within({name: type})
         kind.members[name] = kind.fields[name] = type
         return inner
+
+    def range(self, type: str) -> str:
+        """The range of a field, if it has one: wide, for a default outside is an error."""
+        d = self.draws
+        if type not in NUMBERS or not d.chance(0.3):
+            return ""
+        unit = f" {d.one(UNITS[type])}" if type in UNITS else ""
+        most = "9000000000000000" if type == "int" else "1e300"
+        ends = d.one(["-inf {} inf", f"-{most}{unit} {{}} inf", f"-{most}{unit} {{}} {most}{unit}",
+                      f"0{unit} {{}} inf"])  # fmt: skip
+        return " in " + ends.format(d.one(["..", "..", "<..", "..<", "<..<"]))
 
     def slot(self, kind: Kind, lines: list[str], others: list[str], inner: Draws) -> None:
         """A part: one or many of another kind, with some fields set."""

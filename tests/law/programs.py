@@ -73,7 +73,7 @@ class _Program(Declarations):
         for make in (self.claim, self.display):
             if d.chance(0.5):
                 make()
-        if d.chance(0.2):  # nothing asked, or one thing
+        if d.chance(0.3):  # nothing asked, or one thing
             lines = d.one(["", f"output y = {self.outside().text('real', 2)}"])
             self.items.append(f"evaluator {self.name('e')} {d.block([lines] if lines else [])}")
         if d.chance(0.2) and self.rules:
@@ -207,7 +207,7 @@ class _Program(Declarations):
             argument = lambda draws, depth: draws.text(type, depth)  # noqa: E731
         else:
             line += f" in {low} .. {high}"
-        if d.chance(0.18):
+        if d.chance(0.25):
             self.distribution()
             ends = "0.1, 0.9" if type == "real" else f"1 {UNITS[type][0]}, 2 {UNITS[type][0]}"
             line += f" ~ evenly({ends})"

@@ -492,6 +492,37 @@ CASES = {
         let b = iterate k in 1 .. 3 { state t : time = 0 s, next u = t }  # error: unknown-name
         let c = iterate k in 1 .. 3 { state t : time = 0 s, next t = 1 }  # error: unit-mismatch
         """,
+    "ranges": """
+        kind cable {
+            most : length = 9 m
+            reach : length = 2 m in 0 m <.. most
+            price : money = unknown "secret" in 0 USD .. inf
+            lanes : int in 1 .. 0.5                      # error: int-from-real
+            loss : real = 1 in 0 ..< inf
+            plug : law = poisson in 0 .. 1               # error: not-a-number
+            rates : [real] in 0 .. 1                     # error: not-a-number
+            gauge : real in [1, 2]                       # error: type-mismatch
+            mass : data in 1 s .. 2 B                    # error: unit-mismatch
+            width : real in 0 .. 1
+            require width: width < 3                     # error: duplicate-name
+            let s = sum(k for k in 0 ..< 3)              # error: excluded-end
+        }
+        kind short : cable {
+            reach : length = 1 m in 0 m .. 1 m
+            require loss: loss < 2                       # error: duplicate-name
+        }
+        calibrated eta : real = 0.8 in 0 <.. 1 from "x"  # error: excluded-end
+        evaluator e {
+            param p : length = 1 m in 0 m <.. 2 s        # error: unit-mismatch
+            param q : real = 1 in 0 ..< inf
+            require q: q > 3                             # error: duplicate-name
+            output o = q * p
+        }
+        figure f { of = e, y = o, x = q, q = 0 <..< 1 }  # error: excluded-end
+        allow cable.reach "waived"
+        allow e.p "waived"
+        allow cable.most "no rule"                       # error: unknown-rule
+        """,
     "overriding": """
         kind ddr : memory { capacity : time = 1 s }      # error: type-mismatch
         kind gddr : memory { let capacity = 2 GB }

@@ -104,7 +104,7 @@ CASES = st.one_of(
 
 
 def larger(e: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    ops = st.sampled_from(["+", "-", "*", "/", "^", "and", "or", ".."])
+    ops = st.sampled_from(["+", "-", "*", "/", "^", "and", "or", "..", "<..", "..<", "<..<"])
     chain = st.integers(2, 3).flatmap(
         lambda n: node(
             ast.Compare,
@@ -185,7 +185,7 @@ FNS = node(
     DOCS,
 )
 SIMPLE = (
-    node(ast.Field, ident(), TYPES, NONE | EXPRS | UNKNOWN, BASES, DOCS)
+    node(ast.Field, ident(), TYPES, NONE | EXPRS | UNKNOWN, NONE | EXPRS, BASES, DOCS)
     | node(ast.Assign, PATHS, EXPRS | UNKNOWN, BASES)
     | LETS
     | RULES
