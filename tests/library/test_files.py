@@ -10,11 +10,9 @@ import shipped
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.render import render_text
 from hwdsl.base.source import Source
-from hwdsl.explain.cited_numbers import numbers, references
 from hwdsl.syntax import ast, format_module, parse
 
 ROOT, LIBRARY, EXAMPLES = shipped.ROOT, shipped.LIBRARY, shipped.EXAMPLES
-REFERENCES = ROOT / "library" / "std" / "references.hw"
 
 
 @lru_cache(maxsize=1)
@@ -63,24 +61,6 @@ def test_public_names_are_documented(path: Path) -> None:
                 if isinstance(member, ast.Param | ast.Choice | ast.Output) and not member.doc
             ]
     assert not bare, f"without a `##` line: {bare}"
-
-
-@pytest.mark.parametrize("path", LIBRARY, ids=shipped.name_of)
-def test_facts_have_sources(path: Path) -> None:
-    if "## source:" in path.read_text(encoding="utf-8"):
-        pytest.skip("its sources are comments still")
-    known = references([read(REFERENCES)])
-    tree = read(path)
-    parts = {item.name.name for item in tree.items if isinstance(item, ast.Part)}
-    without = [
-        number.path
-        for number in numbers(path.stem, tree, known)
-        if number.path.split(".")[0] in parts and not number.sources
-    ]
-    without += [
-        item.name.name for item in tree.items if isinstance(item, ast.Calibrated) and not item.data
-    ]
-    assert not without, f"no source: {without}"
 
 
 def columns(name: str) -> tuple[list[str], list[list[str]]]:
