@@ -43,6 +43,7 @@ from hwdsl.semantics.symbols import (
     Local,
     MemberOf,
     Method,
+    Real,
 )
 from hwdsl.syntax import ast
 
@@ -55,7 +56,9 @@ def _literal(m: PartialEvaluator, expr: ast.Number | ast.Quantity, env: Env) -> 
     if found is None:
         digits = expr.text.replace("_", "")
         if isinstance(expr, ast.Number):
-            value, kind = float(digits), INT if expr.is_int else REAL
+            # A literal 0 beside a quantity is one, and as such a real.
+            is_real = isinstance(m.checked.types.get(expr), Real)
+            value, kind = float(digits), INT if expr.is_int and not is_real else REAL
         else:
             value, kind = m.checked.units[expr.unit].to_base(Fraction(digits)), REAL
         value = value if m.varied is None else m.varied.of(expr, value)

@@ -21,7 +21,7 @@ from hwdsl.semantics.signatures import (
 from hwdsl.semantics.state import RESERVED, CheckerState, LazyBinding, TypeEnv
 from hwdsl.semantics.symbols import Int, RecordType, RefType, Type
 from hwdsl.semantics.type_errors import unfit
-from hwdsl.semantics.type_relations import POISON, describe, is_poison, kind_of
+from hwdsl.semantics.type_relations import POISON, describe, is_poison, kind_of, plain
 from hwdsl.semantics.typeexprs import resolve_type
 from hwdsl.syntax import ast
 
@@ -142,7 +142,7 @@ def force_local(state: CheckerState, env: TypeEnv, name: str) -> None:
 def let_type(state: CheckerState, env: TypeEnv, node: ast.Let) -> Type:
     """The type of a `let`: as declared, or its value's."""
     if node.type is None:
-        return infer(state, env, node.value)
+        return plain(infer(state, env, node.value))
     declared = resolve_type(state, env, node.type)
     actual = require(state, env, node.value, declared, f"`{node.name.name}`", node.type.span)
     return actual if isinstance(declared, RecordType) and kind_of(actual) else declared

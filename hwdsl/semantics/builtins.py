@@ -15,6 +15,7 @@ from attrs import frozen
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Span
 from hwdsl.semantics.expressions import comprehension, infer, number
+from hwdsl.semantics.generic_numbers import settle
 from hwdsl.semantics.modules import BUILTINS, library_root, library_tree
 from hwdsl.semantics.signatures import read_signature
 from hwdsl.semantics.state import CheckerState, TypeEnv
@@ -38,6 +39,7 @@ from hwdsl.semantics.type_relations import (
     element_of,
     is_assignable,
     join,
+    plain,
     substitute,
 )
 from hwdsl.syntax import ast
@@ -100,6 +102,8 @@ class BuiltinCall:
         """The common type of two arguments, which must have one dimension."""
         both = join(a, b)
         if both is not None:
+            settle(self.state, self.env, first, both)
+            settle(self.state, self.env, second, both)
             return both
         before, here = labels(self.env, (first, a), (second, b))
         return self.state.error(
@@ -168,6 +172,8 @@ def _extreme(call: BuiltinCall) -> Type:
     result = call.number(first)
     for expr in rest:
         result = call.same(first, result, expr, call.number(expr))
+    for expr in call.arguments:
+        settle(call.state, call.env, expr, result)
     return result
 
 
@@ -196,7 +202,7 @@ def _best(call: BuiltinCall) -> Type:
     element, variables = comprehension(call.state, call.env, expr, None)
     call.state.checked.types[expr] = ListType(element)
     value = number(call.state, call.env, expr.element, element, f"`{call.name}`")
-    fields = (*variables, ("value", value), ("found", BOOL))
+    fields = (*variables, ("value", plain(value)), ("found", BOOL))
     return ResultType(fields, f"result of `{call.name}`")
 
 
@@ -279,7 +285,8 @@ def call_builtin(state: CheckerState, env: TypeEnv, node: ast.Call, info: Builti
         span = node.span if given < least else node.arguments[least].value.span
         message = f"`{name}` takes {least} argument{'s' if least > 1 else ''}, {given} given"
         return _refuse(state, env, node, info, finding, message, span)
-    return SPECIAL.get(name, _declared)(BuiltinCall(state, env, node, info))
+    type_ = SPECIAL.get(name, _declared)(BuiltinCall(state, env, node, info))
+    return type_ if name in VARIADIC else plain(type_)
 
 
 def _refuse(

@@ -11,6 +11,7 @@ from hwdsl.base.source import Span
 from hwdsl.base.units import Dim
 from hwdsl.semantics.builtins import call_builtin
 from hwdsl.semantics.expressions import infer, require
+from hwdsl.semantics.generic_numbers import settle
 from hwdsl.semantics.name_resolution import qualified
 from hwdsl.semantics.scopes import find_value, has_member, levels
 from hwdsl.semantics.signatures import member_names
@@ -41,6 +42,7 @@ from hwdsl.semantics.type_relations import (
     dim_variable,
     dimension,
     is_assignable,
+    is_generic,
     is_poison,
     kind_of,
     substitute,
@@ -233,20 +235,26 @@ def _call_function(state: CheckerState, env: TypeEnv, node: ast.Call, info: Func
         if not is_assignable(actual[slot.name], wanted):
             what = f"`{slot.name}` of `{info.name}`"
             mismatch(state, env, given[slot.name], actual[slot.name], wanted, what, slot.span)
+        else:
+            settle(state, env, given[slot.name], wanted)
     return substitute(info.result, bindings)
 
 
 def _bind(info: FunctionInfo, actual: Mapping[str, Type]) -> dict[str, Dim]:
-    """Dimension variables, from the first argument in whose parameter each stands alone."""
+    """Dimension variables, from the first argument in whose parameter each stands alone.
+
+    A literal `0` or `inf` says nothing of the dimension if another argument does.
+    """
     bindings: dict[str, Dim] = {}
+    generic: dict[str, Dim] = {}
     for name, declared in info.parameters:
         type_ = actual.get(name, POISON)
         while isinstance(declared, ListType) and isinstance(type_, ListType):
             declared, type_ = declared.element, type_.element
         variable, dim = dim_variable(declared), dimension(type_)
         if variable is not None and dim is not None:
-            bindings.setdefault(variable, dim)
-    return bindings
+            (generic if is_generic(type_) else bindings).setdefault(variable, dim)
+    return generic | bindings
 
 
 def _construct(state: CheckerState, env: TypeEnv, node: ast.Call, kind: KindInfo) -> Type:

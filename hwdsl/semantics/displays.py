@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from hwdsl.semantics.evaluators import check_each
 from hwdsl.semantics.expressions import infer, require
+from hwdsl.semantics.generic_numbers import settle
 from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import EvaluatorInfo, Global, ModuleScope, Type
 from hwdsl.semantics.type_errors import mismatch
@@ -139,6 +140,8 @@ def _check_values(
         element = element_of(infer(state, env, value, type_))
         if not is_assignable(element, type_):
             mismatch(state, env, value, element, type_, what)
+        else:
+            settle(state, env, value, type_)
 
 
 def _measured(

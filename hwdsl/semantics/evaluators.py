@@ -13,6 +13,7 @@ from hwdsl.semantics.expressions import (
     output_unit,
     require,
 )
+from hwdsl.semantics.generic_numbers import settle
 from hwdsl.semantics.ranges import check_ends, type_range_rule
 from hwdsl.semantics.scopes import unique
 from hwdsl.semantics.state import CheckerState, TypeEnv
@@ -36,6 +37,7 @@ from hwdsl.semantics.type_relations import (
     is_assignable,
     is_poison,
     kind_of,
+    plain,
 )
 from hwdsl.semantics.typeexprs import resolve_type
 from hwdsl.syntax import ast
@@ -186,7 +188,9 @@ def _check_list(
     found = infer(state, env, node, ListType(type_))
     if isinstance(found, ListType) and not is_assignable(found.element, type_):
         mismatch(state, env, node, found.element, type_, each)
-    elif not isinstance(found, ListType) and not is_poison(found):
+    elif isinstance(found, ListType):
+        settle(state, env, node, type_)
+    elif not is_poison(found):
         have = describe(found, env.scope, node)
         message = f"{whole} is a list or `low .. high`"
         state.error("type-mismatch", message, node.span, f"this is {have}")
@@ -220,6 +224,7 @@ def _output(state: CheckerState, env: TypeEnv, node: ast.Output) -> Type:
             return POISON
         if dimension(inner) is None:
             return Real(unit.dim)
+        type_ = state.checked.types[node.value]  # a literal 0 is now one of the unit's dimension
     if kind_of(inner) is not None or isinstance(inner, ListType):
         state.error(
             "type-mismatch",
@@ -228,7 +233,7 @@ def _output(state: CheckerState, env: TypeEnv, node: ast.Output) -> Type:
             help="name the field that you ask for",
         )
         return POISON
-    return type_
+    return plain(type_)
 
 
 # --- claims ------------------------------------------------------------------------------------
@@ -297,3 +302,5 @@ def _tolerance(
         return  # of a quantity, a pure number can only be relative
     elif not is_assignable(tolerance, Real(dim)):
         mismatch(state, env, node, tolerance, Real(dim), "an absolute tolerance")
+    else:
+        settle(state, env, node, Real(dim))

@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from hwdsl.base.source import Span
-from hwdsl.base.units import Dim, Unit
+from hwdsl.base.units import ONE, Dim, Unit
+from hwdsl.semantics.generic_numbers import settle
 from hwdsl.semantics.literal_values import exact, reading
 from hwdsl.semantics.scopes import may_be_case
 from hwdsl.semantics.state import CheckerState, TypeEnv
@@ -25,6 +26,7 @@ from hwdsl.semantics.symbols import (
     Type,
 )
 from hwdsl.semantics.type_errors import (
+    bare_number_help,
     cannot,
     labels,
     mismatch,
@@ -32,7 +34,6 @@ from hwdsl.semantics.type_errors import (
     short,
     shown_help,
     unfit,
-    zero_help,
 )
 from hwdsl.semantics.type_relations import (
     BOOL,
@@ -44,10 +45,12 @@ from hwdsl.semantics.type_relations import (
     dimension,
     element_of,
     is_assignable,
+    is_generic,
     is_poison,
     join,
     kind_of,
     over,
+    plain,
     times,
 )
 from hwdsl.semantics.typeexprs import literal_fits, resolve_unit
@@ -94,7 +97,9 @@ def require(
     actual = infer(state, env, expr, expected)
     if not is_assignable(actual, expected):
         mismatch(state, env, expr, actual, expected, what, declared)
-    elif isinstance(expected, RefType) and _is_no_part(state, expr):
+        return actual
+    settle(state, env, expr, expected)
+    if isinstance(expected, RefType) and _is_no_part(state, expr):
         state.error(
             "type-mismatch",
             f"{what} refers to a part, and {short(expr)} is none",
@@ -146,7 +151,8 @@ def _number(state: CheckerState, env: TypeEnv, node: ast.Number, expected: Type 
             node.span,
             help=f"write it as a real: `{node.text}.0`",
         )
-    return INT if node.is_int else REAL
+    generic = value == 0
+    return Int(generic) if node.is_int else Real(ONE, generic)
 
 
 def _quantity(state: CheckerState, env: TypeEnv, node: ast.Quantity, expected: Type | None) -> Type:
@@ -227,9 +233,12 @@ def _binary(state: CheckerState, env: TypeEnv, node: ast.Binary, expected: Type 
         return INT if both_int else Real(times(a, b))
     if node.op == "/":
         return Real(over(a, b))
-    if a != b:
+    both = join(left, right)
+    if both is None:
         return cannot(state, env, node, left, right)
-    return INT if both_int else Real(a)
+    settle(state, env, node.left, both)
+    settle(state, env, node.right, both)
+    return both
 
 
 def _power(
@@ -316,7 +325,9 @@ def _compare_two(
     a, b = node.operands[i], node.operands[i + 1]
     left_dim, right_dim = dimension(left), dimension(right)
     numbers = left_dim is not None and right_dim is not None
-    if numbers and left_dim == right_dim:
+    if numbers and join(left, right) is not None:
+        settle(state, env, a, right)
+        settle(state, env, b, left)
         return
     if not numbers and op not in ("==", "!="):
         wrong = a if left_dim is None else b
@@ -327,7 +338,7 @@ def _compare_two(
             f"cannot compare {short(a)} with {short(b)}",
             a.span.join(b.span),
             others=labels(env, (a, left), (b, right)),
-            help=zero_help(env, (a, left), (b, right)) if numbers else None,
+            help=bare_number_help(env, (a, left), (b, right)) if numbers else None,
         )
 
 
@@ -364,13 +375,15 @@ def branches(
                 expr.span,
                 here[1],
                 others=[before],
-                help=zero_help(env, (first, result), (expr, type_)),
+                help=bare_number_help(env, (first, result), (expr, type_)),
             )
             return POISON
         if both is not None:
             result = both
         if first is None and not is_poison(type_):
             first = expr
+    for expr in exprs:
+        settle(state, env, expr, result)
     return result
 
 
@@ -386,7 +399,7 @@ def iterated(state: CheckerState, env: TypeEnv, expr: ast.Expr, what: str) -> Ty
     """The element type of a list to go through."""
     type_ = infer(state, env, expr)
     if isinstance(type_, ListType):
-        return type_.element
+        return plain(type_.element)
     help = None
     if kind_of(type_) is not None:
         help = "a counted part is one record; the list of parts is `x.parts.kind`"
@@ -454,6 +467,8 @@ def output_unit(
     dim = dimension(inner)
     if dim is None:
         number(state, env, expr, inner, "a unit")
+    elif is_generic(inner):
+        settle(state, env, expr, Real(found.dim))
     elif dim != found.dim:
         want = describe(Real(found.dim), env.scope)
         state.error(

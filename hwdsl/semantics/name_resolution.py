@@ -7,6 +7,7 @@ from itertools import chain
 
 from hwdsl.base.diagnostics import closest, fields_help
 from hwdsl.base.source import Span
+from hwdsl.base.units import ONE
 from hwdsl.semantics.expressions import HANDLERS, infer, iterated, literal_exponent
 from hwdsl.semantics.scopes import PREDECLARED, find_value, has_member, levels
 from hwdsl.semantics.signatures import member_names, member_of
@@ -29,6 +30,7 @@ from hwdsl.semantics.symbols import (
     MemberOf,
     ModuleScope,
     Poison,
+    Real,
     RecordType,
     ResultType,
     Symbol,
@@ -62,7 +64,7 @@ def _name(state: CheckerState, env: TypeEnv, node: ast.Name, expected: Type | No
         return found
     if name in PREDECLARED:
         state.resolve(node, Builtin(name))
-        return REAL
+        return Real(ONE, generic=True) if name == "inf" else REAL
     symbol = find_value(state, env.scope, name, node.span)
     if symbol is None:
         return _unknown(state, env, node, expected)

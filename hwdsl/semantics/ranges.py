@@ -5,7 +5,7 @@ from __future__ import annotations
 from hwdsl.semantics.expressions import infer, require
 from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import ListType, Type
-from hwdsl.semantics.type_relations import BOOL, describe, dimension, is_poison
+from hwdsl.semantics.type_relations import BOOL, INT, REAL, describe, dimension, is_poison
 from hwdsl.syntax import ast
 from hwdsl.syntax.ranges import ends, is_infinite
 
@@ -34,11 +34,9 @@ def check_ends(state: CheckerState, env: TypeEnv, node: ast.Expr, type_: Type, w
     """Check the ends of `low .. high`, either of them excluded or not; False if it is none."""
     given = ends(node)
     for end in given or ():
-        if is_infinite(end):  # a number without a unit, which bounds any quantity
-            infer(state, env, end)
-            state.checked.types[end] = type_
-        else:
-            require(state, env, end, type_, what)
+        # `inf` is no int, but bounds ints too.
+        wanted = REAL if is_infinite(end) and type_ == INT else type_
+        require(state, env, end, wanted, what)
     state.checked.types[node] = ListType(type_)
     return given is not None
 

@@ -17,9 +17,14 @@ from hwdsl.syntax import ast
 
 @frozen
 class Real:
-    """A float64 with a dimension; `Real()` is a pure number."""
+    """A float64 with a dimension; `Real()` is a pure number.
+
+    `generic` numbers are the literals `0`, `inf` and `-inf`, and what consists of them: their
+    dimension is the one wanted, a pure number's where none is. No name has a generic type.
+    """
 
     dim: Dim = ONE
+    generic: bool = field(default=False, eq=False)
 
     def __str__(self) -> str:
         return "real" if self.dim.is_dimensionless else str(self.dim)
@@ -27,7 +32,12 @@ class Real:
 
 @frozen
 class Int:
-    """An integer (a double below 2^53); widens to a dimensionless real, never back."""
+    """An integer (a double below 2^53); widens to a dimensionless real, never back.
+
+    `generic` as of `Real`.
+    """
+
+    generic: bool = field(default=False, eq=False)
 
     def __str__(self) -> str:
         return "int"

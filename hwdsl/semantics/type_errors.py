@@ -104,12 +104,12 @@ def cannot(state: CheckerState, env: TypeEnv, node: ast.Binary, left: Type, righ
         node.op_span,
         "both sides must have the same dimension",
         others=labels(env, (node.left, left), (node.right, right)),
-        help=zero_help(env, (node.left, left), (node.right, right))
+        help=bare_number_help(env, (node.left, left), (node.right, right))
         or _factor_help(node, left, right, env.scope),
     )
 
 
-def zero_help(
+def bare_number_help(
     env: TypeEnv, left: tuple[ast.Expr, Type], right: tuple[ast.Expr, Type]
 ) -> str | None:
     """What to do where a bare number stands beside a quantity."""

@@ -39,6 +39,21 @@ def dimension(type_: Type) -> Dim | None:
     return ONE if isinstance(type_, Int) else None
 
 
+def is_generic(type_: Type) -> bool:
+    """Whether a number, or the elements of a list, may have any dimension (`Real.generic`)."""
+    type_ = innermost(type_)
+    return isinstance(type_, Int | Real) and type_.generic
+
+
+def plain(type_: Type) -> Type:
+    """The type of a value that is left alone: a generic number is a pure one."""
+    if not is_generic(type_):
+        return type_
+    if isinstance(type_, ListType):
+        return ListType(plain(type_.element))
+    return INT if isinstance(type_, Int) else REAL
+
+
 def is_poison(type_: Type) -> bool:
     """Whether the type stems from an error reported already."""
     return isinstance(type_, Poison)
@@ -89,7 +104,9 @@ def is_assignable(actual: Type, expected: Type) -> bool:
     if is_poison(actual) or is_poison(expected):
         return True
     if isinstance(expected, Real):
-        return dimension(actual) == expected.dim
+        return dimension(actual) == expected.dim or (
+            isinstance(actual, Int | Real) and actual.generic
+        )
     if isinstance(expected, ListType):
         return isinstance(actual, ListType) and is_assignable(actual.element, expected.element)
     wanted = kind_of(expected)
@@ -117,12 +134,25 @@ def join(a: Type, b: Type) -> Type | None:
     if isinstance(a, ListType) and isinstance(b, ListType):
         element = join(a.element, b.element)
         return None if element is None else ListType(element)
+    if isinstance(a, Int | Real) and isinstance(b, Int | Real):
+        return _join_numbers(a, b)
     left, right = kind_of(a), kind_of(b)
     if left is not None and right is not None:
         return _join_kinds(a, b, left, right)
     if is_assignable(a, b):
         return b
     return a if is_assignable(b, a) else None
+
+
+def _join_numbers(a: Int | Real, b: Int | Real) -> Type | None:
+    left, right = dimension(a), dimension(b)
+    if left == right:
+        generic = a.generic and b.generic
+        both_int = isinstance(a, Int) and isinstance(b, Int)
+        return Int(generic) if both_int else Real(left or ONE, generic)
+    if a.generic:
+        return b
+    return a if b.generic else None
 
 
 def _join_kinds(a: Type, b: Type, left: KindInfo, right: KindInfo) -> Type | None:

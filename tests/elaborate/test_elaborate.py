@@ -8,6 +8,8 @@ import pytest
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.codegen.ir.interpreter import interpret
+from hwdsl.codegen.ir.serialization import dump
+from hwdsl.codegen.passes.constant_folding import fold_constants_and_cse
 from hwdsl.elaborate import check_rules, elaborate, verify
 from hwdsl.semantics.symbols import ClaimInfo, EvaluatorInfo
 
@@ -438,3 +440,22 @@ def test_the_graph_is_the_same_each_time() -> None:
     }"""
     )
     assert elaborated(text)[0].graph == elaborated(text)[0].graph
+
+
+def test_a_zero_or_infinity_without_a_unit_is_that_of_its_place() -> None:
+    text = """
+    fn late(x: time, limit: time = {inf}) -> time = max(x - limit, {zero})
+    evaluator e {{
+        param t : time = 1 s in {zero} .. 9 s
+        let steps = [{zero}, t, {inf}]
+        let run = iterate n in 1 .. 100 {{
+            state x : time = {zero}
+            next x = if x > t then {zero} else x + 1 s
+        }}
+        output y in ms = late(t) + run.x + min(x for x in steps)
+        output z in ms = if t == {inf} then -{inf} else {zero}
+    }}"""
+    bare, _ = elaborated(text.format(zero="0", inf="inf"))
+    written, _ = elaborated(text.format(zero="0 s", inf="(inf * 1 s)"))
+    graphs = [dump(fold_constants_and_cse(e.graph)) for e in (bare, written)]
+    assert graphs[0] == graphs[1]

@@ -48,6 +48,12 @@ class Draws(Reducers):
         text, binds = self.expr(type, depth)
         return text if binds >= level else f"({text})"
 
+    def beside(self, type: str, depth: int) -> str:
+        """An expression beside another of its type, from which a literal has its dimension."""
+        if type in UNITS and self.chance(0.15):
+            return self.one(["0", "0.0", "inf", "-inf"])
+        return self.text(type, depth)
+
     def expr(self, type: str, depth: int) -> Expr:
         if depth <= 0:
             return self.leaf(type), ATOM
@@ -97,7 +103,7 @@ class Draws(Reducers):
         return found or self.cond(type, depth)
 
     def cond(self, type: str, depth: int) -> Expr:
-        yes, no = self.text(type, depth - 1), self.text(type, depth - 1)
+        yes, no = self.text(type, depth - 1), self.beside(type, depth - 1)
         return f"if {self.text('bool', depth - 1)} then {yes} else {no}", LOOSE
 
     def match_case(self, type: str, depth: int) -> Expr | None:
@@ -348,8 +354,9 @@ class Draws(Reducers):
 
     def extreme(self, type: str, depth: int) -> Expr:
         name, count = self.one(["min", "max"]), 2 + self.below(3)
-        parts = ", ".join(self.text(type, depth - 1) for _ in range(count))
-        return f"{name}({parts})", POSTFIX
+        parts = [self.text(type, depth - 1)]
+        parts += [self.beside(type, depth - 1) for _ in range(count - 1)]
+        return f"{name}({', '.join(parts)})", POSTFIX
 
     def rounded(self, type: str, depth: int) -> Expr:
         name = self.one(["floor", "ceil", "round", "floor", "whole"])

@@ -115,7 +115,7 @@ node n : DGX_H100 {
     gpu.mttf           = 50_000 h
     nic.mttf           = 150_000 h
     psu.mttf           = 100_000 h
-    cpu.mttf           = inf * 1 h
+    cpu.mttf           = inf
     other_failure_rate = 0 h^-1
 }
 node series : n { psu.redundant_units = 0, psu.rating = 2 kW }

@@ -476,6 +476,53 @@ CASES = {
         let d = 1e999                                    # error: bad-number
         let e = 1e300 GB                                 # error: number-too-large
         """,
+    "zeros and infinities without a unit": """
+        kind task {
+            start   : time   = 0
+            late    : time   = inf
+            phases  : [time] = [0, 1 s, -inf]
+            idle    : [time] = [0, 0.0]
+            steps   : int    = inf                       # error: int-from-real
+            power   : power  = 1                         # error: unit-mismatch
+        }
+        task first { late = -inf, phases = [0] }
+        fn larger[D](a: D, b: D) -> D = if a > b then a else b
+        fn positive[D](x: D) -> D = max(x, 0)
+        fn of(n: int) -> time = match n { 0 => 0, 1 => inf, else => -3 s }
+        let a : time = larger(0, 3 s) + positive(-2 s) + max([0, 1 s]) + max(0 for i in 0 .. 2)
+        let b : [time] = [(if i == 0 then 0 else -inf) for i in 0 .. 2]
+        let c : time = interp(1 s, [0, 2 s], [0, 5 s]) + (if a > 0 then min(0, inf) else 3 s)
+        let d = 0 <= a <= inf and a != -0
+        let e : time = larger(0, 1)                      # error: unit-mismatch
+        let zero = 0
+        let f = 1 s + zero                               # error: unit-mismatch
+        let g = 1 s + 0 * 2                              # error: unit-mismatch
+        let h = [x + 1 s for x in [0, inf]]              # error: unit-mismatch
+        let i = 1 s + [0, 0][1]                          # error: unit-mismatch
+        let j = (if a > 0 then 3 else inf) + 1 s         # error: unit-mismatch
+        let k = 1 s + lowest(0 for x in [0]).value       # error: unit-mismatch
+        let l = 1 s + pi                                 # error: unit-mismatch
+        let m = 0 + 0 s + 1                              # error: unit-mismatch
+        let n = true or 0                                # error: type-mismatch
+        let hot = 85 degC
+        let o = hot < inf and hot > 0                    # error: affine-unit
+        let p : temperature = if hot > 0 K then 0.0 else hot  # error: affine-unit
+        evaluator run {
+            param late : time = 0 in [0, 1 s, inf]
+            param slow : time = 0 in 0 .. inf
+            choice base : time in [0, 3 s] = 0
+            output x in ms = 0
+            output y in ms = [0, inf]
+            output z       = 0
+            require fits: late + slow + base <= inf else "{0 in ms}"
+        }
+        let q = run(late = 0).x + 1 s
+        let r = run(late = 0).z + 1 s                    # error: unit-mismatch
+        claim none { source "arithmetic"
+            identity expect run().x == 0
+            identity expect run().x == 1 ms within 0 absolute
+        }
+    """,
     "iterate": """
         fn f(n: int) -> time {
             let run = iterate k in 1 .. n {
@@ -488,7 +535,7 @@ CASES = {
             }
             run.t * run.rounds + (if run.settled then run.trace.t[0] else 1 s)
         }
-        let a = iterate k in 1 .. 3 { state t : time = 0, next t = t }  # error: unit-mismatch
+        let a = iterate k in 1 .. 3 { state t : time = 1, next t = t }  # error: unit-mismatch
         let b = iterate k in 1 .. 3 { state t : time = 0 s, next u = t }  # error: unknown-name
         let c = iterate k in 1 .. 3 { state t : time = 0 s, next t = 1 }  # error: unit-mismatch
         """,
