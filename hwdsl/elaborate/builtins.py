@@ -20,7 +20,7 @@ from hwdsl.elaborate.values import (
     Value,
     as_ref,
 )
-from hwdsl.semantics.symbols import ExactQuotient
+from hwdsl.semantics.symbols import ExactQuotient, ShortFor
 from hwdsl.syntax import ast
 
 MAX_UNKNOWN_KEYS = 64  # each pair of keys is compared
@@ -50,6 +50,12 @@ def _known(m: PartialEvaluator, name: str, expr: ast.Call, env: Env) -> Ref:
         if failure.diagnostic.name not in IMPLIED:
             raise
         return m.truth(True)
+
+
+def _first_known(m: PartialEvaluator, name: str, expr: ast.Call, env: Env) -> Value:
+    meant = m.checked.resolutions[expr]
+    assert isinstance(meant, ShortFor)
+    return m.evaluate(meant.expr, env)
 
 
 def _reduce(m: PartialEvaluator, name: str, expr: ast.Call, env: Env) -> Value:
@@ -275,6 +281,7 @@ def _of_values(
 
 HANDLERS: Mapping[str, Handler] = {
     "known": _known,
+    "first_known": _first_known,
     "mean": comprehensions.mean,
     "geomean": comprehensions.mean,
     "min": _reduce,

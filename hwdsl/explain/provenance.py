@@ -32,7 +32,7 @@ from hwdsl.elaborate.values import (
     Thunk,
     Value,
 )
-from hwdsl.semantics.symbols import Builtin, Real
+from hwdsl.semantics.symbols import Builtin, Real, ShortFor
 from hwdsl.syntax import ast
 
 LITERAL = (ast.Number, ast.Quantity, ast.Text, ast.Bool)
@@ -352,6 +352,8 @@ class Provenance:
             arms = [expr.yes, expr.no]
         elif isinstance(expr, ast.Match):
             arms = [a.value for a in expr.arms]
+        elif isinstance(meant := self.m.checked.resolutions.get(expr), ShortFor):
+            arms = [meant.expr]
         else:
             return None
         return next((p for p in reversed(self.inside(formula)) if p.expr in arms), None)

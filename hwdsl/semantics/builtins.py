@@ -14,17 +14,19 @@ from attrs import frozen
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Span
-from hwdsl.semantics.expressions import comprehension, infer, number
+from hwdsl.semantics.expressions import branches, comprehension, infer, number
 from hwdsl.semantics.generic_numbers import settle
 from hwdsl.semantics.modules import BUILTINS, library_root, library_tree
 from hwdsl.semantics.signatures import read_signature
 from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import (
+    Builtin,
     BuiltinInfo,
     ExactQuotient,
     Int,
     ListType,
     ResultType,
+    ShortFor,
     Type,
 )
 from hwdsl.semantics.type_errors import labels, mismatch, short, unfit
@@ -224,6 +226,22 @@ def _known(call: BuiltinCall) -> Type:
     return BOOL
 
 
+def _first_known(call: BuiltinCall) -> Type:
+    """Of `first_known(a, b)`: the type of `if known(a) then a else b`, which it stands for."""
+    state, span = call.state, call.node.span
+    arguments = call.arguments
+    type_ = branches(state, call.env, arguments, None, f"the arguments of `{call.name}`")
+    meant = arguments[-1]
+    for expr in reversed(arguments[:-1]):
+        function = ast.Name(expr.span, "known")
+        condition = ast.Call(expr.span, function, (ast.Argument(expr.span, None, expr),))
+        meant = ast.Cond(span, condition, expr, meant)
+        state.resolve(function, Builtin("known"))
+        state.checked.types |= {condition: BOOL, meant: type_}
+    state.resolve(call.node, ShortFor(meant))
+    return type_
+
+
 def _len(call: BuiltinCall) -> Type:
     call.elements(call.arguments[0])
     return INT
@@ -243,10 +261,11 @@ SPECIAL: Mapping[str, Rule] = {
     "sort_by": _sort_by,
     "len": _len,
     "known": _known,
+    "first_known": _first_known,
 }
 """The rules of those functions whose types no signature says."""
-VARIADIC = ("min", "max")
-"""Functions that take as many arguments as are given, beside a list."""
+VARIADIC = ("min", "max", "first_known")
+"""Functions that take as many arguments as are given, or a list."""
 
 
 def signature(state: CheckerState, info: BuiltinInfo) -> tuple[tuple[tuple[str, Type], ...], Type]:

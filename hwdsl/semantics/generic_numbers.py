@@ -49,7 +49,7 @@ def _parts(expr: ast.Expr) -> Iterable[ast.Expr]:
         return expr.items
     if isinstance(expr, ast.Comprehension):
         return (expr.element,)
-    if isinstance(expr, ast.Call):  # only of `min` and `max`: see `call_builtin`
+    if isinstance(expr, ast.Call):  # of one in `VARIADIC`: see `call_builtin`
         return (argument.value for argument in expr.arguments)
     return ()
 

@@ -417,8 +417,24 @@ class ExactQuotient:
     code: str
 
 
+@frozen
+class ShortFor:
+    """Of a call that is written shorter than what it means: the expression that it stands for."""
+
+    expr: ast.Expr
+
+
 Resolution = (
-    Local | MemberOf | EnclosingRecord | Global | Case | Builtin | Method | CaseArms | ExactQuotient
+    Local
+    | MemberOf
+    | EnclosingRecord
+    | Global
+    | Case
+    | Builtin
+    | Method
+    | CaseArms
+    | ExactQuotient
+    | ShortFor
 )
 
 

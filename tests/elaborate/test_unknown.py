@@ -85,6 +85,8 @@ def test_known_asks_first() -> None:
         output g in USD = sum(m.price for m in [cheap, fast, odd] if known(m.price))
         output h in USD = cost(fast) + cost(cheap)
         output i in USD = if known(late) and late > 3 USD then late * n else 2 USD
+        output j in USD = first_known(fast.price * n, cheap.price, late) + first_known(late, 0)
+        output l in USD = first_known(cheap, fast).price
     }"""
     )
     assert run(text) == {
@@ -96,6 +98,8 @@ def test_known_asks_first() -> None:
         "g": 100.0,
         "h": 107.0,
         "i": 2.0,
+        "j": 100.0,
+        "l": 100.0,
     }
 
 
@@ -137,6 +141,10 @@ def test_a_choice_is_known_where_the_alternative_taken_is() -> None:
         ("if known(chosen.price) then chosen.price else 3 USD", ""),
         ("if pick == side.b or not known(m.price) then 4 USD else m.price", ""),
         ("(if known(m.price) then m else cheap).price", ""),
+        ("first_known(m.price, 0)", ""),
+        ("first_known(m.price, cheap.price)", ""),
+        ("first_known(cheap.price, m.price)", ""),
+        ("first_known(fast.price, m.price)", "unknown-value"),
         ("if n > 3 then m.price else 1 USD", "unknown-value"),
         ("if known(cheap.price) then m.price else 1 USD", "unknown-value"),
         ("if n > 3 then fast.price else 1 USD", "unknown-value"),

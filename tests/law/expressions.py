@@ -160,6 +160,8 @@ class Draws(Reducers):
             if not of.isidentifier():
                 continue
             other = self.text(type, depth - 1)
+            if self.chance(0.5):
+                return f"first_known({of}.{path}, {other})", POSTFIX
             return f"if known({of}.{path}) then {of}.{path} else {other}", LOOSE
         return None
 

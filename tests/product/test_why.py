@@ -286,6 +286,24 @@ evaluator ask {
     assert not [s for s in walk(found) if s.name == "free.price"]
 
 
+def test_of_the_first_known_only_that_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "first.hw"
+    path.write_text(
+        """edition 2026
+kind memory { price : money = unknown "secret", fee : money = 3 USD }
+memory cheap { price = 5 USD }
+memory dear { fee = 4 USD }
+evaluator e {
+    choice m : memory in [cheap, dear] = cheap
+    output cost in USD = first_known(m.price, m.fee)
+}
+"""
+    )
+    evaluator = hwdsl.load(path, compiled=False).e
+    assert [s.name for s in walk(evaluator.why("cost"))] == ["cost", "cheap.price"]
+    assert [s.name for s in walk(evaluator.why("cost", m="dear"))] == ["cost", "dear.fee"]
+
+
 def test_a_number_is_no_part_of_a_ratio(questions: hwdsl.Evaluator) -> None:
     assert questions.why("gain").terms == ()
     assert len(questions.why("gain").breakdown()) == 1

@@ -79,6 +79,8 @@ def test_the_language_page_lists_the_functions() -> None:
         ("any([true])", BOOL),
         ("max(1, 2)", INT),
         ("log2(1 s)", REAL),
+        ("first_known(1, 2.5)", REAL),
+        ("first_known(true, false)", BOOL),
     ],
 )
 def test_the_type_of_a_call(value: str, type: object) -> None:
@@ -103,6 +105,8 @@ def test_a_signature_says_the_dimension() -> None:
         ("let y = quantile([1, 2], 1 s)", "unit-mismatch"),
         ("let y = all([1])", "type-mismatch"),
         ("let y = log2()", "missing-argument"),
+        ("let y = first_known(1)", "missing-argument"),
+        ("let y = first_known(0, 1 s, 1 m)", "unit-mismatch"),
         ("let y = log2(1, 2)", "unknown-argument"),
         ("let y = log2(x = 2)", "unknown-argument"),
         ("let y = lgo2(2)", "unknown-function"),

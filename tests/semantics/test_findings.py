@@ -558,7 +558,7 @@ CASES = {
             reach : length = 1 m in 0 m .. 1 m
             require loss: loss < 2                       # error: duplicate-name
         }
-        calibrated eta : real = 0.8 in 0 <.. 1 from "x"  # error: excluded-end
+        calibrated eta : real = 0.8 in 0 <.. 1 source "x"  # error: excluded-end
         evaluator e {
             param p : length = 1 m in 0 m <.. 2 s        # error: unit-mismatch
             param q : real = 1 in 0 ..< inf
