@@ -120,8 +120,8 @@ def text_of(node: ast.Node) -> str:
 
 
 def sentence(doc: str) -> str:
-    """The first sentence: up to a full stop before a blank and a capital, or a `source:`."""
-    text = " ".join(doc.partition("source:")[0].split())
+    """The first sentence: up to a full stop before a blank and a capital."""
+    text = " ".join(doc.split())
     ends = (i for i in range(len(text) - 2) if text[i : i + 2] == ". " and text[i + 2].isupper())
     end = next(ends, None)
     return text if end is None else text[: end + 1]

@@ -353,7 +353,7 @@ def _label(display: FigureData, output: OutputSpec, by: ParamSpec | None, value:
 
 def _said(name: str, doc: str, unit: str, width: int) -> str:
     """The title of an axis: the first sentence that its file says of it, or else its name."""
-    sentence = " ".join(doc.partition("\nsource:")[0].split()).partition(". ")[0].rstrip(".")
+    sentence = " ".join(doc.split()).partition(". ")[0].rstrip(".")
     return "\n".join(textwrap.wrap(titled(sentence or words(name), unit), width))
 
 

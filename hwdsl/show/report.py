@@ -10,8 +10,10 @@ from html import escape
 
 from hwdsl.api.evaluator import Module
 from hwdsl.codegen.runtime import OutputSpec, ParamSpec
+from hwdsl.explain.cited_numbers import numbers
 from hwdsl.measure.validate import Validation, validate, validation_requests
 from hwdsl.measure.validation_report import Table, by_group, by_row, summary_table
+from hwdsl.semantics.citations import CitedSource
 from hwdsl.show.figure_data import FigureData, displays, plain, spoken, titled, words
 from hwdsl.syntax import ast
 
@@ -55,6 +57,8 @@ def markdown(module: Module) -> str:
     for found in _validations(module):
         tables = f"{table(*by_row(found))}\n\n{table(*by_group(found))}"
         parts.append(_section(found.request.title, "", tables))
+    if parts and (sources := _sources(module)):
+        parts.append(_section("Sources", "", "\n".join(f"- {line}" for line in sources)))
     return "\n\n".join(parts)
 
 
@@ -78,6 +82,9 @@ def pages(module: Module) -> dict[str, str]:
             parts.append(_table(display))
     for found in _validations(module):
         parts += [f"<h2>{escape(found.request.title)}</h2>", *_validated(found, rows=True)]
+    if sources := _sources(module):
+        items = "\n".join(f"<li>{escape(line)}</li>" for line in sources)
+        parts += ["<h2>Sources</h2>", f"<ul>\n{items}\n</ul>"]
     return {"index.html": _document(title, parts), **files}
 
 
@@ -110,6 +117,16 @@ def cells(display: FigureData) -> tuple[list[str], list[list[str]], list[bool]]:
     columns = [display.sweep.column(x.name).tolist() for x in shown]
     rows = [[_cell(v) for v in row] for row in zip(*columns, strict=True)]
     return head, rows, display.sweep.feasible.ravel().tolist()
+
+
+def _sources(module: Module) -> list[str]:
+    """What the numbers of the file are from: each source once, with the names of its numbers."""
+    main = module.checked.main
+    named: dict[CitedSource, list[str]] = {}
+    for number in numbers(main.name, main.tree, main.visible_references):
+        for source in number.sources:
+            named.setdefault(source, []).append(number.path)
+    return [f"{source.described} ({', '.join(paths)})" for source, paths in named.items()]
 
 
 def _validations(module: Module) -> list[Validation]:

@@ -22,8 +22,7 @@ enum style { fp16, fp8 }
 
 evaluator decode {
     ## Rate of the memory. Not its peak.
-    ## source: nobody.
-    param bandwidth : bandwidth = 3.35 TB/s in 1 TB/s .. 10 TB/s
+    param bandwidth : bandwidth = 3.35 TB/s in 1 TB/s .. 10 TB/s source "a <sheet>" confidence low
     param batch     : int       = 16        in 1 .. 512
     param open      : real      = 1
     choice format   : style     in [fp16, fp8] = fp16
@@ -150,6 +149,7 @@ def test_a_page_stands_alone_and_is_the_same_each_time(tmp_path: Path) -> None:
     assert files == pages(module)
     assert list(files) == ["index.html", *(f"decode_{n}.svg" for n in ("lines", "bars", "wide"))]
     text = files["index.html"]
+    assert "<li>a &lt;sheet&gt;; confidence low (decode.bandwidth)</li>" in text
     assert all(f"<figure>\n{files[name]}" in text for name in list(files)[1:])
     assert text.count("<svg") == 3
     assert "&lt;decoding&gt;" in text
