@@ -8,7 +8,7 @@ from functools import partial
 from hwdsl.base.diagnostics import with_article
 from hwdsl.base.source import Span
 from hwdsl.base.units import Dim
-from hwdsl.semantics.scopes import duplicate, find_value, module_of_path, unique
+from hwdsl.semantics.scopes import PREDECLARED, duplicate, find_value, module_of_path, unique
 from hwdsl.semantics.state import IMPLICIT, RESERVED, CheckerState, TypeEnv
 from hwdsl.semantics.symbols import (
     EMPTY_SHAPE,
@@ -75,7 +75,8 @@ def _sign_member(
     node: ast.Field | ast.Let | ast.Part | ast.Fn,
 ) -> None:
     name = node.name.name
-    if name in RESERVED:
+    # `range_rule` takes `inf` for no bound by its text alone, before names are resolved.
+    if name in (*RESERVED, *PREDECLARED):
         reserved(state, node.name)
         return
     before = kind.members.get(name)

@@ -547,6 +547,7 @@ CASES = {
             lanes : int in 1 .. 0.5                      # error: int-from-real
             loss : real = 1 in 0 ..< inf
             plug : law = poisson in 0 .. 1               # error: not-a-number
+            inf : real = 3                               # error: reserved-name
             rates : [real] in 0 .. 1                     # error: not-a-number
             gauge : real in [1, 2]                       # error: type-mismatch
             mass : data in 1 s .. 2 B                    # error: unit-mismatch
