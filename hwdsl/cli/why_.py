@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -75,7 +76,7 @@ def _table(output: str, confidence: str, found: Sequence[Sensitivity], most: int
         [
             f"{one.number.module}.{one.number.path}",
             one.literal,
-            f"{one.elasticity:+.3f}",
+            "n/a" if math.isnan(one.elasticity) else f"{one.elasticity:+.3f}",
             "; ".join(source.described for source in one.number.sources),
         ]
         for one in found[:most]

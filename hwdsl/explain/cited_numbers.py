@@ -7,6 +7,7 @@ of the file.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from attrs import define, field, frozen
 
@@ -28,6 +29,7 @@ class CitedNumber:
 
     `path` is its name within the module, `value` its text; `formula` tells that names stand in it,
     `numeric` that a number does; `level` is `own`, `block`, `file`, or empty without a source.
+    `values` are the expressions that it states, without the members of its block.
     """
 
     module: str
@@ -38,6 +40,12 @@ class CitedNumber:
     numeric: bool
     level: str
     sources: tuple[CitedSource, ...]
+    values: tuple[ast.Node, ...] = field(repr=False)
+
+    @property
+    def literals(self) -> Iterator[ast.Number | ast.Quantity]:
+        """The numbers that it states; those of a `with` block are declarations of their own."""
+        return chain.from_iterable(map(_literals, self.values))
 
     @property
     def confidence(self) -> str:
@@ -132,6 +140,11 @@ class _Reader:
                 yield from self.number(node, _below(path, _dotted(node.path)), outer, (node.value,))
             case ast.Field() | ast.Param():
                 yield from self.number(node, _below(path, node.name.name), outer, (node.default,))
+            case ast.Enum():
+                yield from self.number(node, _below(path, node.name.name), outer, ())
+            case ast.Choice():
+                inner = _below(path, node.name.name)  # its default is one of the alternatives
+                yield from self.number(node, inner, outer, (node.alternatives,))
             case ast.Let() | ast.Calibrated() | ast.Output():
                 yield from self.number(node, _below(path, node.name.name), outer, (node.value,))
             case ast.Rule():
@@ -160,7 +173,7 @@ class _Reader:
         if numeric or own is not None:
             shown = [] if isinstance(node, ast.Fn) else written
             text = " ".join(" ".join(value.span.text.split()) for value in shown)
-            of = (formula, numeric, basis.level, basis.sources)
+            of = (formula, numeric, basis.level, basis.sources, tuple(written))
             yield CitedNumber(self.module, path, text, node, *of)
         for amended in (w for value in written for w in _amended(value)):
             yield from self.block(amended.members, path, basis, BLOCK)
@@ -189,8 +202,12 @@ def _reads_names(node: ast.Node) -> bool:
 
 def _needs_source(node: ast.Node, stated: bool) -> bool:
     """Whether a number stands there that someone must have found: of a component, any."""
+    return any(stated or exact(number.text) not in NEUTRAL for number in _literals(node))
+
+
+def _literals(node: ast.Node) -> Iterator[ast.Number | ast.Quantity]:
     if isinstance(node, ast.Number | ast.Quantity):
-        return stated or exact(node.text) not in NEUTRAL
-    if isinstance(node, ast.TypeExpr | ast.Assign):  # what a `with` amends is asked for by itself
-        return False
-    return any(_needs_source(child, stated) for child in children(node))
+        yield node
+    elif not isinstance(node, ast.TypeExpr | ast.Assign):  # a `with` sets by assignments
+        for child in children(node):
+            yield from _literals(child)

@@ -18,7 +18,6 @@ from hwdsl.elaborate.literals import VariedLiterals
 from hwdsl.explain.cited_numbers import CitedNumber, numbers
 from hwdsl.semantics.symbols import Checked, EvaluatorInfo
 from hwdsl.syntax import ast
-from hwdsl.syntax.tree import children
 
 STEP = 0.01
 """By so much of itself a number is varied: small beside what numbers are uncertain by, and large
@@ -33,7 +32,9 @@ CONFIDENCES = (*ast.CONFIDENCES, NONE, ALL)
 class Sensitivity:
     """A number, and the elasticity of an output to it: per cent of change for one per cent.
 
-    `literal` is its text; `changed` is the output in base units for a number one per cent higher.
+    `literal` is its text; `changed` is the output in base units for a number one per cent higher,
+    or one per cent lower if the evaluator cannot be made with a higher one. Both are NaN if it can
+    be made with neither, as with an index into a list.
     """
 
     number: CitedNumber
@@ -54,44 +55,50 @@ def sensitivities(
 
     `point` has all params in base units. `confidence` is one of `low`, `medium`, `high`, `none`
     (of no source) or `all`. Whole numbers such as counts are not varied: a per cent more of them is
-    none. A param counts as a number unless it is among those `given`.
+    none; neither are the alternatives of a choice. A param counts as a number unless it is among
+    those `given`.
     """
     read = VariedLiterals()
-    base = _value(elaborate(checked, info, Diagnostics(), literals=read), output, point)
+    made = elaborate(checked, info, Diagnostics(), literals=read)
+    base = _value(made, output, point)
+    real = {param.name for param in made.graph.params if param.type == "real"}
     found: list[Sensitivity] = []
     for number in _candidates(checked, confidence):
-        if isinstance(number.node, ast.Param):
-            name = number.node.name.name
-            if number.path == f"{info.name}.{name}" and name not in given:
-                found += _of_param(checked, info, output, point, base, number)
-            continue
-        for literal in _literals(number.node):
-            written = read.read.get(literal)
-            if not written or not math.isfinite(written) or _is_whole(literal):
-                continue
-            varied = VariedLiterals({literal: written * (1 + STEP)})
-            changed = elaborate(checked, info, Diagnostics(), literals=varied)
-            value = _value(changed, output, point)
-            text = " ".join(literal.span.text.split())
-            found.append(Sensitivity(number, text, _elasticity(base, value), value))
+        node = number.node
+        if isinstance(node, ast.Param):
+            name = node.name.name
+            if number.path == f"{info.name}.{name}" and name in real and name not in given:
+                value = _value(made, output, {**point, name: point[name] * (1 + STEP)})
+                found.append(Sensitivity(number, number.value, _elasticity(base, value), value))
+        elif not isinstance(node, ast.Choice):
+            for literal in number.literals:
+                written = read.read.get(literal)
+                if written and math.isfinite(written) and not _is_whole(literal):
+                    text = " ".join(literal.span.text.split())
+                    moved = _moved(checked, info, output, point, base, literal, written)
+                    found.append(Sensitivity(number, text, *moved))
     moving = [one for one in found if one.elasticity]
-    return sorted(moving, key=lambda one: -abs(one.elasticity))
+    return sorted(moving, key=lambda one: (math.isnan(one.elasticity), -abs(one.elasticity)))
 
 
-def _of_param(
+def _moved(
     checked: Checked,
     info: EvaluatorInfo,
     output: str,
     point: Mapping[str, float],
     base: float,
-    number: CitedNumber,
-) -> Iterator[Sensitivity]:
-    assert isinstance(number.node, ast.Param)
-    name = number.node.name.name
-    graph = elaborate(checked, info, Diagnostics())
-    if any(p.name == name and p.type == "real" for p in graph.params):
-        value = _value(graph, output, {**point, name: point[name] * (1 + STEP)})
-        yield Sensitivity(number, number.value, _elasticity(base, value), value)
+    literal: ast.Node,
+    written: float,
+) -> tuple[float, float]:
+    """The elasticity to a literal, and the output with another value of it."""
+    for step in (STEP, -STEP):
+        diagnostics = Diagnostics()
+        varied = VariedLiterals({literal: written * (1 + step)})
+        made = elaborate(checked, info, diagnostics, literals=varied)
+        if not diagnostics.failed:
+            value = _value(made, output, point)
+            return _elasticity(base, value, step), value
+    return math.nan, math.nan
 
 
 def _candidates(checked: Checked, confidence: str) -> Iterator[CitedNumber]:
@@ -99,14 +106,6 @@ def _candidates(checked: Checked, confidence: str) -> Iterator[CitedNumber]:
         for number in numbers(scope.name, scope.tree, scope.visible_references):
             if confidence in (ALL, number.confidence) or (confidence == NONE and not number.level):
                 yield number
-
-
-def _literals(node: ast.Node) -> Iterator[ast.Number | ast.Quantity]:
-    if isinstance(node, ast.Number | ast.Quantity):
-        yield node
-    else:
-        for child in children(node):
-            yield from _literals(child)
 
 
 def _is_whole(node: ast.Number | ast.Quantity) -> bool:
@@ -118,6 +117,6 @@ def _value(made: Elaboration, output: str, point: Mapping[str, float]) -> float:
     return float(interpret(made.graph, columns).outputs[output])
 
 
-def _elasticity(base: float, changed: float) -> float:
+def _elasticity(base: float, changed: float, step: float = STEP) -> float:
     """Per cent for one per cent; NaN where there is no base to compare with."""
-    return (changed / base - 1) / STEP if base and math.isfinite(base) else math.nan
+    return (changed / base - 1) / step if base and math.isfinite(base) else math.nan

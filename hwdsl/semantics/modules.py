@@ -27,8 +27,7 @@ from hwdsl.syntax.parse_cache import parse_cached
 
 BUILTINS, PRELUDE, REFERENCES = "std.builtins", "std.units", "std.references"
 PRELUDES = (REFERENCES, BUILTINS, PRELUDE)
-"""What every file sees without a `use`."""
-"""What every file sees without a `use`: the functions of the language, then units."""
+"""What every file sees without a `use`: references, the functions of the language, then units."""
 DEEPEST = 100
 """Modules, each used by the one before, beyond which a chain is refused."""
 

@@ -26,7 +26,8 @@ def check_field_range(
         state.error("type-mismatch", message, node.range.span, help=help)
     else:
         check_ends(state, env, node.range, type_, f"the range of {name}")
-        if rule is not None:
+        # A rule that a text states under the same name is reported where both are entered.
+        if rule is not None and rule.name is node.name:
             type_range_rule(state, env, rule)
 
 

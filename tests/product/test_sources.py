@@ -139,6 +139,54 @@ def test_the_numbers_that_move_an_output(file: str, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out == "no number of confidence none moves cost\n"
 
 
+VARIED = """\
+edition 2026
+kind card { rate : real = 2.5, gain : real = 4.5 }
+kind rack {
+    card cards[4] { rate = 3.5 source "measured" confidence low } source "counted" confidence high
+}
+rack one {}
+let lowest = 0.5 source "measured" confidence low
+let place = 2.5 source "measured" confidence low
+let bent = one.cards with { gain = 1.5 source "measured" confidence low }
+evaluator ask {
+    param p : real = 0.5 in lowest .. 9
+    choice q : real in [1.5, 7.5] = 1.5 source "a dealer, 2024" confidence low
+    output y = p * q * one.cards.rate * bent.gain * [1.25, 2.25][whole(floor(place * 100) - 250)]
+}
+"""
+
+
+def test_each_number_is_varied_once_and_as_far_as_there_is_an_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(tmp_path / "v.hw")
+    Path(file).write_text(VARIED, "utf-8")
+    # One per cent more of `lowest` would exclude the default of `p`; `place` can go neither way.
+    assert main(["why", file, "y", "--confidence", "low"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[3:]]
+    assert [(row[0], row[2]) for row in rows] == [
+        ("v.rack.cards.rate", "+1.000"),
+        ("v.bent.gain", "+1.000"),
+        ("v.place", "n/a"),
+    ]
+    assert main(["why", file, "y", "--confidence", "high"]) == 0
+    assert capsys.readouterr().out == "no number of confidence high moves y\n"
+
+
+def test_choices_and_enums_cite_their_sources(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(tmp_path / "v.hw")
+    Path(file).write_text(VARIED, "utf-8")
+    assert main(["explain", "--confidence", "low", file]) == 0
+    assert "v.ask.q            [1.5, 7.5]  a dealer, 2024\n" in capsys.readouterr().out
+    assert main(["why", file, "y"]) == 0
+    assert "a dealer, 2024; confidence low" in capsys.readouterr().out
+    assert main(["explain", "std.parallelism.sharding"]) == 0
+    assert "rajbhandari_2020  paper: " in capsys.readouterr().out
+
+
 def test_an_elasticity_is_that_of_a_finite_difference(tmp_path: Path) -> None:
     text = """\
 edition 2026

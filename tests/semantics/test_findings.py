@@ -552,7 +552,7 @@ CASES = {
             gauge : real in [1, 2]                       # error: type-mismatch
             mass : data in 1 s .. 2 B                    # error: unit-mismatch
             width : real in 0 .. 1
-            require width: width < 3                     # error: duplicate-name
+            require width: width > 0 and width < 3       # error: duplicate-name
             let s = sum(k for k in 0 ..< 3)              # error: excluded-end
         }
         kind short : cable {
