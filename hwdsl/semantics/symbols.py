@@ -444,11 +444,12 @@ class Checked:
 
     `resolutions` has an entry for every Name, for every Attr that is a qualified name (module or
     enum path), for every Attr that is the function of a method call, for the kind and base of every
-    Part, for every Match and Is over an enum (`CaseArms`), and for every quotient of ints under
-    `floor` or `ceil` (`ExactQuotient`). `types` has one for every expression, `units` one for every
-    UnitExpr. A body is checked before its entries are read: call `ensure(decl)` first, which does
-    nothing if it is done already. `inputs` are the files read for the main one: paths and hashes.
-    `bodies` are the checks still to be done, of modules that were found clean before.
+    Part, for every Match and Is over an enum (`CaseArms`), for every quotient of ints under `floor`
+    or `ceil` (`ExactQuotient`), and for every call that is `ShortFor` another expression. `types`
+    has one for every expression, `units` one for every UnitExpr. A body is checked before its
+    entries are read: call `ensure(decl)` first, which does nothing if it is done already. `inputs`
+    are the files read for the main one: paths and hashes. `bodies` are the checks still to be done,
+    of modules that were found clean before.
     """
 
     main: ModuleScope

@@ -35,9 +35,9 @@ def of(path) -> list[CitedNumber]:
 
 
 @pytest.mark.parametrize("path", LIBRARY, ids=shipped.name_of)
-def test_numbers_have_sources(path) -> None:
+def test_numbers_have_sources_and_say_how_sure_they_are(path) -> None:
     levels = {OWN, BLOCK} if path.parent.name in NEAR else {OWN, BLOCK, FILE}
-    assert [n.path for n in of(path) if n.level not in levels] == []
+    assert [n.path for n in of(path) if n.level not in levels or not n.confidence] == []
 
 
 @pytest.mark.parametrize("path", LIBRARY, ids=shipped.name_of)
