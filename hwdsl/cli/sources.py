@@ -11,8 +11,8 @@ from hwdsl.cli.base import listed, table
 from hwdsl.cli.errors import WRONG_DESCRIPTION, CommandError
 from hwdsl.explain.cited_numbers import CitedNumber, numbers, references
 from hwdsl.help import library_index
+from hwdsl.semantics import check, load
 from hwdsl.semantics.citations import ASSUMPTION
-from hwdsl.semantics.modules import load
 
 NONE, ASSUMED = "none", "assumed"
 LONGEST = 44
@@ -32,11 +32,10 @@ def found(names: Sequence[str]) -> list[CitedNumber]:
         if not Path(file).is_file():
             raise CommandError(f"{file} is neither a file nor a folder or module of the library")
         diagnostics = Diagnostics()
-        loaded = load(file, diagnostics)
+        main = check(load(file, diagnostics), diagnostics).main
         if diagnostics.failed:
             raise CommandError(f"{file} has errors: hwdsl check {file}", WRONG_DESCRIPTION)
-        trees = {name: one.tree for name, one in loaded.loaded.items()}
-        result += numbers(loaded.main, trees[loaded.main], references(trees.values()))
+        result += numbers(main.name, main.tree, main.visible_references)
     return result
 
 

@@ -110,6 +110,18 @@ def test_a_name_that_is_neither_file_nor_module(capsys: pytest.CaptureFixture[st
     assert "neither a file nor a folder or module" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "text", ['reference r : paper 2e3 "x"\nlet a = 3 source r', "let a = 3 source nowhere"]
+)
+def test_numbers_of_a_file_with_wrong_citations_are_not_counted(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "w.hw"
+    path.write_text(f"edition 2026\n{text}\n", "utf-8")
+    assert main(["explain", "--sources", str(path)]) == 1
+    assert f"hwdsl check {path}" in capsys.readouterr().err
+
+
 def test_why_cites_what_it_shows(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["why", file, "cost", "--depth", "9"]) == 0
     tree, _, listed = capsys.readouterr().out.partition("\nsources\n")
