@@ -167,7 +167,8 @@ def _sum(
     in_unit = "" if unit.name == "1" else f" [{unit.name}]"
     text = f"{name}{in_unit} is the sum of\n{table(cells, right=[0, 1])}"
     if len(rows) == 1:
-        return f"{name} is no sum; `hwdsl why` shows how it comes about", set()
+        cited_name = f"{name} {cells[0][-1]}".rstrip()
+        return f"{cited_name} is no sum; `hwdsl why` shows how it comes about", set()
     return text, {row.value for row in rows}
 
 

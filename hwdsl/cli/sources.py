@@ -14,7 +14,7 @@ from hwdsl.help import library_index
 from hwdsl.semantics import check, load
 from hwdsl.semantics.citations import ASSUMPTION
 
-NONE, ASSUMED = "none", "assumed"
+NONE, ASSUMED, ALL = "none", "assumed", "all"
 LONGEST = 44
 
 
@@ -54,7 +54,13 @@ def of_confidence(names: Sequence[str], confidence: str) -> str:
         if _has(n, confidence)
     ]
     head = ["number", "value", "source"]
-    return table([head, *rows]) if rows else f"no number of confidence {confidence}"
+    return table([head, *rows]) if rows else f"no {of_which(confidence)}"
+
+
+def of_which(confidence: str) -> str:
+    """The numbers of a confidence, in words, as one of them is called."""
+    words = {NONE: "number without a source", ASSUMED: "number that is assumed", ALL: "number"}
+    return words.get(confidence, f"number of confidence {confidence}")
 
 
 def _has(number: CitedNumber, confidence: str) -> bool:
@@ -74,7 +80,8 @@ def counts(names: Sequence[str]) -> str:
     ]
     lacking = sum(not n.level for n in every)
     tables = "\n\n".join(table(block, right=[1]) for block in blocks)
-    return f"{tables}\n\n{len(every)} numbers, {lacking} of them without a source"
+    counted = "1 number" if len(every) == 1 else f"{len(every)} numbers"
+    return f"{tables}\n\n{counted}, {lacking} of them without a source"
 
 
 def _kinds(every: Iterable[CitedNumber]) -> Iterator[str]:

@@ -68,7 +68,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _table(output: str, confidence: str, found: Sequence[Sensitivity], most: int) -> str:
     """The numbers that move an output most, and what they are from."""
-    kind = "number" if confidence == "all" else f"number of confidence {confidence}"
+    from hwdsl.cli.sources import of_which
+
+    kind = of_which(confidence)
     if not found:
         return f"no {kind} moves {output}"
     head = ["number", "value", "elasticity", "source"]

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from attrs import evolve, frozen
 
+from hwdsl.base.diagnostics import did_you_mean
 from hwdsl.semantics.scopes import find_reference
 from hwdsl.semantics.state import CheckerState
 from hwdsl.semantics.symbols import ModuleScope
@@ -52,8 +53,10 @@ class CitedSource:
 
     @property
     def text(self) -> str:
-        """Title and place in it, on one line."""
-        return ", ".join(" ".join(part.split()) for part in (self.title, self.place) if part)
+        """Title, year unless the title states it, and place in it, on one line."""
+        year = "" if self.year is None or str(self.year) in self.title else str(self.year)
+        parts = (self.title, year, self.place)
+        return ", ".join(" ".join(part.split()) for part in parts if part)
 
     @property
     def described(self) -> str:
@@ -66,8 +69,13 @@ class CitedSource:
 def checked_reference(state: CheckerState, item: ast.Reference) -> ast.Reference:
     """A reference; report a kind that is none and a year that is not of four digits."""
     if item.kind.name not in REFERENCE_KINDS:
-        kind = item.kind
-        state.unknown("unknown-name", "kind of reference", kind.name, kind.span, REFERENCE_KINDS)
+        state.error(
+            "unknown-name",
+            f"unknown kind of reference `{item.kind.name}`",
+            item.kind.span,
+            help=did_you_mean(item.kind.name, REFERENCE_KINDS)
+            or f"the kinds are {', '.join(f'`{kind}`' for kind in REFERENCE_KINDS)}",
+        )
     if not (len(item.year) == 4 and item.year.isdigit()):
         state.error(
             "bad-number",

@@ -32,7 +32,9 @@ _PRIVATE = (
 _BLOCKS = (ast.Evaluator, ast.Fn, ast.Claim, ast.Iterate, ast.With, ast.Part, ast.Amend)
 _READ_NOTHING = (ast.Ident, ast.Number, ast.Text, ast.Use, ast.Assume)
 """Told first: these are most nodes, and this walk takes a good part of the check of a module."""
-_WITH_PATHS = (ast.TypeName, ast.TypeRef, ast.Pattern, ast.Part, ast.Kind, ast.Allow, ast.Attr)
+_WITH_PATHS = (
+    ast.TypeName, ast.TypeRef, ast.Pattern, ast.Part, ast.Kind, ast.Allow, ast.Attr, ast.Citation,
+)  # fmt: skip
 
 
 @define

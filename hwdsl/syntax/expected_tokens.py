@@ -33,6 +33,22 @@ _STARTS = frozenset(("ADD", "NOT", "FALSE", "IF", "MATCH", "ITERATE"))
 _CONTINUES = frozenset(
     ("CMP", "ADD", "MUL", "POW", "RANGE", "AND", "OR", "DOT", "LPAR", "LSQB", "WITH", "IF", "FOR")
 )
+_CLAUSES = [
+    (r"\bsource\b[^=]*=", "a `source` stands behind the value: `= 4 GB source name`"),
+    (
+        r'\bsource\b[^(]*\bconfidence \w+ ".*',
+        'a text stands before `confidence`: `source name "where"`',
+    ),
+    (r"\bsource \(.*\) confidence", "each citation in parentheses has a `confidence` of its own"),
+    (r"\bassume\b.*\bconfidence", "leave `confidence` out: that of an assumption is low"),
+    (r"\bassume (\(|\w+)", 'an assumption is one text: `assume "why"`'),
+    (
+        r"\b(source|assume)\b.+\b(source|assume)|\bsource [^(){}]*, *\w+\s*(\".*)?",
+        'one `source` or `assume` ends a declaration; of several sources: `source (a "where", b)`',
+    ),
+    (r'\bsource "[^"]*" (?!conf)\w+', 'a name stands before the text: `source name "where"`'),
+]  # fmt: skip
+"""What to write for a clause at the end of a declaration, up to the token that may not follow."""
 # Of a longer list nobody reads the end; words for whole groups (`an expression`) come behind it.
 _MOST = 6
 
@@ -84,13 +100,23 @@ def suggest_keyword(token: Token, text: str, kinds: set[str], first: str) -> str
         here = close(token, [spelt[k] for k in kinds if k in spelt])
         if here is not None:
             return f"did you mean `{here}`?"
-    before = text[: token.start_pos].split()[-1:]
-    for word in (*before, *([] if _defines(text, token.start_pos) else [first])):
+    *introducing, before = ["", *text[: token.start_pos].split()][-2:]
+    named = introducing in (["source"], ["confidence"])  # `before` is a name there, not a word
+    for word in (
+        *([] if named else [before]),
+        *([] if _defines(text, token.start_pos) else [first]),
+    ):
         if word.isidentifier() and word not in keywords():
             known = close(word, keywords())
             if known is not None:
                 return f"did you mean `{known}` for `{word}`?"
     return None
+
+
+def clause_help(token: Token, text: str) -> str | None:
+    """Return how a `source` or an `assume` is written in which a token stands, if it is in one."""
+    line = text[text.rfind("\n", 0, token.start_pos) + 1 : token.end_pos]
+    return next((help for form, help in _CLAUSES if re.search(rf"({form})\Z", line)), None)
 
 
 def _defines(text: str, at: int) -> bool:

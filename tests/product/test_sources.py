@@ -102,7 +102,21 @@ def test_numbers_of_a_confidence_are_listed(file: str, capsys: pytest.CaptureFix
     assert head.split() == ["number", "value", "source"]
     assert [row.split()[0] for row in rows] == ["t.card.rate", "t.card.peak", "t.rack.spare"]
     assert main(["explain", "--confidence", "none", file]) == 0
-    assert capsys.readouterr().out == "no number of confidence none\n"
+    assert capsys.readouterr().out == "no number without a source\n"
+
+
+def test_a_citation_has_the_year_of_its_reference_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.hw"
+    path.write_text(
+        'edition 2026\nreference offers : press 2023 "A dealer, Prices of boards"\n'
+        'let price = 3 USD source offers "p. 2" confidence low\n'
+    )
+    assert main(["explain", "--confidence", "low", str(path)]) == 0
+    assert capsys.readouterr().out.endswith("  A dealer, Prices of boards, 2023, p. 2\n")
+    assert main(["explain", "--sources", str(path)]) == 0
+    assert capsys.readouterr().out.endswith("\n1 number, 0 of them without a source\n")
 
 
 def test_a_name_that_is_neither_file_nor_module(capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,7 +145,9 @@ def test_why_cites_what_it_shows(file: str, capsys: pytest.CaptureFixture[str]) 
     assert cited[f"[{price}"] == "a dealer, 2025; confidence low"
     assert cited[f"[{margin}"] == "paper: Somebody, A paper, 2020, table 9"
     assert main(["run", file, "--tree", "cost"]) == 0
-    assert "[1] paper: Somebody, A paper, 2020; confidence high" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "cost [1] is no sum" in out
+    assert "[1] paper: Somebody, A paper, 2020; confidence high" in out
     assert main(["why", file, "cost", "--format", "json"]) == 0
     steps = json.loads(capsys.readouterr().out)["steps"]
     (found,) = next(step for step in steps if step["name"] == "price")["sources"]
@@ -148,7 +164,7 @@ def test_the_numbers_that_move_an_output(file: str, capsys: pytest.CaptureFixtur
     assert (found["number"], found["value"]) == ("t.ask.price", "30 USD")
     assert found["sources"][0]["confidence"] == "low"
     assert main(["why", file, "cost", "--confidence", "none"]) == 0
-    assert capsys.readouterr().out == "no number of confidence none moves cost\n"
+    assert capsys.readouterr().out == "no number without a source moves cost\n"
 
 
 VARIED = """\

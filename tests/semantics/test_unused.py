@@ -16,6 +16,7 @@ let two = 2
 enum law { hooke, ohm }
 kind box { size : real = 1, law : law = hooke }
 fn twice(x: real) -> real = 2 * x
+reference smith : paper 2020 "Smith, Links, 2020"
 """
 
 
@@ -41,6 +42,7 @@ def within(*lets: str) -> str:
         ("use other", "use other"),
         ("use other as o\nlet a = 1", "use other as o"),
         ("use other: one, two\nlet a = one", "two"),
+        ("use other: one, smith\nlet a = one", "smith"),
         ("use other: one, two", "use other: one, two"),
         ("use other: box\nlet box_size = 3", "use other: box"),
         ("use other: one\nkind k {\n    one : int = 1\n    let a = self.one\n}", "use other: one"),
@@ -72,6 +74,8 @@ def test_what_nothing_reads(tmp_path: Path, text: str, at: str) -> None:
         "use other: lot\nlet a = 2 klot",
         "use other as o\nlet a = o.one",
         "use other: twice\nlet a = twice(1)",
+        "use other: smith\nlet a = 2 source smith",
+        "use other\nkind k {\n    source (smith, 'a book')\n    a : real = 1\n}".replace("'", '"'),
         "use other: law\nfn f(by: law) -> real = match by { hooke => 1, ohm => 2 }",
         "use other: law\nlet a = law.ohm",
         "use other: box\nkind big : box { let a = len(parts.box) }",

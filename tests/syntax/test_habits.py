@@ -100,6 +100,21 @@ OTHERS = [
     ("syntax-error", "let a = [b for i, b in enumerate([2])]", "enumerate", "zip(0 .. len(xs) - 1"),
     ("syntax-error", "let a = [b for i, b in pairs]", "pairs", "`for x, y in zip(xs, ys)`"),
     ("syntax-error", "let a = 3 is not 2", "not", "`not x is a`"),
+    (
+        "syntax-error",
+        'let a = 3 source acme confidence low "p. 2"',
+        '"p. 2"',
+        "before `confidence`",
+    ),
+    ("syntax-error", 'let a = 3 source "p. 2" acme', "acme", '`source name "where"`'),
+    ("syntax-error", 'let a = 3 source ("x", "y") confidence low', "confidence", "in parentheses"),
+    ("syntax-error", 'let a = 3 assume "x" confidence low', "confidence", "leave `confidence` out"),
+    ("syntax-error", 'let a = 3 assume ("x", "y")', "(", '`assume "why"`'),
+    ("syntax-error", 'let a = 3 source note assume "x"', "assume", "one `source` or `assume`"),
+    ("syntax-error", 'let a = 3 source "x" source "y"', "source", "`source (a "),
+    ("syntax-error", "chip d {\n    memory = 1 GB source note, acme\n}", "", "`source (a "),
+    ("syntax-error", "kind k {\n    a : real source note = 3\n}", "=", "behind the value"),
+    ("unknown-name", 'reference a : blog 2024 "t"', "blog", "`press`"),
 ]
 
 
