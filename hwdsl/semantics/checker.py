@@ -50,14 +50,15 @@ def _check(modules: Modules, diagnostics: Diagnostics) -> Checked:
     empty = ModuleScope("", next(iter(modules.loaded.values())).tree)
     checked = Checked(empty, {}, component, inputs=modules.inputs)
     state = CheckerState(diagnostics, checked)
-    state.incomplete.update(
-        d.span.source.name for d in diagnostics.items if d.span is not None and d.name in UNREAD
-    )
     state.misread.update(
         (d.span.source.name, d.span.start)
         for d in diagnostics.items
         if d.span is not None and d.name in ("bad-number", "syntax-error")
     )
+    for item in diagnostics.items:
+        if item.span is not None and item.name in UNREAD:
+            state.unread.setdefault(item.span.source.name, []).append(item.span.start)
+    state.incomplete.update(state.unread)
     scopes = state.checked.modules
     # Modules stand after those they use, whose names and signatures are known by then. Bodies come
     # last: what they read may be declared further below.

@@ -268,7 +268,12 @@ def link_kinds(state: CheckerState, scope: ModuleScope) -> None:
     """Set each kind's base; report circles and cut them."""
     kinds = [k for k in scope.values.values() if isinstance(k, KindInfo)]
     for kind in kinds:
-        if kind.decl is not None and kind.decl.base is not None:
+        if kind.decl is None:
+            continue
+        span = kind.decl.span
+        if any(span.start <= at <= span.end for at in state.unread.get(span.source.name, ())):
+            state.broken.add(kind)  # what was left out may be a field
+        if kind.decl.base is not None:
             base = find_kind(state, scope, kind.decl.base)
             if base is None:
                 state.broken.add(kind)

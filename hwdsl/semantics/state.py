@@ -159,6 +159,7 @@ class CheckerState:
     incomplete: set[str] = field(factory=set)
     shadowed: set[tuple[Span, KindInfo]] = field(factory=set)  # variables that hide a member: told
     misread: set[tuple[str, int]] = field(factory=set)  # where the parser read no number
+    unread: dict[str, list[int]] = field(factory=dict)  # by file: where the parser left text out
     broken: set[object] = field(factory=set)
     waivers: list[ast.Allow] = field(factory=list)  # those in blocks
     circular: set[object] = field(factory=set)  # definitions in a circle that has been reported
@@ -235,7 +236,7 @@ class CheckerState:
         return names
 
     def is_broken(self, kind: KindInfo) -> bool:
-        """Whether a kind has a base in error, so that what it lacks is not known."""
+        """Whether a kind or a base of it is in error, so that what it lacks is not known."""
         return any(k in self.broken or self.is_doubled(k) for k in kind.lineage())
 
     def is_doubled(self, symbol: Symbol) -> bool:

@@ -114,6 +114,12 @@ OTHERS = [
     ("syntax-error", 'let a = 3 source "x" source "y"', "source", "`source (a "),
     ("syntax-error", "chip d {\n    memory = 1 GB source note, acme\n}", "", "`source (a "),
     ("syntax-error", "kind k {\n    a : real source note = 3\n}", "=", "behind the value"),
+    (
+        "syntax-error",
+        "kind k {\n    a : real = 3 source note = 3\n}\nk d { a = 2 }\nlet b = d.a",
+        "=",
+        "behind the value",
+    ),
     ("unknown-name", 'reference a : blog 2024 "t"', "blog", "`press`"),
 ]
 
