@@ -17,5 +17,5 @@ def test_no_class_name_means_two_things() -> None:
     found = house.modules(ROOT)
     assert len(found) > 100
     assert house.shared_names(found) == {
-        name: ["hwdsl.api.evaluator", "hwdsl.syntax.ast"] for name in ("Evaluator", "Module")
+        name: ["hwdsl.api.evaluator", "hwdsl.syntax.ast_items"] for name in ("Evaluator", "Module")
     }
