@@ -151,8 +151,12 @@ class _Reader:
                 inner = _below(path, node.name.name)
                 yield from self.number(node, inner, outer, (node.condition,))
             case ast.Fn():
-                below = (*node.parameters, *node.lets, node.body)
-                yield from self.number(node, _below(path, node.name.name), outer, below)
+                inner = _below(path, node.name.name)
+                cited_lets = [let for let in node.lets if let.sources is not None]
+                others = [let for let in node.lets if let.sources is None]
+                yield from self.number(node, inner, outer, (*node.parameters, *others, node.body))
+                for let in cited_lets:
+                    yield from self.declaration(let, inner, outer)
             case _:
                 pass
 

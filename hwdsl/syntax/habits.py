@@ -213,7 +213,7 @@ def start_word(tokens: list[Token], at: int) -> Slip | None:
         return Slip.at(word, "the type stands behind the name", remedy)
     if word not in _STARTS or after in ("EQUAL", "COLON", "DOT", "LBRACE", "_NL", END):
         return None
-    # `from "data"` ends a `calibrated`, and may stand on a line of its own.
+    # `from "data"` is no import but a source, as `clause_help` says.
     if word == "from" and after != "NAME":
         return None
     return Slip.at(word, f"`{word}` begins no statement here", _STARTS[word])

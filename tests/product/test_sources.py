@@ -175,12 +175,17 @@ kind rack {
 }
 rack one {}
 let lowest = 0.5 source "measured" confidence low
+fn scaled(x: real) -> real {
+    let scale = 1.75 source "fitted" confidence medium
+    3.5 * x / scale
+}
 let place = 2.5 source "measured" confidence low
 let bent = one.cards with { gain = 1.5 source "measured" confidence low }
 evaluator ask {
     param p : real = 0.5 in lowest .. 9
     choice q : real in [1.5, 7.5] = 1.5 source "a dealer, 2024" confidence low
-    output y = p * q * one.cards.rate * bent.gain * [1.25, 2.25][whole(floor(place * 100) - 250)]
+    let given = scaled(p) * q
+    output y = given * one.cards.rate * bent.gain * [1.25, 2.25][whole(floor(place * 100) - 250)]
 }
 """
 
@@ -200,6 +205,9 @@ def test_each_number_is_varied_once_and_as_far_as_there_is_an_answer(
     ]
     assert main(["why", file, "y", "--confidence", "high"]) == 0
     assert capsys.readouterr().out == "no number of confidence high moves y\n"
+    assert main(["why", file, "y", "--confidence", "medium"]) == 0
+    (row,) = [line.split() for line in capsys.readouterr().out.splitlines()[3:]]
+    assert (row[0], row[2]) == ("v.scaled.scale", "-0.990")
 
 
 def test_choices_and_enums_cite_their_sources(

@@ -1,5 +1,7 @@
 """Habits of other languages: one error each, in its place, with what to write."""
 
+from time import process_time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -69,6 +71,7 @@ OTHERS = [
     ("unknown-kind", "class big {\n    memory : data\n}", "class", "`kind name"),
     ("syntax-error", "import std.die", "import", "`use "),
     ("syntax-error", "from numpy import sin", "from", "`use "),
+    ("syntax-error", 'calibrated a : real = 1 from "x"', '"x"', "`source"),
     ("syntax-error", "const a = 3", "const", "`let "),
     ("syntax-error", "int a = 3", "int", "`let a : int"),
     ("syntax-error", "let a = 1\na += 1", "+=", "name the new one"),
@@ -171,3 +174,11 @@ def test_nothing_escapes(words: list[str]) -> None:
     assert all(
         d.span and 0 <= d.span.start <= d.span.end <= len(source.text) for d in diagnostics.items
     )
+
+
+def test_a_long_line_is_explained_in_time_in_proportion() -> None:
+    source = Source("t.hw", 'edition 2026\nlet x = 1 source "' + "a, source " * 6000 + '" )\n')
+    diagnostics, start = Diagnostics(), process_time()
+    parse(source, diagnostics)
+    assert [d.name for d in diagnostics.items] == ["syntax-error"]
+    assert process_time() - start < 3  # 15 s if it took the square of it
