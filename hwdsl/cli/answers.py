@@ -238,6 +238,30 @@ class Sensitivities:
     answer: Literal["sensitivities"] = "sensitivities"
 
 
+@frozen
+class NumberSources:
+    """A number of a file: `number` is its module and name, `value` its text.
+
+    `stated` tells whose the sources are: `own`, `block` or `file`; empty without a source.
+    `confidence` is that of the least sure of them.
+    """
+
+    number: str
+    value: str
+    place: str
+    stated: str
+    confidence: str
+    sources: Sequence[SourceAnswer]
+
+
+@frozen
+class Sources:
+    """The answer of `hwdsl explain --sources`: the numbers, with `--confidence` those of one."""
+
+    numbers: Sequence[NumberSources]
+    answer: Literal["sources"] = "sources"
+
+
 # --- sample --------------------------------------------------------------------------------------
 
 
@@ -525,6 +549,7 @@ ANSWERS: Mapping[str, type] = {
     "run": Run,
     "sample": Sample,
     "sensitivities": Sensitivities,
+    "sources": Sources,
     "validate": Validate,
     "verify": Verify,
     "why": Why,

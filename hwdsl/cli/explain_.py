@@ -59,6 +59,11 @@ def run(options: argparse.Namespace) -> int:
         from hwdsl.cli import sources
 
         names = options.name
+        if options.format == "json":
+            from hwdsl.cli import jsons
+
+            jsons.write(jsons.sources(sources.those_of(names, options.confidence)))
+            return FINE
         print(
             sources.counts(names)
             if options.sources

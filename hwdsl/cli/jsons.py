@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hwdsl.cli.errors import CommandError
     from hwdsl.codegen.runtime import OutputSpec, ParamSpec, Result, Samples
     from hwdsl.elaborate import ClaimResult
+    from hwdsl.explain.cited_numbers import CitedNumber
     from hwdsl.explain.explanation import Explanation
     from hwdsl.explain.sensitivity import Sensitivity
     from hwdsl.help.page import Page
@@ -193,6 +194,23 @@ def sensitivities(
         for one in found
     ]
     return answers.Sensitivities(evaluator.name, output, numbers)
+
+
+def sources(found: Sequence[CitedNumber]) -> answers.Sources:
+    """Numbers of files with their sources."""
+    from hwdsl.explain.derivation import place
+
+    return answers.Sources([
+        answers.NumberSources(
+            f"{one.module}.{one.path}",
+            one.value,
+            place(one.node.span),
+            one.level,
+            one.confidence,
+            [source(each) for each in one.sources],
+        )
+        for one in found
+    ])  # fmt: skip
 
 
 def source(of: CitedSource) -> answers.SourceAnswer:

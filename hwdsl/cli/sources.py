@@ -43,6 +43,11 @@ def _within(module: str, name: str) -> bool:
     return module == name or module.startswith(name + ".")
 
 
+def those_of(names: Sequence[str], confidence: str | None) -> list[CitedNumber]:
+    """The numbers of a confidence, as `of_confidence` has them; of all without one."""
+    return [n for n in found(names) if confidence is None or _has(n, confidence)]
+
+
 def of_confidence(names: Sequence[str], confidence: str) -> str:
     """A table of the numbers whose least sure source is as sure as that; `none`: without source.
 
@@ -50,8 +55,7 @@ def of_confidence(names: Sequence[str], confidence: str) -> str:
     """
     rows = [
         [f"{n.module}.{n.path}", _short(n.value), "; ".join(s.text for s in n.sources)]
-        for n in found(names)
-        if _has(n, confidence)
+        for n in those_of(names, confidence)
     ]
     head = ["number", "value", "source"]
     return table([head, *rows]) if rows else f"no {of_which(confidence)}"

@@ -478,11 +478,16 @@ def _text(span: Span, longest: int = LONGEST) -> str:
 
 
 def place(span: Span) -> str:
-    """`std/memory.hw:12` in the library, elsewhere the file as it was named."""
-    return f"{_file(span.source.name)}:{span.source.position(span.start)[0]}"
+    """`std/memory.hw:12` in the library, elsewhere the file from the working directory.
+
+    A file that is not in it has its whole path.
+    """
+    return f"{_file(span.source.name, Path.cwd())}:{span.source.position(span.start)[0]}"
 
 
 @cache
-def _file(name: str) -> str:
+def _file(name: str, here: Path) -> str:
+    # Not as the file was named: what the store holds has an absolute name for the same file.
     library, whole = package_folder("hwdsl.library").resolve(), Path(name).resolve()
-    return str(whole.relative_to(library)) if whole.is_relative_to(library) else str(Path(name))
+    base = next((base for base in (library, here) if whole.is_relative_to(base)), None)
+    return str(whole if base is None else whole.relative_to(base))

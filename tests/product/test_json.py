@@ -108,6 +108,7 @@ CALLS = {
     "run": "run model.hw count=1 width=9 --tree all",
     "why": "why model.hw area width=3",
     "sensitivities": "why model.hw area --confidence all",
+    "sources": "explain --sources model.hw",
     "sample": "sample model.hw -n 500",
     "validate": "validate model.hw",
     "verify": "verify model.hw",

@@ -483,6 +483,21 @@ evaluator failing {
 """
 
 
+def test_places_are_the_same_from_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "inner").mkdir()
+    path = tmp_path / "inner" / "ask.hw"
+    path.write_text("edition 2026\nevaluator e {\n    param x : int = 1\n    output o = x + 1\n}\n")
+    monkeypatch.chdir(path.parent)
+    for named in ("ask.hw", "ask.hw", str(path), "../inner/ask.hw"):
+        assert main(["why", named, "o"]) == 0
+        assert capsys.readouterr().out.splitlines()[0].endswith("x + 1  ask.hw:4")
+    monkeypatch.chdir(tmp_path)
+    assert main(["why", "inner/ask.hw", "o"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].endswith("x + 1  inner/ask.hw:4")
+
+
 def test_what_happens_seldom_is_a_rate_and_long_times_are_years(tmp_path: Path) -> None:
     path = tmp_path / "rates.hw"
     path.write_text(RATES)
