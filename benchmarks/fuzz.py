@@ -33,7 +33,7 @@ POINTS = 3
 TOKEN = re.compile(r'"[^"\n]*"|[A-Za-z_]\w*|\d[\d_.]*(?:[eE][+-]?\d+)?|\s+|[^\w\s]')
 WORDS = (  # noqa: SIM905
     "0 1 -1 2 40 1e300 1e-300 0.5 9007199254740993 1_000_000 inf pi NaN self outer count parts name feasible "
-    "true false known unknown sum max lowest quantile sort_by rank iterate state next until let if then else match "
+    "true false known unknown sum max lowest quantile sort_by first_known iterate state next until let if then else match "
     "for in and or not with within .. => -> = == != <= < + - * / // ^ % . , : [ ] ( ) { } \" # ## ' @ \\ \t "
     "GB TB/s s degC param choice output require warn kind enum claim expect evaluator figure table use fn ref [real] "
     "int real bool allow source calibrated dimension unit type offset prefix edition 2026 \u00b5 \u00a0 \ufeff \u2028 \x00 \x1b é 日本"

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol
 
 _MASK = (1 << 64) - 1
@@ -65,12 +65,6 @@ class Backend(Protocol):
     def plus(self, w: Any, constant: int) -> Any:
         """Add a constant to a word, modulo 2^64."""
 
-    def same(self, w: Any, constant: int) -> Any:
-        """Whether a word equals a constant."""
-
-    def take(self, name: str, values: Sequence[float], w: Any) -> Any:
-        """The entry of a constant row that a word counts; the word lies inside."""
-
 
 class WordOperators:
     """What Python's ints and NumPy's unsigned integers write alike."""
@@ -83,9 +77,6 @@ class WordOperators:
 
     def right(self, w: Any, count: int) -> Any:  # noqa: D102
         return w >> count
-
-    def same(self, w: Any, constant: int) -> Any:  # noqa: D102
-        return w == constant
 
 
 class Scalars(WordOperators):
@@ -130,9 +121,6 @@ class Scalars(WordOperators):
 
     def plus(self, w: int, constant: int) -> int:  # noqa: D102
         return (w + constant) & _MASK
-
-    def take(self, name: str, values: Sequence[float], w: int) -> float:  # noqa: D102
-        return values[w]
 
 
 SCALARS = Scalars()

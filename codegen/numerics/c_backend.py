@@ -7,7 +7,7 @@ C must be compiled with `-ffp-contract=off` and without `-ffast-math`;
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import define, field
@@ -84,7 +84,6 @@ class Writer:
     """Writes the C statements of one function while its formula runs."""
 
     lines: list[str] = field(factory=list)
-    rows: dict[str, Sequence[float]] = field(factory=dict)
 
     def number(self, text: str) -> COperand:
         """Name the value of a C expression of type double."""
@@ -119,13 +118,6 @@ class Writer:
     def right(self, w: COperand, count: int) -> COperand:  # noqa: D102
         return self.word(f"{w.text} >> {count}")
 
-    def same(self, w: COperand, constant: int) -> COperand:  # noqa: D102
-        return COperand(self, f"({w.text} == UINT64_C({constant}))")
-
-    def take(self, name: str, values: Sequence[float], w: COperand) -> COperand:  # noqa: D102
-        self.rows[name] = values
-        return self.number(f"hw__{name}[{w.text}]")
-
 
 _C_HEAD = """\
 #include <stdint.h>
@@ -146,17 +138,12 @@ static inline double hw__real(uint64_t w) { double x; memcpy(&x, &w, sizeof x); 
 def c_functions(formulas: Mapping[str, tuple[Formula, int]]) -> str:
     """C definitions of inline functions `double hw_<code>(double, …)`, of formulas and how many
     operands each takes."""
-    rows: dict[str, Sequence[float]] = {}
-    functions = [_function(code, *formula, rows) for code, formula in formulas.items()]
-    tables = [
-        f"static const double hw__{name}[{len(row)}] = {{{', '.join(map(c_literal, row))}}};\n"
-        for name, row in rows.items()
-    ]
-    return "\n".join([_C_HEAD, *tables, *functions])
+    functions = [_function(code, *formula) for code, formula in formulas.items()]
+    return "\n".join([_C_HEAD, *functions])
 
 
-def _function(code: str, formula: Formula, arity: int, rows: dict[str, Sequence[float]]) -> str:
-    writer = Writer(rows=rows)
+def _function(code: str, formula: Formula, arity: int) -> str:
+    writer = Writer()
     names = "x" if arity == 1 else "abc"[:arity]
     result = formula(writer, *(COperand(writer, name) for name in names))
     operands = ", ".join(f"double {name}" for name in names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,9 +31,6 @@ class Arrays(WordOperators):
 
     def plus(self, w: Any, constant: int) -> Any:  # noqa: D102
         return w + constant
-
-    def take(self, name: str, values: Sequence[float], w: Any) -> Any:  # noqa: D102
-        return np.asarray(values)[w.astype(np.intp)]
 
 
 ARRAYS = Arrays()

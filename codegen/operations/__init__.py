@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from hwdsl.codegen.numerics.backend import Formula
-from hwdsl.codegen.operations import arithmetic, exponential, logic, selection, trigonometric
+from hwdsl.codegen.operations import arithmetic, exponential, logic, selection
 from hwdsl.codegen.operations.record import Elementwise, Operation
 
 __all__ = ["FORMULAS", "OPERATIONS"]
@@ -18,7 +18,7 @@ __all__ = ["FORMULAS", "OPERATIONS"]
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {
         record.code: record
-        for area in (arithmetic, exponential, trigonometric, logic, selection)
+        for area in (arithmetic, exponential, logic, selection)
         for record in area.RECORDS
     }
 )

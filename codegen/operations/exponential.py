@@ -1,4 +1,4 @@
-"""exp, expm1, tanh, log, log2, log10, log1p and pow, to less than one unit in the last place.
+"""exp, expm1, log, log2, log10, log1p and pow, to less than one unit in the last place.
 
 exp: x = k ln 2 + r with |r| <= ln 2 / 2, and exp(r) = 1 + r + r^2 P(r). log: x = 2^e m with m
 between sqrt(1/2) and sqrt(2), s = (m - 1) / (m + 1), and log m = 2 atanh s. pow is exp(b log a)
@@ -98,35 +98,16 @@ def exp(m: Backend, x: Any) -> Any:
     return _exp_pair(m, _clamp(m, x, -800.0, 800.0), 0.0)
 
 
-def _expm1_pair(m: Backend, x: Any) -> Pair:
-    """Half of exp(x) - 1 as a pair, for x in -50 .. 710."""
-    k, (r, tail) = _reduce(m, x, 0.0)
+def expm1(m: Backend, x: Any) -> Any:
+    """e^x - 1, accurate near 0."""
+    # Below -50 it is -1 to the bit; at 710 its half is still a number, and the sum overflows.
+    k, (r, tail) = _reduce(m, _clamp(m, x, -50.0, 710.0), 0.0)
     p, q = fast_two_sum(r, r * r * polynomial(r, _EXP) + (tail + tail * r))
     scale = power_of_two(m, k - 1.0)
     whole, part = two_sum(scale, -0.5)
     high, low = two_sum(whole, scale * p)
-    return high, low + (part + scale * q)
-
-
-def expm1(m: Backend, x: Any) -> Any:
-    """e^x - 1, accurate near 0."""
-    # Below -50 it is -1 to the bit; at 710 its half is still a number, and the sum overflows.
-    high, low = _expm1_pair(m, _clamp(m, x, -50.0, 710.0))
-    half = high + low
+    half = high + (low + (part + scale * q))
     return m.where(abs(x) < 2.0**-54, x, half + half)
-
-
-def tanh(m: Backend, x: Any) -> Any:
-    """The hyperbolic tangent, as E / (E + 2) with E = expm1(2 |x|)."""
-    a = abs(x)
-    b = m.where(a > 22.0, 22.0, a)  # from there on it is 1 to the bit
-    high, low = fast_two_sum(*_expm1_pair(m, b + b))  # E is twice this
-    d, e = two_sum(high, 1.0)
-    q = m.div(high, d)
-    p, f = two_product(m, q, d)
-    t = q + m.div(((high - p) - f) + (low - q * (e + low)), d)
-    t = m.where(x < 0.0, -t, t)
-    return m.where(a < 2.0**-28, x, t)
 
 
 def _normal(m: Backend, x: Any) -> tuple[Any, Any]:
@@ -293,13 +274,6 @@ def _pow_vjp(d: Any, args: Any, y: Any, k: int, seed: Any) -> Any:
     return d.times(seed, partial)
 
 
-def _tanh_slope(b: Any, x: Any, y: Any) -> Any:
-    """4 e / (1 + e)^2 with e = exp(-2 |x|), which keeps its digits where 1 - tanh^2 cancels."""
-    small = b.op("exp", b.op("mul", b.const(-2.0), b.op("abs", x)))
-    below = b.op("add", b.const(1.0), small)
-    return b.op("div", b.op("mul", b.const(4.0), small), b.op("mul", below, below))
-
-
 # --- records -----------------------------------------------------------------------------------
 
 
@@ -333,7 +307,6 @@ RECORDS = (
     _rising(
         "log1p", log1p, slope_of_inverse(lambda b, x, y: b.op("add", b.const(1.0), x)), 24, -1.0
     ),
-    _rising("tanh", tanh, slope(_tanh_slope), 30),
     Operation(
         code="pow",
         arity=2,

@@ -33,7 +33,7 @@ class RangeSimplifier(GraphRewriter):
     """Copies a graph; `ranges` has those of each operation list so far, by the list's identity,
     and `inputs` those of the inputs of bodies.
 
-    Ranges are those of the copies, which may be narrower: `cos(x)` is a constant where x is 3, and
+    Ranges are those of the copies, which may be narrower: `exp(x)` is a constant where x is 3, and
     a selection that is decided is the arm taken. So a second run finds nothing more to do.
     """
 

@@ -132,20 +132,6 @@ def _interp(m: PartialEvaluator, expr: ast.Call, args: list[Value], env: Env) ->
     return _linear(m, expr, x, xs, [as_ref(v) for v in values])
 
 
-def _interp_log(m: PartialEvaluator, expr: ast.Call, args: list[Value], env: Env) -> Value:
-    xs, values = _points(m, expr, args)
-    if xs[0] <= 0.0:
-        raise ElaborationError(
-            "table-points",
-            "on a logarithmic scale the points must be positive",
-            expr.arguments[1].value.span,
-        )
-    x = m.op(expr, "log", _clamped(m, expr, as_ref(args[0]), xs, env))
-    logs = [m.op(expr, "log", m.const(v)).known or 0.0 for v in xs]
-    ys = [m.op(expr, "log", as_ref(v)) for v in values]
-    return m.op(expr, "exp", _linear(m, expr, x, logs, ys))
-
-
 def _linear(m: PartialEvaluator, expr: ast.Call, x: Ref, xs: list[float], ys: list[Ref]) -> Ref:
     if len(xs) == 1:
         return ys[0]
@@ -242,10 +228,6 @@ def _sort_by(m: PartialEvaluator, expr: ast.Call, args: list[Value], env: Env) -
     return ListValue(tuple(_ordered(m, items, keys, expr)))
 
 
-def _rank(m: PartialEvaluator, expr: ast.Call, args: list[Value], env: Env) -> Value:
-    return ListValue(tuple(_ranks(m, comprehensions.list_refs(m, args[0], expr.span), expr)))
-
-
 def _quantile(m: PartialEvaluator, expr: ast.Call, args: list[Value], env: Env) -> Value:
     values = comprehensions.list_refs(m, args[0], expr.span)
     if not values:
@@ -296,10 +278,8 @@ HANDLERS: Mapping[str, Handler] = {
     "whole": _of_values(_whole),
     "len": _of_values(_len),
     "interp": _of_values(_interp),
-    "interp_log": _of_values(_interp_log),
     "step": _of_values(_step),
     "sort_by": _of_values(_sort_by),
-    "rank": _of_values(_rank),
     "quantile": _of_values(_quantile),
 }
 """The functions that are no single operation on numbers; the others are the operations of their

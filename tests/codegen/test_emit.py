@@ -275,7 +275,7 @@ def slow_axes():
     b = GraphBuilder()
     x, y, z, n = b.param("x"), b.param("y"), b.param("z"), b.param("n", INT)
     one = [b.op("div", b.const(float(k)), x) for k in range(1, 9)]
-    two = [b.op("exp", b.op("sin", b.op("mul", o, y))) for o in one]
+    two = [b.op("exp", b.op("log1p", b.op("mul", o, y))) for o in one]
     loop = b.open_loop(["real"])
     root = b.op("sqrt", b.op("abs", b.op("add", loop.states[0], loop.variable)))
     looped = loop.close(b.const(0, INT), n, 9, [b.op("log", n)], [root])

@@ -120,9 +120,6 @@ def reference(code, x, y=0.0):
             return d.ln() / Decimal(code[3:]).ln()
         if code == "log1p":
             return (1 + d).ln() if abs(d) > Decimal("1e-12") else d - d * d / 2 + d**3 / 3
-        if code == "tanh":
-            e = (2 * d).exp()
-            return (e - 1) / (e + 1) if abs(d) > Decimal("1e-12") else d - d**3 / 3
         assert code == "pow", f"no reference for `{code}`"
         return (Decimal(y) * d.ln()).exp()
 
@@ -146,7 +143,6 @@ RANGES = {
     "log2": [spread(-323, 308), RANDOM.uniform(0.4, 2.1, 250), 1 + spread(-15, -2)],
     "log10": [spread(-323, 308), RANDOM.uniform(0.4, 2.1, 250), 1 - spread(-15, -2)],
     "log1p": [spread(-300, 308), RANDOM.uniform(-0.9, 1.2, 250), -spread(-18, -1)],
-    "tanh": [RANDOM.uniform(-2, 2, 250), RANDOM.uniform(-25, 25, 250), spread(-300, 0)],
 }
 
 
@@ -191,38 +187,6 @@ def test_pow_within_one_unit_in_the_last_place(bases, exponents):
         assert off_by(float(y), reference("pow", float(a), float(b))) < 0.7, (a, b)
 
 
-# Values of sin and cos to 40 digits at points where a reduction must know pi well.
-TURNS = {
-    6381956970095103.0 * 2.0**797: (
-        "1", "-4.687165924254627611122582801963884021E-19"
-    ),
-    1e22: ("-0.8522008497671888017727058937530293682618", "0.5232147853951389454975950150"),
-    math.pi: ("1.224646799147353177226065932275001058E-16", "-1"),
-    math.pi / 4: ("0.7071067811865475", "0.7071067811865476"),
-    1.0: ("0.8414709848078965066525023216302989996", "0.5403023058681397174009366074429766037"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("x", sorted(TURNS))
-def test_sin_and_cos_where_reduction_is_hard(x):
-    sine, cosine = (Decimal(t) for t in TURNS[x])
-    assert off_by(OPERATIONS["sin"].fold([x]), sine) < 1
-    assert off_by(OPERATIONS["cos"].fold([x]), cosine) < 1
-
-
-def test_sin_and_cos_against_the_series():
-    with decimal.localcontext() as context:
-        context.prec = 60
-        for x in RANDOM.uniform(-20, 20, 300):
-            d, sine, cosine, term = Decimal(float(x)), Decimal(0), Decimal(0), Decimal(1)
-            for n in range(140):
-                signed = term if n % 4 < 2 else -term
-                sine, cosine = (sine + signed, cosine) if n % 2 else (sine, cosine + signed)
-                term = term * d / (n + 1)
-            assert off_by(OPERATIONS["sin"].fold([float(x)]), sine) < 0.85, x
-            assert off_by(OPERATIONS["cos"].fold([float(x)]), cosine) < 0.85, x
-
-
 INF, NAN = math.inf, math.nan
 
 
@@ -237,9 +201,8 @@ INF, NAN = math.inf, math.nan
         ("log2", [NAN], NAN), ("log2", [5e-324], -1074.0), ("log10", [0.0], -INF),
         ("log10", [-INF], NAN), ("log10", [INF], INF), ("log10", [NAN], NAN),
         ("log", [1.0], 0.0), ("log", [NAN], NAN), ("log1p", [-1.0], -INF), ("log1p", [-2.0], NAN),
-        ("log1p", [INF], INF), ("log1p", [-0.0], -0.0), ("tanh", [INF], 1.0),
-        ("tanh", [-INF], -1.0), ("tanh", [-0.0], -0.0), ("sin", [INF], NAN), ("sin", [-0.0], -0.0),
-        ("cos", [-INF], NAN), ("cos", [0.0], 1.0), ("sqrt", [-1.0], NAN), ("sqrt", [-0.0], -0.0),
+        ("log1p", [INF], INF), ("log1p", [-0.0], -0.0),
+        ("sqrt", [-1.0], NAN), ("sqrt", [-0.0], -0.0),
         ("pow", [0.0, 0.0], 1.0), ("pow", [NAN, 0.0], 1.0), ("pow", [1.0, NAN], 1.0),
         ("pow", [NAN, 1.0], NAN), ("pow", [2.0, NAN], NAN), ("pow", [0.0, -2.0], INF),
         ("pow", [-0.0, -3.0], -INF), ("pow", [-0.0, 5.0], -0.0), ("pow", [-2.0, 5.0], -32.0),

@@ -253,14 +253,12 @@ def test_tables() -> None:
         param x : length = 15 mm in 0 mm .. 100 mm
         output a : power = interp(x, [10 mm, 20 mm, 40 mm], [1 W, 2 W, 8 W])
         output b : int = step(x, [10 mm, 20 mm, 40 mm], [1, 2, 8])
-        output c : real = interp_log(x / 1 mm, [10, 100], [10, 1000])
     }"""
     e, _ = elaborated(text)
     for x, a, b in [(0.015, 1.5, 1), (0.02, 2.0, 2), (0.03, 5.0, 2), (0.09, 8.0, 8), (0.0, 1.0, 1)]:
         got = interpret(e.graph, [x]).outputs
         assert float(got["a"]) == pytest.approx(a)
         assert float(got["b"]) == b
-    assert run(text, x=0.02)["c"] == pytest.approx(10 * 2**2)
     assert set(broken(text, x=0.05)) == {"a.outside-table", "b.outside-table"}
 
 
@@ -269,7 +267,6 @@ def test_order() -> None:
     evaluator e {
         param x : real = 2.5 in 0 .. 9
         output s : [real] = sort_by([10, 20, 30], [3, x, 1])
-        output r : [int] = rank([3, x, 1])
         output q : real = quantile([x, 1, 5], 0.25)
         output g : real = geomean([x, 4, 1])
         output m : real = mean([x, 4])
@@ -277,7 +274,6 @@ def test_order() -> None:
     }"""
     got = run(text)
     assert [got[f"s.{i}"] for i in range(3)] == [30, 20, 10]
-    assert [got[f"r.{i}"] for i in range(3)] == [2, 1, 0]
     assert (got["q"], got["g"], got["m"], got["i"]) == pytest.approx((1.75, 10 ** (1 / 3), 3.25, 8))
 
 

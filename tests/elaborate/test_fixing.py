@@ -165,7 +165,7 @@ TEXTS = {
     "powers": "x ^ n + n ^ x + (x / 3) ^ 2.5 + sqrt(x / n)",
     "means": "mean(x / i for i in 1 .. n) + geomean(x / i for i in 1 .. n)",
     "choices": "lowest(abs(x - i / n) for i in 1 .. 40).value + max(x / 3, n / 3)",
-    "tables": "interp(x, [1, 3, 7, 40], [1, 1 / n, x, 5]) + interp_log(x, [1, 9], [n, 2])",
+    "tables": "interp(x, [1, 3, 7, 40], [1, 1 / n, x, 5]) + step(x, [1, 9], [n, 2])",
     "rounding": "floor(x / n * 3) + ceil(n / x) + round(x * n / 7) + floor(n / 3)",
     "iteration": "run.u\n let run = iterate k in 1 .. n {\n state u : real = x\n"
     " next u = (u + x / u) / 2\n }\n",

@@ -105,15 +105,13 @@ class Reducers(Scope):
         size = 2 + self.below(3)
         keys = ", ".join(self.text("real", depth - 1) for _ in range(size))
         index = self.index(size, 1)
-        if type == "int":
-            return f"rank([{keys}])[{index}]", POSTFIX
         values = ", ".join(self.leaf("real") for _ in range(size))
         return f"sort_by([{values}], [{keys}])[{index}]", POSTFIX
 
     def looked_up(self, type: str, depth: int) -> Expr:
-        name = self.one(["interp", "interp_log", "step"])
+        name = self.one(["interp", "step"])
         points = self.one(["1", "1, 2", "0.5, 1, 4", "1, 2, 3, 10"])
-        if name != "interp_log" and self.chance(0.4):
+        if self.chance(0.4):
             points = "0" if points == "1" else f"0, {points}"
         size = points.count(",") + 1
         values = ", ".join(self.text(type, depth - 1) for _ in range(size))

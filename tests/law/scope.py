@@ -21,7 +21,7 @@ INTS = ("0", "1", "2", "3", "5", "(-1)", "(-2)", "7", "16", "40")
 UNITS = {"data": ("B", "GB", "MiB"), "time": ("s", "ms", "hour"), "rate": ("B/s", "GB/s", "TB/s")}
 BASE = {"data": "1 B", "time": "1 s", "rate": "1 B/s"}
 NUMBERS = ("real", "int", "data", "time", "rate")
-FUNCTIONS = ("abs", "sqrt", "exp", "log", "log2", "log10", "expm1", "log1p", "sin", "cos", "tanh")
+FUNCTIONS = ("abs", "sqrt", "exp", "log", "log2", "log10", "expm1", "log1p")
 LONG = 40
 WORD = re.compile(r"[A-Za-z_]\w*")
 

@@ -27,7 +27,7 @@ from hwdsl.elaborate.large_stack import with_large_stack
 HEAD = "edition 2026\nevaluator e {\n    param x : real = 1 in 0 .. 2\n"
 LONG = """    let r = iterate i in 1 .. 30_000 {
         state a : real = x
-        let q = iterate j in 1 .. 30_000 { state b : real = a, next b = sin(b) + 1 }
+        let q = iterate j in 1 .. 30_000 { state b : real = a, next b = exp(-b) + 1 }
         next a = q.b
     }
     output o = r.a
@@ -97,9 +97,9 @@ def chain(length: int) -> Graph:
 
 
 def wide(terms: int) -> str:
-    """A file with an evaluator of so many sines, written out."""
+    """A file with an evaluator of so many exponentials, written out."""
     numbers = ", ".join(map(str, range(terms)))
-    return HEAD + f"output o = sum(sin(x * i) for i in [{numbers}])\n}}\n"
+    return HEAD + f"output o = sum(exp(x * i) for i in [{numbers}])\n}}\n"
 
 
 def test_kernels_of_very_many_operations_are_not_built(

@@ -211,7 +211,6 @@ CASES = {
         let n = any([1])                                 # error: type-mismatch
         let o = mean([1 s, 2 s]) + geomean([1 s]) + quantile([1 s], 0.5)
         let p = sort_by([1 s], [2 GB])[0] + 1 s
-        let q = rank([1 s])[0] + 1
         let r = pi + inf
         let s_ = min()                                   # error: missing-argument
         """,
