@@ -225,7 +225,8 @@ class _ProvenanceWalk:
         """The step of a param of the evaluator."""
         step = self.leaf(info.name, value, self.p.start, info.dim, info.span)
         role = "given" if info.name in self.given else "default"
-        return evolve(step, unit=info.unit, role=role)
+        sources = () if role == "given" else step.sources  # of its default
+        return evolve(step, unit=info.unit, role=role, sources=sources)
 
     def named(
         self, name: str, formula: Formula, value: Value, dim: Dim, span: Span, path: str = ""

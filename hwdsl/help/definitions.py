@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 
 from attrs import evolve
 
 from hwdsl.base.units import Dim
-from hwdsl.explain.cited_numbers import SourceIndex
+from hwdsl.explain.cited_numbers import SourceIndex, numbers, references
 from hwdsl.help.library_index import (
     Declared,
     definitions,
+    modules,
     said,
     scope,
     sentence,
@@ -60,7 +62,9 @@ def begin_so(name: str) -> Iterator[str]:
     known = [
         f"`{other}` ({found[0].word})"
         for other, found in definitions().items()
-        if other.lower().startswith(name.lower()) and other.lower() != name.lower()
+        if other.lower().startswith(name.lower())
+        and other.lower() != name.lower()
+        and not isinstance(found[0].item, ast.Reference)
     ]
     if known and len(name) > 2:
         more = f" and {len(known) - MOST_OTHERS} more" if len(known) > MOST_OTHERS else ""
@@ -260,7 +264,23 @@ def _plain(one: Declared) -> Page:
             notes.append(f"`{variable.name}` stands for any {of}.")
     if isinstance(one.item, ast.Dimension | ast.TypeAlias):
         notes += _units_of(one)
+    if isinstance(one.item, ast.Reference):
+        cited = _citing().get(one.name, [])
+        more = f" and {len(cited) - MOST_PARTS} more" if len(cited) > MOST_PARTS else ""
+        notes.append(f"Cited by: {', '.join(f'`{n}`' for n in cited[:MOST_PARTS])}{more}.")
     return Page(one.name, one.word, notes=tuple(notes), text=text)
+
+
+@cache
+def _citing() -> dict[str, list[str]]:
+    """The numbers of the library that cite each reference."""
+    found: dict[str, list[str]] = {}
+    known = references(modules().values())
+    for module, tree in modules().items():
+        for number in numbers(module, tree, known):
+            for key in dict.fromkeys(source.key for source in number.sources):
+                found.setdefault(key, []).append(f"{module}.{number.path}")
+    return found
 
 
 def _units_of(one: Declared) -> Iterator[str]:

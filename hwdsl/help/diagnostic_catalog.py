@@ -36,6 +36,7 @@ CATALOG: Mapping[str, str] = {
     "int-too-large": "an int is not below 2^53",
     "kind-cycle": "kinds extend each other in a circle",
     "let-amended": "a derived value is set",
+    "misplaced-source": "a source of a block is not at its top",
     "missing-argument": "something that must be given is left out",
     "missing-edition": "the file does not say which edition of the language it is written in",
     "missing-field": "a component lacks the value of a field",

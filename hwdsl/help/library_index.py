@@ -23,11 +23,11 @@ WORDS: dict[type, str] = {
     ast.Dimension: "dimension", ast.UnitDecl: "unit", ast.TypeAlias: "type", ast.Enum: "enum",
     ast.Kind: "kind", ast.Fn: "fn", ast.ExternFn: "built-in function",
     ast.Calibrated: "calibrated",
-    ast.Let: "let", ast.Evaluator: "evaluator", ast.Claim: "claim",
+    ast.Let: "let", ast.Evaluator: "evaluator", ast.Claim: "claim", ast.Reference: "reference",
 }  # fmt: skip
 Named = (
     ast.Dimension | ast.UnitDecl | ast.TypeAlias | ast.Enum | ast.Kind | ast.Fn | ast.ExternFn
-    | ast.Calibrated | ast.Let | ast.Evaluator | ast.Claim | ast.Part
+    | ast.Calibrated | ast.Let | ast.Evaluator | ast.Claim | ast.Part | ast.Reference
 )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ A citation changes no result, so a module that was found clean is not walked aga
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from attrs import evolve, frozen
 
@@ -31,6 +31,7 @@ REFERENCE_KINDS = (
     "standard",
     "talk",
 )
+_BLOCKS = (ast.Kind, ast.Part, ast.Amend, ast.Evaluator, ast.With)
 _WITHOUT = (ast.Ident, ast.Name, ast.Number, ast.Quantity, ast.TypeName)
 """Most nodes of a module; no clause stands in them, so that this walk need not look inside."""
 
@@ -88,13 +89,38 @@ def checked_reference(state: CheckerState, item: ast.Reference) -> ast.Reference
 
 def check_citations(state: CheckerState, scope: ModuleScope) -> None:
     """Check that each citation of a module names a reference, and a confidence that there is."""
+    _check_places(state, scope.tree.items)
     waiting: list[ast.Node] = list(scope.tree.items)
     while waiting:
         node = waiting.pop()
+        if isinstance(node, _BLOCKS):
+            _check_places(state, node.members)
         if isinstance(node, ast.Citation):
             _check(state, scope, node)
         elif not isinstance(node, _WITHOUT):
             waiting.extend(children(node))
+
+
+def _check_places(state: CheckerState, members: Sequence[ast.Node]) -> None:
+    """Report a `source` of a block that others stand before: it looks as if it were theirs."""
+    first: ast.Node | None = None
+    for member in members:
+        if isinstance(member, ast.Basis):
+            if first is not None:
+                again = isinstance(first, ast.Basis)
+                what = "stands once in it" if again else "stands first in it"
+                state.error(
+                    "misplaced-source",
+                    f"what all of a block is from {what}",
+                    member.span,
+                    help="put several in parentheses: `source (a, b)`"
+                    if again
+                    else "write it behind what it is about, on the same line, or move it to the "
+                    "top of the block",
+                )
+            first = first or member
+        elif not isinstance(member, ast.Use | ast.Reference):
+            first = first or member
 
 
 def _check(state: CheckerState, scope: ModuleScope, node: ast.Citation) -> None:

@@ -191,13 +191,12 @@ class Declarations:
         between = d.one([", ", ",\n"])
         return f"source ({between.join(cited)}{d.one(['', ','])})"
 
-    def references(self) -> None:
-        """What the sources cite, and sometimes a source of the whole file."""
+    def references(self) -> list[str]:
+        """Declare what the sources cite; sometimes a source of the whole file, for its top."""
         d = self.draws
         self.items.append('reference drawn_2020 : paper 2020 "Drawn, 2020"')
         self.items.append('reference reference : book 1999 "Another, 1999"')
-        if d.chance(0.2):
-            self.items.append(d.one([self.sources(), 'assume "drawn"']))
+        return [d.one([self.sources(), 'assume "drawn"'])] if d.chance(0.2) else []
 
     def outside(self) -> Draws:
         """What is in sight of an item: the names at the top."""
@@ -240,7 +239,7 @@ class Declarations:
         for _ in range(d.below(3)):
             lines.append(self.rule(inner, "{name}", kind.name))
         if d.chance(0.2):
-            lines.append(d.one([self.sources(), 'assume "drawn"']))
+            lines.insert(0, d.one([self.sources(), 'assume "drawn"']))
         self.items.append(f"kind {kind.name}{f' : {base}' if base else ''} {d.block(lines)}")
         self.world.kinds[kind.name] = kind
         self.components(kind)
@@ -336,7 +335,7 @@ class Declarations:
                     lines.append(f"{of} {part}[2] : {d.one(self.world.components[of])} {{ }}")
             if d.chance(0.1):
                 own = [r for r in self.rules if r.startswith(kind.name + ".")]
-                lines.append(f'allow {d.one(own)} "drawn"' if own else self.sources())
+                lines.insert(0, f'allow {d.one(own)} "drawn"' if own else self.sources())
             block = f" {d.block(lines)}" if lines or d.chance(0.5) else ""
             self.items.append(f"{kind.name} {name}{base}{block}{self.basis()}")
             made.append(name)

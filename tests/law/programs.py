@@ -56,7 +56,7 @@ class _Program(Declarations):
     def files(self) -> dict[str, str]:
         d = self.draws
         self.uses()
-        self.references()
+        top = self.references()
         self.units()
         for _ in range(1 + d.below(2)):
             self.enum()
@@ -81,6 +81,7 @@ class _Program(Declarations):
         order = list(self.items)
         if d.chance(0.3):
             d.random.shuffle(order)
+        order = [*top, *order]
         head = d.one(
             ["edition 2026\n", "edition 2026\n", "\nedition 2026\n", "", "#! drawn\nedition 2026\n"]
         )
@@ -137,8 +138,8 @@ class _Program(Declarations):
         for _ in range(d.below(3)):
             lines.append(self.rule(inner, name, name))
         if d.chance(0.15):
-            lines.append(d.one([self.sources(), f'allow {d.one(self.rules)} "drawn"' if self.rules
-                                else 'source "also"']))  # fmt: skip
+            waiver = f'allow {d.one(self.rules)} "drawn"' if self.rules else 'source "also"'
+            lines.insert(0, d.one([self.sources(), waiver]))
         self.items.append(f"evaluator {name} {d.block(lines)}")
         self.world.evaluators[name] = made
 

@@ -154,6 +154,21 @@ def test_why_cites_what_it_shows(file: str, capsys: pytest.CaptureFixture[str]) 
     assert (found["kind"], found["title"], found["place"]) == ("unnamed", "", "a dealer, 2025")
 
 
+def test_a_reference_has_a_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "bipm_si_2019"]) == 0
+    assert "The International System of Units" in capsys.readouterr().out
+    assert main(["explain", "little_1961"]) == 0
+    text = capsys.readouterr().out
+    assert "# reference little_1961" in text
+    assert "Cited by: `std." in text
+
+
+def test_what_is_given_cites_nothing(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", file, "cost", "price=3 USD", "--format", "json"]) == 0
+    steps = json.loads(capsys.readouterr().out)["steps"]
+    assert next(step for step in steps if step["name"] == "price")["sources"] == []
+
+
 def test_the_numbers_that_move_an_output(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["why", file, "cost", "--confidence", "all"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]

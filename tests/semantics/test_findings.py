@@ -413,7 +413,7 @@ CASES = {
         reference smith_2020 : paper 2021 "Smith, Links, 2021"  # error: duplicate-name
         reference jones : poem 2020 "Jones, Links"       # error: unknown-name
         reference doe : paper 20 "Doe, Links"            # error: bad-number
-        source smith_2020 confidence low
+        source smith_2020 confidence low                 # error: misplaced-source
         let a = 3 source (smith_2020 "p. 3" confidence high, "a book")
         let b = 3 source smith_2021                      # error: unknown-reference
         let smith_2020 = 4 source smith_2020             # a reference is no value
@@ -429,6 +429,13 @@ CASES = {
             source nobody                                # error: unknown-reference
             param p : real = 3 source nobody             # error: unknown-reference
             output o = p + doe                           # error: unknown-name
+            source "late"                                # error: misplaced-source
+        }
+        k Late {
+            source "one"
+            source "two"                                 # error: misplaced-source
+            a = 4
+            assume "late"                                # error: misplaced-source
         }
         """,
     "claims": """
