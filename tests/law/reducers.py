@@ -105,7 +105,7 @@ class Reducers(Scope):
         size = 2 + self.below(3)
         keys = ", ".join(self.text("real", depth - 1) for _ in range(size))
         index = self.index(size, 1)
-        values = ", ".join(self.leaf("real") for _ in range(size))
+        values = ", ".join(self.leaf(type) for _ in range(size))
         return f"sort_by([{values}], [{keys}])[{index}]", POSTFIX
 
     def looked_up(self, type: str, depth: int) -> Expr:
