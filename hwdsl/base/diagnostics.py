@@ -19,7 +19,14 @@ class Severity(Enum):
     NOTE = "note"
 
 
-OF_THE_TEXT = ("shadows-member", "shadows-unit", "unused-let", "unused-private", "unused-use")
+OF_THE_TEXT = (
+    "quoted-reference",
+    "shadows-member",
+    "shadows-unit",
+    "unused-let",
+    "unused-private",
+    "unused-use",
+)
 """Warnings of how a text is written, whatever it computes: `allow` waives them, `check` tells them
 and what evaluates a file counts them."""
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from attrs import evolve, frozen
 
 from hwdsl.base.diagnostics import did_you_mean
+from hwdsl.base.source import Span
 from hwdsl.semantics.scopes import find_reference
 from hwdsl.semantics.state import CheckerState
 from hwdsl.semantics.symbols import ModuleScope
@@ -80,15 +81,24 @@ def checked_reference(state: CheckerState, item: ast.Reference) -> ast.Reference
     if not (len(item.year) == 4 and item.year.isdigit()):
         state.error(
             "bad-number",
-            f"`{item.year}` is not a year",
-            item.span,
+            f"expected a year of four digits, found `{item.year}`",
+            _year(item),
             help="write the year of publication in four digits: `2024`",
         )
     return item
 
 
+def _year(item: ast.Reference) -> Span:
+    source = item.span.source
+    start = source.text.index(item.year, item.kind.span.end)
+    return Span(source, start, start + len(item.year))
+
+
 def check_citations(state: CheckerState, scope: ModuleScope) -> None:
-    """Check that each citation of a module names a reference, and a confidence that there is."""
+    """Check that each citation of a module names a reference and says something.
+
+    A confidence must be one that there is, and the text of a reference or an assumption not empty.
+    """
     _check_places(state, scope.tree.items)
     waiting: list[ast.Node] = list(scope.tree.items)
     while waiting:
@@ -97,6 +107,11 @@ def check_citations(state: CheckerState, scope: ModuleScope) -> None:
             _check_places(state, node.members)
         if isinstance(node, ast.Citation):
             _check(state, scope, node)
+        elif isinstance(node, ast.Assume):
+            _check_text(state, node, node.text, "an assumption says what is taken for granted")
+        elif isinstance(node, ast.Reference):
+            what = "a reference says what was published, and where"
+            _check_text(state, node, node.title, what)
         elif not isinstance(node, _WITHOUT):
             waiting.extend(children(node))
 
@@ -126,10 +141,29 @@ def _check_places(state: CheckerState, members: Sequence[ast.Node]) -> None:
 def _check(state: CheckerState, scope: ModuleScope, node: ast.Citation) -> None:
     sure, cited = node.confidence, node.reference
     if sure is not None and sure.name not in ast.CONFIDENCES:
+        help = did_you_mean(sure.name, ast.CONFIDENCES) or "write `high`, `medium` or `low`"
         what = f"a source's confidence is high, medium or low, not `{sure.name}`"
-        state.error("unknown-name", what, sure.span)
+        state.error("unknown-name", what, sure.span, help=help)
     if cited is not None:
         find_reference(state, scope, cited)
+        help = "say where in it, or leave the text out"
+        _check_text(state, node, node.text, help)
+    elif node.text in scope.visible_references:
+        state.diagnostics.warning(
+            "quoted-reference",
+            f"`{node.text}` is the name of a reference, and is a text here",
+            node.span,
+            help=f"write `source {node.text}`, without quotes",
+        )
+    else:
+        help = "say where the number is from; what no source states is an `assume`"
+        _check_text(state, node, node.text, help)
+
+
+def _check_text(state: CheckerState, node: ast.Node, text: str | None, help: str) -> None:
+    """Report a text that says nothing; None is no text."""
+    if text is not None and not text.strip():
+        state.error("empty-text", "the text is empty", node.span, help=help)
 
 
 def cited(node: ast.Basis, known: Mapping[str, ast.Reference]) -> tuple[CitedSource, ...]:

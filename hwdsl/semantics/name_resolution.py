@@ -175,6 +175,13 @@ def _unknown(state: CheckerState, env: TypeEnv, node: ast.Name, expected: Type |
             node.span,
             help=f"a unit follows a number: `1 {node.name}`",
         )
+    if node.name in env.scope.visible_references:
+        return state.error(
+            "unknown-name",
+            f"`{node.name}` is a reference, which has no value",
+            node.span,
+            help=f"it is cited behind a value: `= 3 source {node.name}`",
+        )
     # `9.8 m/s2`: the parser takes `/ s2` for a division, as no unit is called so.
     before = node.span.source.text[: node.span.start]
     if before.endswith("/") and node.name.rstrip("0123456789") in env.scope.visible_units:

@@ -228,9 +228,15 @@ def find_unit(state: CheckerState, scope: ModuleScope, name: str, span: Span) ->
 def find_reference(state: CheckerState, scope: ModuleScope, cited: ast.Ident) -> None:
     """Report a citation of a reference that there is not, or that two imports bring."""
     _report_clash(state, scope, "reference", cited.name, cited.span)
-    if cited.name not in scope.visible_references:
-        known = scope.visible_references
-        state.unknown("unknown-reference", "reference", cited.name, cited.span, known)
+    if cited.name in scope.visible_references:
+        return
+    help = f'declare it, as in `reference {cited.name} : paper 2024 "…"`, or import it'
+    known = scope.visible_references
+    if cited.name == "assume":
+        known, help = {}, 'an assumption stands alone, without a source: `assume "why"`'
+    elif cited.name in (*scope.visible_values, *scope.visible_types):
+        known, help = {}, f"`{cited.name}` is no reference: {help}"
+    state.unknown("unknown-reference", "reference", cited.name, cited.span, known, otherwise=help)
 
 
 def module_of_path(

@@ -211,9 +211,11 @@ class CheckerState:
         known: Iterable[str],
         *,
         of: ModuleScope | None = None,
+        otherwise: str | None = None,
     ) -> Type:
         """Report an unknown name, `of` a module if one is named, with the closest known one.
 
+        `otherwise` is the help where none is close.
         Nothing is said of names that a failed import or an unread item would have brought.
         """
         source = span.source.name
@@ -222,7 +224,7 @@ class CheckerState:
         help = self.missing_help(of, ident) if of is not None else None
         help = help or (import_help(name, ident) if name in _NAMES else None)
         help = help or elsewhere(name, ident) or did_you_mean(ident, self.comparable(known))
-        return self.error(name, f"unknown {what} `{ident}`", span, "", help=help)
+        return self.error(name, f"unknown {what} `{ident}`", span, "", help=help or otherwise)
 
     def comparable(self, known: Iterable[str]) -> Sequence[str]:
         """The names that an unknown one is compared with, to suggest the closest.

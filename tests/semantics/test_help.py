@@ -47,13 +47,38 @@ def findings(text: str) -> list[Diagnostic]:
             "multiply `4 USD/unit` by something of dimension units (unit), or divide `3 USD` by it",
         ),
         (
+            'let a = 3 source ""',
+            "say where the number is from; what no source states is an `assume`",
+        ),
+        ('let a = 3 source note ""', "say where in it, or leave the text out"),
+        ('let a = 3 assume " "', "an assumption says what is taken for granted"),
+        ('reference q : paper 2024 ""', "a reference says what was published, and where"),
+        ('reference q : paper 24 "a"', "write the year of publication in four digits: `2024`"),
+        ('let a = 3 source "note"', "write `source note`, without quotes"),
+        (
+            "let a = 3 source qwertyuiop",
+            'declare it, as in `reference qwertyuiop : paper 2024 "…"`, or import it',
+        ),
+        (
+            "let note_1 = 2\nlet a = 3 source note_1",
+            "`note_1` is no reference: "
+            'declare it, as in `reference note_1 : paper 2024 "…"`, or import it',
+        ),
+        (
+            'let a = 3 source (note, assume "x")',
+            'an assumption stands alone, without a source: `assume "why"`',
+        ),
+        ("let a = note + 1", "it is cited behind a value: `= 3 source note`"),
+        ("let a = 3 source note confidence hihg", "did you mean `high`?"),
+        ("let a = 3 source note confidence sure", "write `high`, `medium` or `low`"),
+        (
             "evaluator e {\n output a in GB = 1 token / 1 s\n}",
             "write `in token/s`, or change the value",
         ),
     ],
 )
 def test_help(text: str, help: str) -> None:
-    (found,) = findings(text)
+    (found,) = findings(f'reference note : paper 2024 "A note"\n{text}')
     assert found.help == help
 
 
