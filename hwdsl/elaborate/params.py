@@ -27,15 +27,19 @@ from hwdsl.elaborate.values import (
 )
 from hwdsl.semantics.symbols import BoolType, EnumType, Int, Real, Type, ValueInfo
 from hwdsl.syntax import ast
-from hwdsl.syntax.ranges import ends
+from hwdsl.syntax.ranges import CLOSED, ends, no_value
 
 
 @frozen(eq=False)
 class InputSpec:
-    """A param or choice as declared: what it may be, in order, if that is a list."""
+    """A param or choice as declared: what it may be, in order, if that is a list.
+
+    `between` is the operator of its range.
+    """
 
     info: ParamInfo
     alternatives: tuple[Value, ...]
+    between: str
 
 
 def declare(m: PartialEvaluator, node: ast.Param | ast.Choice, type_: Type, env: Env) -> InputSpec:
@@ -52,20 +56,20 @@ def declare(m: PartialEvaluator, node: ast.Param | ast.Choice, type_: Type, env:
     )
     if values:
         low, high = min(values), max(values)
-    if low is not None and high is not None and not low <= high:
-        raise ElaborationError(
-            "empty-choice",
-            f"the range of `{node.name.name}` ends before it starts",
-            written.span if written is not None else node.span,
-            _swapped(written),
-        )
+    between = CLOSED
+    if low is not None and high is not None and isinstance(written, ast.Binary) and not values:
+        between = written.op
+        wrong = no_value(written, low, high)
+        if wrong is not None:
+            what = f"the range of `{node.name.name}` {wrong[0]}"
+            raise ElaborationError("empty-choice", what, written.span, wrong[1])
     declared = _declared_unit(m, node, type_, written)
     dim = dim_of(type_)
     unit = declared or coherent_unit(dim, env.scope)
     labels = () if type_ == BoolType() else _labels(m, written, alternatives, unit)
     _check_repeated(node, written, alternatives)
     start = None if default is None else position(m, node, default, alternatives)
-    _check_default(node, start, low, high, unit)
+    _check_default(node, start, low, high, between, unit)
     info = ParamInfo(
         node.name.name,
         node.doc,
@@ -80,7 +84,7 @@ def declare(m: PartialEvaluator, node: ast.Param | ast.Choice, type_: Type, env:
         node.name.span,
         plain=declared is not None,
     )
-    return InputSpec(info, alternatives)
+    return InputSpec(info, alternatives, between)
 
 
 def _allowed(
@@ -132,18 +136,12 @@ def _check_repeated(
         seen.add(key)
 
 
-def _swapped(written: ast.Expr | None) -> str:
-    if not isinstance(written, ast.Binary):
-        return "the lower end comes first"
-    low, high = (" ".join(e.span.text.split()) for e in (written.right, written.left))
-    return f"the lower end comes first: `{low} .. {high}`"
-
-
 def _check_default(
     node: ast.Param | ast.Choice,
     value: float | None,
     low: float | None,
     high: float | None,
+    between: str,
     unit: Unit,
 ) -> None:
     if value is None or low is None or high is None or low <= value <= high:
@@ -152,7 +150,8 @@ def _check_default(
     shown, least, most = (in_unit(v, unit) for v in (value, low, high))
     raise ElaborationError(
         "outside-range",
-        f"the default of `{node.name.name}`, {shown}, lies outside its range {least} .. {most}",
+        f"the default of `{node.name.name}`, {shown}, lies outside its range "
+        f"{least} {between} {most}",
         node.default.span,
         "widen the range, or choose a default inside it",
     )
@@ -257,7 +256,7 @@ def check_given(m: PartialEvaluator, free: InputSpec, value: Value, env: Env, sp
     allowed = ", ".join(info.labels)
     if not free.alternatives:
         low, high = (_shown(info, end, env) for end in (info.low, info.high))
-        allowed = f"{low} .. {high}"
+        allowed = f"{low} {free.between} {high}"
     if fits.known is None:
         m.assert_rule("outside-range", fits, span, f"`{info.name}` is outside {allowed}", env)
         return

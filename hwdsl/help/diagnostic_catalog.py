@@ -23,7 +23,7 @@ CATALOG: Mapping[str, str] = {
     "call-cycle": "functions call each other, or kinds hold each other, in a circle",
     "dimension-variable": "no parameter fixes a dimension variable",
     "duplicate-name": "a name is declared twice",
-    "empty-choice": "a choice has nothing to choose from",
+    "empty-choice": "a choice or a range has nothing to choose from",
     "empty-file": "a file declares nothing",
     "empty-list": "a reducer meets an empty list",
     "empty-text": "a source, an assumption or a reference says nothing",

@@ -12,7 +12,7 @@ from hwdsl.semantics.expressions import check_default, require
 from hwdsl.semantics.modules import BUILTINS
 from hwdsl.semantics.ranges import check_field_range
 from hwdsl.semantics.required_fields import check_missing
-from hwdsl.semantics.scopes import duplicate
+from hwdsl.semantics.scopes import duplicate_rule
 from hwdsl.semantics.signatures import function_env, override_conflicts, part_type
 from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import (
@@ -134,7 +134,7 @@ def _check_rule_names(state: CheckerState, kind: KindInfo) -> None:
         for base in kind.base.lineage() if kind.base is not None else ():
             # The range of a field that is declared again takes the place of the one before.
             if name in base.rules and not (_is_range(kind, name) and _is_range(base, name)):
-                duplicate(state, name, rule.name, base.rules[name].name.span)
+                duplicate_rule(state, rule, base.rules[name])
 
 
 def _is_range(kind: KindInfo, name: str) -> bool:

@@ -14,8 +14,8 @@ from hwdsl.semantics.expressions import (
     require,
 )
 from hwdsl.semantics.generic_numbers import settle
-from hwdsl.semantics.ranges import check_ends, type_range_rule
-from hwdsl.semantics.scopes import unique
+from hwdsl.semantics.ranges import check_ends, check_order, type_range_rule
+from hwdsl.semantics.scopes import duplicate_rule
 from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import (
     BoolType,
@@ -48,7 +48,6 @@ _Member = ast.Let | ast.Param | ast.Choice | ast.Output
 
 def check_evaluator(state: CheckerState, info: EvaluatorInfo) -> None:
     """Check an evaluator and note its params, choices and outputs."""
-    rules: dict[str, Span] = {}
     named = [m for m in info.decl.members if isinstance(m, _Member)]
     for each in named:
         _check_reserved(state, each.name)
@@ -57,18 +56,16 @@ def check_evaluator(state: CheckerState, info: EvaluatorInfo) -> None:
     for member in info.decl.members:
         if isinstance(member, ast.Rule):
             _check_reserved(state, member.name)
-            unique(state, rules, member.name)
+            _enter_rule(state, info, member)
             check_rule(state, env, member)
-            info.rules[member.name.name] = member
         elif isinstance(member, ast.Allow):
             state.waivers.append(member)
         elif isinstance(member, _Member):
             force_local(state, env, member.name.name)
             rule = range_rule(member) if isinstance(member, ast.Param) else None
             if rule is not None:
-                unique(state, rules, rule.name)
+                _enter_rule(state, info, rule)
                 type_range_rule(state, env, rule)
-                info.rules[rule.name.name] = rule
     # In the order of the text, whichever was read first.
     info.free = {m.name.name: info.free[m.name.name] for m in named if m.name.name in info.free}
     # Where the parser skipped a line, that may have been the output.
@@ -80,6 +77,13 @@ def check_evaluator(state: CheckerState, info: EvaluatorInfo) -> None:
             info.decl.name.span,
             help="add `output name in unit = value`",
         )
+
+
+def _enter_rule(state: CheckerState, info: EvaluatorInfo, rule: ast.Rule) -> None:
+    before = info.rules.get(rule.name.name)
+    if before is not None:
+        duplicate_rule(state, rule, before)
+    info.rules[rule.name.name] = rule
 
 
 def _check_reserved(state: CheckerState, ident: ast.Ident) -> None:
@@ -155,6 +159,7 @@ def check_bounds(state: CheckerState, env: TypeEnv, node: ast.Expr, type_: Type,
     # The items of a list need one type between them, so a list is typed as a whole.
     if isinstance(node, ast.ListLit) or not check_each(state, env, node, type_, what):
         _check_list(state, env, node, type_, what, what)
+    check_order(state, node, what)
 
 
 def check_each(

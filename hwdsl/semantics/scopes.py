@@ -24,6 +24,7 @@ from hwdsl.semantics.symbols import (
 )
 from hwdsl.semantics.type_relations import REAL, kind_of
 from hwdsl.syntax import ast
+from hwdsl.syntax.ranges import is_range_rule
 
 PRIMITIVE: Mapping[str, TypeSymbol] = {
     "real": REAL,
@@ -156,7 +157,9 @@ def declare(
     return True
 
 
-def duplicate(state: CheckerState, name: str, ident: ast.Ident, before: Span) -> None:
+def duplicate(
+    state: CheckerState, name: str, ident: ast.Ident, before: Span, help: str | None = None
+) -> None:
     """Report a name declared twice."""
     state.error(
         "duplicate-name",
@@ -164,8 +167,16 @@ def duplicate(state: CheckerState, name: str, ident: ast.Ident, before: Span) ->
         ident.span,
         "declared again here",
         others=[(before, "first declared here")],
-        help="rename one of them",
+        help=help or "rename one of them",
     )
+
+
+def duplicate_rule(state: CheckerState, rule: ast.Rule, before: ast.Rule) -> None:
+    """Report a rule whose name another has, which may be that of a range."""
+    name = rule.name.name
+    ranged = is_range_rule(rule) or is_range_rule(before)
+    help = f"the range of `{name}` is a rule of that name: rename the `require`" if ranged else None
+    duplicate(state, name, rule.name, before.name.span, help)
 
 
 def unique(state: CheckerState, seen: dict[str, Span], ident: ast.Ident) -> bool:

@@ -8,7 +8,14 @@ from functools import partial
 from hwdsl.base.diagnostics import with_article
 from hwdsl.base.source import Span
 from hwdsl.base.units import Dim
-from hwdsl.semantics.scopes import PREDECLARED, duplicate, find_value, module_of_path, unique
+from hwdsl.semantics.scopes import (
+    PREDECLARED,
+    duplicate,
+    duplicate_rule,
+    find_value,
+    module_of_path,
+    unique,
+)
 from hwdsl.semantics.state import IMPLICIT, RESERVED, CheckerState, TypeEnv
 from hwdsl.semantics.symbols import (
     EMPTY_SHAPE,
@@ -61,7 +68,7 @@ def _sign_kind(state: CheckerState, kind: KindInfo) -> None:
         if isinstance(rule, ast.Rule):
             before = kind.rules.get(rule.name.name)
             if before is not None:
-                duplicate(state, rule.name.name, rule.name, before.name.span)
+                duplicate_rule(state, rule, before)
             kind.rules[rule.name.name] = rule
 
 

@@ -31,6 +31,26 @@ def is_infinite(end: ast.Expr) -> bool:
     return isinstance(bare, ast.Name) and bare.name == "inf"
 
 
+def no_value(node: ast.Expr, low: float, high: float) -> tuple[str, str] | None:
+    """Why no value lies between the ends of a range, and the help; None if one does."""
+    assert isinstance(node, ast.Binary)
+    if low == high and node.op != CLOSED:
+        return "contains no value", f"its ends are the same: `{CLOSED}` includes both"
+    if low <= high:
+        return None
+    # Read from behind, an operator excludes the same ends.
+    ordered = (node.right.span.text, node.op[::-1], node.left.span.text)
+    shown = " ".join(" ".join(ordered).split())
+    return "ends before it starts", f"the lower end comes first: `{shown}`"
+
+
+def is_range_rule(rule: ast.Rule) -> bool:
+    """Whether a rule is that of a range: the field in it stands where the field is declared."""
+    condition = rule.condition
+    operands = condition.operands if isinstance(condition, ast.Compare) else ()
+    return any(operand.span == rule.name.span for operand in operands)
+
+
 def range_rule(node: ast.Field | ast.Param) -> ast.Rule | None:
     """The rule that a range states; None if there is no range, or nothing that a rule must say.
 

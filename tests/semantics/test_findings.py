@@ -550,7 +550,12 @@ CASES = {
             most : length = 9 m
             reach : length = 2 m in 0 m <.. most
             price : money = unknown "secret" in 0 USD .. inf
-            lanes : int in 1 .. 0.5                      # error: int-from-real
+            lanes : int in 1 .. 1.5                      # error: int-from-real
+            pins : int in 3 .. 1                         # error: empty-choice
+            skew : time in 1 s ..< 1000 ms               # error: empty-choice
+            pitch : length in 1 mm .. 2 um               # error: empty-choice
+            price_cut : real in inf .. 1                 # error: empty-choice
+            only : real in 1 .. 1
             loss : real = 1 in 0 ..< inf
             plug : law = poisson in 0 .. 1               # error: not-a-number
             inf : real = 3                               # error: reserved-name
@@ -565,6 +570,7 @@ CASES = {
             reach : length = 1 m in 0 m .. 1 m
             require loss: loss < 2                       # error: duplicate-name
         }
+        calibrated tau : real = 3 in 4 .. -1 source "x"  # error: empty-choice
         calibrated eta : real = 0.8 in 0 <.. 1 source "x"  # error: excluded-end
         evaluator e {
             param p : length = 1 m in 0 m <.. 2 s        # error: unit-mismatch

@@ -68,6 +68,12 @@ def findings(text: str) -> list[Diagnostic]:
             'let a = 3 source (note, assume "x")',
             'an assumption stands alone, without a source: `assume "why"`',
         ),
+        ("kind k { a : real in 3 <.. 1 }", "the lower end comes first: `1 ..< 3`"),
+        ("kind k { a : real in 0 <..< 0 }", "its ends are the same: `..` includes both"),
+        (
+            "kind k { a : real in 0 .. 1, require a: a < 3 }",
+            "the range of `a` is a rule of that name: rename the `require`",
+        ),
         ("let a = note + 1", "it is cited behind a value: `= 3 source note`"),
         ("let a = 3 source note confidence hihg", "did you mean `high`?"),
         ("let a = 3 source note confidence sure", "write `high`, `medium` or `low`"),
