@@ -201,6 +201,10 @@ def slip(source: Source, tokens: list[Token], at: int, kinds: set[str]) -> Slip 
         or _several(text, tokens, at)
         or _side_by_side(token, kinds)
         or _is_not(tokens, at)
+        or _is_range_or_quantity(tokens, at)
+        or _equal_to_cases(tokens, at, line)
+        or _spaced_range(tokens, at)
+        or _reference(tokens, at, kinds, line)
     )
 
 
@@ -394,6 +398,63 @@ def _is_not(tokens: list[Token], at: int) -> Slip | None:
     if tokens[at].type != "NOT" or at < 1 or tokens[at - 1].type != "IS":
         return None
     return Slip.at(tokens[at], "`not` stands before what it denies", "write `not x is a`")
+
+
+def _is_range_or_quantity(tokens: list[Token], at: int) -> Slip | None:
+    """Explain `n is 1 .. 3` and `power is 700 W`."""
+    token = tokens[at]
+    if token.type not in ("RANGE", "QUANTITY"):
+        return None
+    before = at - 1 if token.type == "QUANTITY" else at - 2
+    sign = tokens[before] if tokens[before].type == "ADD" else ""
+    asks = before - 1 if sign else before
+    if asks < 1 or tokens[asks].type != "IS":
+        return None
+    first = asks
+    while tokens[first - 1].type in ("NAME", "DOT"):
+        first -= 1
+    asked = "".join(tokens[first:asks]) or "x"
+    message = "`is` asks for cases of an enum, or whole numbers"
+    if token.type == "QUANTITY":
+        return Slip.at(token, message, f"write `{asked} == {sign}{token}`")
+    low, high = (" <" if excluded else " <=" for excluded in (token[0] == "<", token[-1] == "<"))
+    least = f"{sign}{tokens[at - 1]}"
+    most = tokens[at + 1] if tokens[at + 1].type in (*VALUES, "NAME") else "…"
+    return Slip.at(token, message, f"write `{least}{low} {asked}{high} {most}`")
+
+
+def _equal_to_cases(tokens: list[Token], at: int, line: int) -> Slip | None:
+    """Explain `x == a | b`."""
+    if tokens[at] != "|" or tokens[at - 2] != "==" or at - 2 <= line:
+        return None
+    several = f"{tokens[at - 1]} | {tokens[at + 1]}"
+    return Slip.at(tokens[at], "`==` compares with one value", f"write `is {several}`")
+
+
+def _spaced_range(tokens: list[Token], at: int) -> Slip | None:
+    """Explain `0 < .. 1` and `0 .. < 1`."""
+    if {tokens[at].type, tokens[at - 1].type} != {"RANGE", "CMP"}:
+        return None
+    parts = [tokens[at - 1], tokens[at]]
+    if tokens[at + 1] == "<" and parts[1].type == "RANGE":
+        parts.append(tokens[at + 1])
+    joined = "".join(parts)
+    if joined not in ("<..", "..<", "<..<"):
+        return None
+    message = "the operator of a range has no space in it"
+    return Slip(message, parts[0].start_pos, parts[-1].end_pos, f"write `{joined}`")
+
+
+def _reference(tokens: list[Token], at: int, kinds: set[str], line: int) -> Slip | None:
+    """Explain a reference without a year, or whose kind has a hyphen."""
+    token, kind = tokens[at], tokens[at - 1]
+    if tokens[line] != "reference" or kinds != {"NUMBER"}:
+        return None
+    if token == "-" and tokens[at + 1].type == "NAME":
+        words = f"{kind}{token}{tokens[at + 1]}"
+        return Slip.at(token, f"`{words}` is no name", f"write `{kind}_{tokens[at + 1]}`")
+    message = "expected a year of four digits behind the kind"
+    return Slip.at(token, message, f'write the year of publication: `{kind} 2024 "…"`')
 
 
 def _documentation(token: Token, kinds: set[str], first: bool) -> Slip | None:

@@ -124,6 +124,15 @@ OTHERS = [
         "behind the value",
     ),
     ("unknown-name", 'reference a : blog 2024 "t"', "blog", "`press`"),
+    ("syntax-error", 'reference a : price-list 2024 "t"', "-", "`price_list`"),
+    ("syntax-error", 'reference a : paper "t"', '"t"', '`paper 2024 "…"`'),
+    ("syntax-error", "let a = 3 is 1 .. 3", "..", "`1 <= x <= 3`"),
+    ("syntax-error", "let a = c.rate is -1 ..< 3", "..<", "`-1 <= c.rate < 3`"),
+    ("syntax-error", "let a = c.memory is 8 GB", "8 GB", "`c.memory == 8 GB`"),
+    ("syntax-error", asked("let x = b == red | green"), "|", "`is red | green`"),
+    ("syntax-error", "kind k {\n    a : real in 0 < .. 1\n}", "< ..", "`<..`"),
+    ("syntax-error", "kind k {\n    a : real in 0 .. < 1\n}", ".. <", "`..<`"),
+    ("syntax-error", "kind k {\n    a : real in 0 < .. < 1\n}", "< .. <", "`<..<`"),
 ]
 
 
