@@ -29,6 +29,8 @@ OF_THE_TEXT = (
 )
 """Warnings of how a text is written, whatever it computes: `allow` waives them, `check` tells them
 and what evaluates a file counts them."""
+WAIVABLE = (*OF_THE_TEXT, "unread-param")
+"""All warnings that `allow` waives."""
 
 
 @frozen

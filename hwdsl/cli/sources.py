@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
-from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.diagnostics import Diagnostics, did_you_mean
 from hwdsl.cli.base import listed, table
 from hwdsl.cli.errors import WRONG_DESCRIPTION, CommandError
 from hwdsl.explain.cited_numbers import CitedNumber, numbers, references
@@ -30,7 +31,9 @@ def found(names: Sequence[str]) -> list[CitedNumber]:
     others = [name for name in names if not any(_within(m, name) for m in of_library)]
     for file in listed(others):
         if not Path(file).is_file():
-            raise CommandError(f"{file} is neither a file nor a folder or module of the library")
+            what = f"{file} is neither a file nor a folder or module of the library"
+            hint = did_you_mean(file, chain(of_library, (m.rpartition(".")[0] for m in of_library)))
+            raise CommandError(f"{what}; {hint or '`hwdsl explain` lists the modules'}")
         diagnostics = Diagnostics()
         main = check(load(file, diagnostics), diagnostics).main
         if diagnostics.failed:

@@ -37,6 +37,7 @@ from hwdsl.elaborate.values import (
     Value,
 )
 from hwdsl.semantics.symbols import EnumType, EvaluatorInfo, ListType, Type
+from hwdsl.semantics.waivers import waives
 from hwdsl.syntax import ast
 
 
@@ -190,7 +191,8 @@ def elaborate_evaluator(
     undecided = [e.undecided for e in assertions if e.undecided is not None]
     where = [(str(i), ref) for i, ref in enumerate(undecided)]
     # A param may be read by what failed or is undecided alone, which the graph does not show.
-    if not (diagnostics.failed or notes):
+    own = (*info.decl.members, *module_waivers(info.scope))
+    if not (diagnostics.failed or notes or waives(own, "unread-param")):
         _warn_of_unread(graph, frees, diagnostics)
     return Elaboration(
         info.name,

@@ -6,10 +6,10 @@ the block, or the file, where that stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from hwdsl.base.diagnostics import OF_THE_TEXT, Diagnostic, did_you_mean
+from hwdsl.base.diagnostics import WAIVABLE, Diagnostic, did_you_mean
 from hwdsl.semantics.state import CheckerState
 from hwdsl.syntax import ast
 from hwdsl.syntax.ranges import range_rule
@@ -74,7 +74,12 @@ def _take_back(state: CheckerState, waiver: ast.Allow, place: Place) -> None:
 def _warning(waiver: ast.Allow) -> str | None:
     """The name of the warning that a waiver is about, if it is about one."""
     name = ".".join(ident.name for ident in waiver.path).replace("_", "-")
-    return name if name in OF_THE_TEXT else None
+    return name if name in WAIVABLE else None
+
+
+def waives(items: Iterable[ast.Node], warning: str) -> bool:
+    """Whether one of the items of a block, or of a file, waives a warning."""
+    return any(isinstance(item, ast.Allow) and _warning(item) == warning for item in items)
 
 
 def _meant(waiver: ast.Allow, rules: dict[str, set[str]], paths: set[str]) -> bool:
@@ -90,7 +95,7 @@ def _meant(waiver: ast.Allow, rules: dict[str, set[str]], paths: set[str]) -> bo
 def _report(state: CheckerState, waiver: ast.Allow, rules: dict[str, set[str]]) -> None:
     name = ".".join(ident.name for ident in waiver.path)
     stated = (f"{owner}.{rule}" for owner, own in rules.items() for rule in own)
-    warnings = (warning.replace("-", "_") for warning in OF_THE_TEXT)
+    warnings = (warning.replace("-", "_") for warning in WAIVABLE)
     state.error(
         "unknown-rule",
         f"no rule is called `{name}`",

@@ -159,6 +159,10 @@ def test_run_counts_what_check_tells_of_the_text(
     assert said.endswith("1 warning about the text: hwdsl check two.hw\n")
     assert main(["check", "two.hw"]) == 0
     assert "warning[unused-let]" in capsys.readouterr().out
+    waived = unread + '    allow unread_param "of the next version"\n'
+    Path("two.hw").write_text(GOOD.replace("    ## All of it.\n", f"{waived}    ## All of it.\n"))
+    main(["check", "two.hw"])
+    assert "unread" not in capsys.readouterr().out
 
 
 def test_validate_can_be_asked_for_one_table(good: str, capsys: pytest.CaptureFixture[str]) -> None:

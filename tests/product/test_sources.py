@@ -121,7 +121,9 @@ def test_a_citation_has_the_year_of_its_reference_once(
 
 def test_a_name_that_is_neither_file_nor_module(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "--sources", "vendor.nvida"]) == 2
-    assert "neither a file nor a folder or module" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "neither a file nor a folder or module" in said
+    assert "did you mean `vendor.nvidia`?" in said
 
 
 @pytest.mark.parametrize(
