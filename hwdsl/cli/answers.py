@@ -255,7 +255,7 @@ class NumberSources:
 
 
 @frozen
-class Sources:
+class SourcesAnswer:
     """The answer of `hwdsl explain --sources`: the numbers, with `--confidence` those of one."""
 
     numbers: Sequence[NumberSources]
@@ -549,7 +549,7 @@ ANSWERS: Mapping[str, type] = {
     "run": Run,
     "sample": Sample,
     "sensitivities": Sensitivities,
-    "sources": Sources,
+    "sources": SourcesAnswer,
     "validate": Validate,
     "verify": Verify,
     "why": Why,

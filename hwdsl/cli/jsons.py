@@ -196,11 +196,11 @@ def sensitivities(
     return answers.Sensitivities(evaluator.name, output, numbers)
 
 
-def sources(found: Sequence[CitedNumber]) -> answers.Sources:
+def sources(found: Sequence[CitedNumber]) -> answers.SourcesAnswer:
     """Numbers of files with their sources."""
     from hwdsl.explain.derivation import place
 
-    return answers.Sources([
+    return answers.SourcesAnswer([
         answers.NumberSources(
             f"{one.module}.{one.path}",
             one.value,
