@@ -91,12 +91,24 @@ class SourceIndex:
     def within(self, span: Span) -> tuple[CitedSource, ...]:
         """The sources of all declarations in a text, each once; else of the one it stands in."""
         inside = [one for one in self._of(span) if _inside(one.node.span, span)]
-        return tuple(dict.fromkeys(s for one in inside for s in one.sources)) or self.at(span)
+        found = dict.fromkeys(s for one in inside for s in one.sources)
+        return tuple(found) or self.at(span) or self.of_file(span.source.name)
+
+    def of_file(self, name: str) -> tuple[CitedSource, ...]:
+        """What a file says of all that it declares."""
+        scope = self._scope(name)
+        items = () if scope is None else scope.tree.items
+        said = [item for item in items if isinstance(item, ast.Basis)]
+        known = {} if scope is None else scope.visible_references
+        return tuple(source for item in said for source in cited(item, known))
+
+    def _scope(self, name: str) -> ModuleScope | None:
+        return next((s for s in self.scopes.values() if s.tree.source.name == name), None)
 
     def _of(self, span: Span) -> list[CitedNumber]:
         name = span.source.name
         if name not in self._files:
-            scope = next((s for s in self.scopes.values() if s.tree.source.name == name), None)
+            scope = self._scope(name)
             self._files[name] = [] if scope is None else list(_declarations(scope))
         return self._files[name]
 

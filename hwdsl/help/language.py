@@ -8,7 +8,7 @@ from fractions import Fraction
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
 from hwdsl.base.units import Dim, Unit
-from hwdsl.help.definitions import definition
+from hwdsl.help.definitions import definition, with_sources
 from hwdsl.help.library_index import Declared, modules, scope
 from hwdsl.help.page import Page, PageRow, PageSection
 from hwdsl.help.words import words
@@ -57,7 +57,11 @@ def unit(name: str) -> Page | None:
         notes.append(f"{of} list other units to make it of.")
     rows = tuple(PageRow(u.name, _ratio(u, found, name)) for u in others)
     sections = (PageSection(f"Other units of {dimension}", rows),) if rows else ()
-    return Page(name, "unit", lead, notes=tuple(notes), sections=sections)
+    page = Page(name, "unit", lead, notes=tuple(notes), sections=sections)
+    declared = [item for item in scope(PRELUDE).tree.items if isinstance(item, ast.UnitDecl)]
+    if name in scope(PRELUDE).units:  # units take no clause: the file's own is theirs
+        return with_sources(page, scope(PRELUDE), declared[0])
+    return page
 
 
 def _product(written: ast.UnitExpr, known: Mapping[str, Unit]) -> Unit | None:

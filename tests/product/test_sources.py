@@ -165,6 +165,11 @@ def test_a_reference_has_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Cited by: `std." in text
 
 
+def test_units_cite_what_their_file_cites(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "GiB"]) == 0
+    assert "iec_80000_13_2008" in capsys.readouterr().out
+
+
 def test_what_is_given_cites_nothing(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["why", file, "cost", "price=3 USD", "--format", "json"]) == 0
     steps = json.loads(capsys.readouterr().out)["steps"]
