@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hwdsl.base.fingerprint import package_folder
 from hwdsl.cli.main import main
 
 ROOT = Path(__file__).parents[2]
@@ -18,10 +19,11 @@ WRITE = bool(os.environ.get("HWDSL_WRITE_SOURCES"))
 
 
 def shown(command: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """What a command prints, with the command; where the library lies is left out."""
-    assert main(shlex.split(command)[1:]) == 0
-    printed = capsys.readouterr().out.replace(" library/studies/", " studies/")
-    return f"$ {command}\n{printed}"
+    """What a command prints, with the command; its files are those of the library in use."""
+    words = shlex.split(command)[1:]
+    studies = str(package_folder("hwdsl.library") / "studies")
+    assert main([word.replace("library/studies", studies) for word in words]) == 0
+    return f"$ {command}\n{capsys.readouterr().out}"
 
 
 def test_the_page_shows_what_the_commands_say(
