@@ -33,24 +33,6 @@ _STARTS = frozenset(("ADD", "NOT", "FALSE", "IF", "MATCH", "ITERATE"))
 _CONTINUES = frozenset(
     ("CMP", "ADD", "MUL", "POW", "RANGE", "AND", "OR", "DOT", "LPAR", "LSQB", "WITH", "IF", "FOR")
 )
-_CLAUSES = [
-    (r"\bsource\b[^=]*=", "a `source` stands behind the value: `= 4 GB source name`"),
-    (
-        r'\bsource\b[^(]*\bconfidence \w+ ".*',
-        'a text stands before `confidence`: `source name "where"`',
-    ),
-    (r"\bsource \(.*\) confidence", "each citation in parentheses has a `confidence` of its own"),
-    (r"\bassume\b.*\bconfidence", "leave `confidence` out: that of an assumption is low"),
-    (r"\bassume (\(|\w+)", 'an assumption is one text: `assume "why"`'),
-    (
-        r"\b(source|assume)\b.+\b(source|assume)|\bsource [^(){}]*, *\w+\s*(\".*)?",
-        'one `source` or `assume` ends a declaration; of several sources: `source (a "where", b)`',
-    ),
-    (r'\bfrom "[^"]*"', 'where a number is from: `source "…"`'),
-    (r'\bsource "[^"]*" (?!conf)\w+', 'a name stands before the text: `source name "where"`'),
-]  # fmt: skip
-"""What to write for a clause at the end of a declaration, up to the token that may not follow."""
-_LONGEST = 500  # of a line: the time of these patterns grows with its square
 # Of a longer list nobody reads the end; words for whole groups (`an expression`) come behind it.
 _MOST = 6
 
@@ -113,14 +95,6 @@ def suggest_keyword(token: Token, text: str, kinds: set[str], first: str) -> str
             if known is not None:
                 return f"did you mean `{known}` for `{word}`?"
     return None
-
-
-def clause_help(token: Token, text: str) -> str | None:
-    """Return how a `source` or an `assume` is written in which a token stands, if it is in one."""
-    line = text[text.rfind("\n", 0, token.start_pos) + 1 : token.end_pos]
-    if len(line) > _LONGEST:
-        return None
-    return next((help for form, help in _CLAUSES if re.search(rf"({form})\Z", line)), None)
 
 
 def _defines(text: str, at: int) -> bool:

@@ -15,12 +15,8 @@ from lark.exceptions import UnexpectedInput, UnexpectedToken
 from hwdsl.base.source import Span
 from hwdsl.syntax.brace_recovery import insert_missing
 from hwdsl.syntax.build import Builder
-from hwdsl.syntax.expected_tokens import (
-    clause_help,
-    suggest_block_keyword,
-    suggest_keyword,
-    unexpected,
-)
+from hwdsl.syntax.clause_help import clause_help
+from hwdsl.syntax.expected_tokens import suggest_block_keyword, suggest_keyword, unexpected
 from hwdsl.syntax.habits import Slip, beside, slip, start_word, statement, without_let
 from hwdsl.syntax.kinds import BROKEN, END, MAX_ERRORS, MAX_HEIGHT
 from hwdsl.syntax.language import language
@@ -111,7 +107,7 @@ class Reading:
         message, remedy = unexpected(token, kinds, self.source)
         first = self.first_word(token.start_pos)
         help = found or self.without_let(at, stack)
-        help = help or clause_help(token, self.source.text)
+        help = help or clause_help(self.tokens, at)
         help = help or suggest_keyword(token, self.source.text, kinds, first)
         help = help or remedy or beside(self.tokens, at, kinds)
         end = token.start_pos if token.type == "_NL" else token.end_pos
