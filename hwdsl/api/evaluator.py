@@ -281,13 +281,14 @@ class Evaluator(runtime.KernelEvaluator):
         """The numbers behind an output at a point that move it, those that move it most first.
 
         They are numbers of the file and of what it uses, with their sources; `confidence` keeps
-        those of one: `low`, `medium`, `high`, or `none` for numbers without a source. The evaluator
+        those of one: `low`, `medium`, `high`, `none` (no source) or `assumed`. The evaluator
         is made once for each, which for a large one takes a second. `elasticity` is about params.
         """
-        from hwdsl.explain.sensitivity import CONFIDENCES, sensitivities
+        from hwdsl.explain.cited_numbers import WHICH
+        from hwdsl.explain.sensitivity import sensitivities
 
-        if confidence not in CONFIDENCES:
-            known = ", ".join(CONFIDENCES)
+        if confidence not in WHICH:
+            known = ", ".join(WHICH)
             raise CallError(f"there is no confidence {confidence!r}: it is one of {known}")
         given = self.named("sensitivities", at, given, confidence=confidence)
         params = (p.name for p in self.spec.params)

@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         if options.format == "json":
             from hwdsl.cli import jsons
 
-            jsons.write(jsons.sources(sources.those_of(names, options.confidence)))
+            jsons.write(jsons.sources(sources.those_of(names, options.confidence or "all")))
             return FINE
         print(
             sources.counts(names)

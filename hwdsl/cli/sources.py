@@ -10,12 +10,11 @@ from pathlib import Path
 from hwdsl.base.diagnostics import Diagnostics, did_you_mean
 from hwdsl.cli.base import listed, table
 from hwdsl.cli.errors import WRONG_DESCRIPTION, CommandError
-from hwdsl.explain.cited_numbers import CitedNumber, numbers, references
+from hwdsl.explain.cited_numbers import ALL, ASSUMED, NONE, CitedNumber, numbers, references
 from hwdsl.help import library_index
 from hwdsl.semantics import check, load
 from hwdsl.semantics.citations import ASSUMPTION
 
-NONE, ASSUMED, ALL = "none", "assumed", "all"
 LONGEST = 44
 
 
@@ -46,9 +45,9 @@ def _within(module: str, name: str) -> bool:
     return module == name or module.startswith(name + ".")
 
 
-def those_of(names: Sequence[str], confidence: str | None) -> list[CitedNumber]:
-    """The numbers of a confidence, as `of_confidence` has them; of all without one."""
-    return [n for n in found(names) if confidence is None or _has(n, confidence)]
+def those_of(names: Sequence[str], confidence: str) -> list[CitedNumber]:
+    """The numbers of a confidence, as `of_confidence` has them."""
+    return [n for n in found(names) if n.is_of(confidence)]
 
 
 def of_confidence(names: Sequence[str], confidence: str) -> str:
@@ -68,12 +67,6 @@ def of_which(confidence: str) -> str:
     """The numbers of a confidence, in words, as one of them is called."""
     words = {NONE: "number without a source", ASSUMED: "number that is assumed", ALL: "number"}
     return words.get(confidence, f"number of confidence {confidence}")
-
-
-def _has(number: CitedNumber, confidence: str) -> bool:
-    if confidence == ASSUMED:
-        return any(source.kind == ASSUMPTION for source in number.sources)
-    return not number.level if confidence == NONE else number.confidence == confidence
 
 
 def counts(names: Sequence[str]) -> str:

@@ -26,9 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--confidence",
-        choices=("low", "medium", "high", "none", "all"),
+        choices=("low", "medium", "high", "none", "assumed", "all"),
         help="in place of the derivation, the numbers of that confidence that move the output "
-        "most; none: those without a source",
+        "most; none: those without a source; assumed: those that no source states",
     )
     parser.add_argument(
         "--most", type=int, default=10, metavar="N", help="so many of these numbers (10)"

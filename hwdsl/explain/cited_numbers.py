@@ -12,13 +12,16 @@ from itertools import chain
 from attrs import define, field, frozen
 
 from hwdsl.base.source import Span
-from hwdsl.semantics.citations import CitedSource, cited
+from hwdsl.semantics.citations import ASSUMPTION, CitedSource, cited
 from hwdsl.semantics.literal_values import exact
 from hwdsl.semantics.symbols import ModuleScope
 from hwdsl.syntax import ast
 from hwdsl.syntax.tree import children
 
 OWN, BLOCK, FILE = "own", "block", "file"
+NONE, ASSUMED, ALL = "none", "assumed", "all"
+WHICH = (*ast.CONFIDENCES, NONE, ASSUMED, ALL)
+"""The numbers that may be asked for: of a confidence, without a source, assumed."""
 NEUTRAL = frozenset((-1, 0, 1, 2))
 """Numbers of formulas that need no source: nobody asks why a factor is twice."""
 
@@ -27,16 +30,15 @@ NEUTRAL = frozenset((-1, 0, 1, 2))
 class CitedNumber:
     """A declaration with a number in it, or with a source of its own, and its sources.
 
-    `path` is its name within the module, `value` its text; `formula` tells that names stand in it,
-    `numeric` that a number does; `level` is `own`, `block`, `file`, or empty without a source.
-    `values` are the expressions that it states, without the members of its block.
+    `path` is its name within the module, `value` its text; `numeric` tells that a number stands in
+    it; `level` is `own`, `block`, `file`, or empty without a source. `values` are the expressions
+    that it states, without the members of its block.
     """
 
     module: str
     path: str
     value: str
     node: ast.Node
-    formula: bool
     numeric: bool
     level: str
     sources: tuple[CitedSource, ...]
@@ -52,6 +54,14 @@ class CitedNumber:
         """That of the least sure source; empty if none says."""
         said = [s.confidence for s in self.sources if s.confidence]
         return min(said, key=ast.CONFIDENCES.index, default="")
+
+    def is_of(self, confidence: str) -> bool:
+        """Whether it is one of those that `WHICH` names."""
+        if confidence == ASSUMED:
+            return any(source.kind == ASSUMPTION for source in self.sources)
+        if confidence == NONE:
+            return not self.level
+        return confidence in (ALL, self.confidence)
 
 
 @frozen
@@ -130,8 +140,8 @@ class _Reader:
         self, members: Sequence[ast.Node], path: str, outer: _Basis, level: str = FILE
     ) -> Iterator[CitedNumber]:
         """The numbers of a block's members; `outer` holds where the block has no source itself."""
-        said = [cited(m, self.known) for m in members if isinstance(m, ast.Sources | ast.Assume)]
-        basis = _Basis(level, tuple(s for one in said for s in one)) if said else outer
+        said = next((member for member in members if isinstance(member, ast.Basis)), None)
+        basis = outer if said is None else _Basis(level, cited(said, self.known))
         for member in members:
             yield from self.declaration(member, path, basis)
 
@@ -189,7 +199,7 @@ class _Reader:
         if numeric or own is not None:
             shown = [] if isinstance(node, ast.Fn) else written
             text = " ".join(" ".join(value.span.text.split()) for value in shown)
-            of = (formula, numeric, basis.level, basis.sources, tuple(written))
+            of = (numeric, basis.level, basis.sources, tuple(written))
             yield CitedNumber(self.module, path, text, node, *of)
         for amended in (w for value in written for w in _amended(value)):
             yield from self.block(amended.members, path, basis, BLOCK)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from attrs import field, frozen
+from attrs import frozen
 
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.codegen.ir.interpreter import interpret
@@ -23,24 +23,18 @@ STEP = 0.01
 """By so much of itself a number is varied: small beside what numbers are uncertain by, and large
 beside the rounding of a simulated sum."""
 
-NONE, ALL = "none", "all"
-CONFIDENCES = (*ast.CONFIDENCES, NONE, ALL)
-"""The numbers that may be asked for; `none`: those without a source."""
-
 
 @frozen
 class Sensitivity:
     """A number, and the elasticity of an output to it: per cent of change for one per cent.
 
-    `literal` is its text; `changed` is the output in base units for a number one per cent higher,
-    or one per cent lower if the evaluator cannot be made with a higher one. Both are NaN if it can
-    be made with neither, as with an index into a list.
+    `literal` is its text. The number is one per cent higher, or lower if the evaluator cannot be
+    made with a higher one; NaN if it can be made with neither, as with an index into a list.
     """
 
     number: CitedNumber
     literal: str
     elasticity: float
-    changed: float = field(repr=False)
 
 
 def sensitivities(
@@ -53,10 +47,9 @@ def sensitivities(
 ) -> list[Sensitivity]:
     """The numbers of a confidence that an output reads at a point, the most important first.
 
-    `point` has all params in base units. `confidence` is one of `low`, `medium`, `high`, `none`
-    (of no source) or `all`. Whole numbers such as counts are not varied: a per cent more of them is
-    none; neither are the alternatives of a choice. A param counts as a number unless it is among
-    those `given`.
+    `point` has all params in base units; `confidence` is one of `cited_numbers.WHICH`. Whole
+    numbers such as counts are not varied: a per cent more of them is none; neither are the
+    alternatives of a choice. A param counts as a number unless it is among those `given`.
     """
     read = VariedLiterals()
     made = elaborate(checked, info, Diagnostics(), literals=read)
@@ -69,14 +62,14 @@ def sensitivities(
             name = node.name.name
             if number.path == f"{info.name}.{name}" and name in real and name not in given:
                 value = _value(made, output, {**point, name: point[name] * (1 + STEP)})
-                found.append(Sensitivity(number, number.value, _elasticity(base, value), value))
+                found.append(Sensitivity(number, number.value, _elasticity(base, value)))
         elif not isinstance(node, ast.Choice):
             for literal in number.literals:
                 written = read.read.get(literal)
                 if written and math.isfinite(written) and not _is_whole(literal):
                     text = " ".join(literal.span.text.split())
                     moved = _moved(checked, info, output, point, base, literal, written)
-                    found.append(Sensitivity(number, text, *moved))
+                    found.append(Sensitivity(number, text, moved))
     moving = [one for one in found if one.elasticity]
     return sorted(moving, key=lambda one: (math.isnan(one.elasticity), -abs(one.elasticity)))
 
@@ -89,22 +82,22 @@ def _moved(
     base: float,
     literal: ast.Node,
     written: float,
-) -> tuple[float, float]:
-    """The elasticity to a literal, and the output with another value of it."""
+) -> float:
+    """The elasticity to a literal."""
     for step in (STEP, -STEP):
         diagnostics = Diagnostics()
         varied = VariedLiterals({literal: written * (1 + step)})
         made = elaborate(checked, info, diagnostics, literals=varied)
         if not diagnostics.failed:
             value = _value(made, output, point)
-            return _elasticity(base, value, step), value
-    return math.nan, math.nan
+            return _elasticity(base, value, step)
+    return math.nan
 
 
 def _candidates(checked: Checked, confidence: str) -> Iterator[CitedNumber]:
     for scope in checked.modules.values():
         for number in numbers(scope.name, scope.tree, scope.visible_references):
-            if confidence in (ALL, number.confidence) or (confidence == NONE and not number.level):
+            if number.is_of(confidence):
                 yield number
 
 
