@@ -4,8 +4,9 @@ python benchmarks/accuracy.py FOLDER [--set TEXT] [--hold-out] [--write FOLDER] 
 
 FOLDER holds the tables as published, one CSV file each. `SETS` of every module
 `benchmarks/adapters/measured*.py` states which evaluator predicts which rows. Rows that the library does
-not describe, or that an evaluator does not accept, are left out and listed below. Coefficients are
-those of the library. `--hold-out` adds a leave-one-group-out cross-validation: the coefficients that
+not describe, or that an evaluator does not accept, are left out and listed below. A second table has
+the share of rows whose rules pass: what was measured took place, so that a `require` that refuses it
+is a false alarm. Coefficients are those of the library. `--hold-out` adds a leave-one-group-out cross-validation: the coefficients that
 a set names are fitted without each group in turn and scored on it, and the baseline's on the same
 folds. `--write` writes the rows as tables that `hwdsl validate --data` and `hwdsl fit` read.
 """
@@ -31,6 +32,7 @@ from hwdsl.show.report import validation_page
 ADAPTERS = ROOT / "benchmarks" / "adapters"
 FOLDS = ["set", "held out", "rows", "declared", "p90", "bias", "fitted", "p90", "bias",
          "baseline", "p90", "bias"]  # fmt: skip
+RULES = ["set", "rows", "rules pass", "rows refused, by rule", "rows warned of, by rule"]
 HEAD = ["set", "group", "rows", "median", "p90", "bias", "baseline", "p90", "bias", "fitted to"]
 
 
@@ -106,8 +108,25 @@ def lines(one, found):
     return [[*row, one.fitted if i == 0 else ""] for i, row in enumerate(rows)]
 
 
+def passed(one, rows, modules):
+    """The line of a set in the table of rules: published runs took place, so that rules pass.
+
+    A rule that an evaluator waives by `allow` is not asked, and counts neither way.
+    """
+    evaluator = getattr(modules[one.file], one.evaluator)
+    names = {p.name for p in evaluator.spec.params}
+    sweep = evaluator.sweep(zipped={c: [r[c] for r in rows] for c in rows[0] if c in names})
+    broken = [(name, count) for name, count in sweep.violations.items() if count]
+    warned = {rule.name for rule in evaluator.spec.rules if rule.severity == "warn"}
+    said = [
+        ", ".join(f"{name} {count}" for name, count in broken if (name in warned) == warns)
+        for warns in (False, True)
+    ]
+    return [one.name, len(rows), f"{100 * float(np.mean(sweep.feasible)):.1f} %", *said]
+
+
 def main():
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", metavar="FOLDER", help="the tables as published")
     parser.add_argument(
@@ -120,7 +139,7 @@ def main():
     parser.add_argument("-o", "--output", metavar="FILE.html", help="draw the errors of all sets")
     options = parser.parse_args()
     os.environ["HWDSL_REFERENCE_DATA"] = options.folder
-    rows, held, drawn, left, missing, modules = [], [], [], [], [], {}
+    rows, asked, held, drawn, left, missing, modules = [], [], [], [], [], [], {}
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(options.write or scratch)
         folder.mkdir(parents=True, exist_ok=True)
@@ -134,6 +153,7 @@ def main():
             if not taken.rows:
                 missing.append(f"{one.name}: no row")
                 continue
+            asked.append(passed(one, taken.rows, modules))
             found, answered = validated(one, taken.rows, folder, modules)
             if len(answered) < len(taken.rows):
                 left.append([one.name, len(taken.rows) - len(answered), "no finite result"])
@@ -148,6 +168,8 @@ def main():
                 else:
                     missing.append(f"{one.name}: only one group, no cross-validation")
     table("Errors of the library on published measurements", HEAD, rows)
+    if asked:
+        table("Rules on published measurements, which took place", RULES, asked)
     if held:
         table("Leave-one-group-out cross-validation", FOLDS, held)
     if left:
