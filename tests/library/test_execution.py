@@ -18,6 +18,7 @@ use std.operators
 use std.kernel_efficiency
 use vendor.kernel_efficiency
 use vendor.nvidia
+use vendor.amd
 """
 
 
@@ -125,6 +126,94 @@ def test_power_limits_the_rate(tmp_path: Path) -> None:
     assert ask(tmp_path, body, tdp="2 kW")["rate"] == pytest.approx(989.4)
 
 
+def rate(tmp_path: Path, one: str, on: str, *, size: int = 8192) -> float:
+    """TFLOP/s of an operator on an accelerator."""
+    body = f"""param size : int = 8192 in 1 .. 100000
+    let one = {one}
+    output rate in TFLOP/s = one.flops / operator_time(one, {on})"""
+    return ask(tmp_path, body, size=size)["rate"]
+
+
+GEMM = "matmul(m = size, n = size, k = size, dtype = {}, quantization = prequantized)"
+
+
+@pytest.mark.parametrize(
+    ("on", "dtype", "size", "least", "most"),
+    [
+        ("H100_SXM_80GB", "bf16", 8192, 700, 790),
+        ("B200_SXM_180GB", "bf16", 8192, 1550, 1750),
+        # 520 to 670 TFLOP/s in published measurements; 668 is the best shape of Bekman's search.
+        ("MI300X_OAM", "bf16", 8192, 520, 668),
+        # Published: 955, 1159 and 1015 TFLOP/s in FP8.
+        ("MI300X_OAM", "fp8", 4096, 0.9 * 955, 1.1 * 955),
+        ("MI300X_OAM", "fp8", 8192, 0.95 * 1159, 1.05 * 1159),
+        # LLMCompass measured 116.8 and 119.7 TFLOP/s with m = 8192 on MI210, a die of MI250X.
+        ("MI210", "bf16", 8192, 110, 126),
+        ("MI250X", "bf16", 16384, 2 * 110, 2 * 130),
+        # The brochure's 92.3 TFLOP/s in BF16 are a half of those in FP16.
+        ("MI100", "fp16", 8192, 110, 140),
+        ("MI100", "bf16", 8192, 55, 70),
+    ],
+)
+def test_large_gemms_of_every_maker(
+    tmp_path: Path, on: str, dtype: str, size: int, least: float, most: float
+) -> None:
+    assert least < rate(tmp_path, GEMM.format(dtype), on, size=size) < most
+
+
+FLASH = (
+    "attention(batch_size = 16384 / size, heads = 16, query_length = size, kv_length = size, "
+    "causal = {}, pre_kernel_traffic = 0 B, attention_kernel = {})"
+)
+
+
+@pytest.mark.parametrize(
+    ("on", "causal", "kernel", "size", "least", "most"),
+    [
+        # Dao 2023: up to 73 % of 312 TFLOP/s without a mask, somewhat less with one.
+        ("A100_SXM_80GB", "false", "flash_attention_2", 16384, 217, 230),
+        ("A100_SXM_80GB", "true", "flash_attention_2", 16384, 200, 225),
+        # The library's own kernel of TensorRT-LLM on A100 reaches less (170 measured kernels).
+        ("A100_SXM_80GB", "true", "vendor_library", 16384, 130, 150),
+        # Shah et al. 2024: 35 % of 989 TFLOP/s; 621 and 590 TFLOP/s in pytorch/benchmark 2391.
+        ("H100_SXM_80GB", "false", "flash_attention_2", 16384, 330, 360),
+        ("H100_SXM_80GB", "false", "flash_attention_3", 16384, 0.97 * 621, 1.03 * 621),
+        ("H100_SXM_80GB", "false", "flash_attention_3", 4096, 0.95 * 590, 1.05 * 590),
+        ("H100_SXM_80GB", "true", "flash_attention_3", 16384, 590, 650),
+    ],
+)
+def test_attention_by_its_implementation(
+    tmp_path: Path, on: str, causal: str, kernel: str, size: int, least: float, most: float
+) -> None:
+    assert least < rate(tmp_path, FLASH.format(causal, kernel), on, size=size) < most
+
+
+def test_attention_that_a_part_cannot_run(tmp_path: Path) -> None:
+    with pytest.raises(hwdsl.DescriptionError, match="asynchronous matrix instructions of Hopper"):
+        rate(tmp_path, FLASH.format("true", "flash_attention_3"), "A100_SXM_80GB")
+
+
+def test_attention_of_pytorch(tmp_path: Path) -> None:
+    """FlashAttention-2 since 2.2; cuDNN's kernels on Hopper since 2.5, by its release notes."""
+    body = """param release : real = 2.4 in 2.2 .. 3
+    let hopper = pytorch_attention_kernel(release, H100_SXM_80GB.kernel_efficiency.synchronous_mma)
+    let ampere = pytorch_attention_kernel(release, A100_SXM_80GB.kernel_efficiency.synchronous_mma)
+    output on_hopper = if hopper == flash_attention_2 then 2 else 0
+    output on_ampere = if ampere == flash_attention_2 then 2 else 0"""
+    assert ask(tmp_path, body) == {"on_hopper": 2, "on_ampere": 2}
+    assert ask(tmp_path, body, release=2.5) == {"on_hopper": 0, "on_ampere": 2}
+
+
+def test_memory_of_amds_parts(tmp_path: Path) -> None:
+    """BabelStream copies at 4.11 of MI300X's 5.3 TB/s; MI100 reads large buffers at 0.95 TB/s."""
+    body = """let copy = elementwise(elements = 1e9)
+    output cdna3 in TB/s = copy.memory_traffic / operator_time(copy, MI300X_OAM)
+    output cdna1 in TB/s = copy.memory_traffic / operator_time(copy, MI100)"""
+    found = ask(tmp_path, body)
+    assert found["cdna3"] == pytest.approx(4.11, rel=0.03)
+    assert found["cdna1"] == pytest.approx(0.95, rel=0.03)
+
+
 def test_parts_inherit_from_their_generation(tmp_path: Path) -> None:
     body = """output part  = H200_SXM_141GB.kernel_efficiency.gemm_efficiency
     output grown = GB300_GPU.kernel_efficiency.gemm_efficiency / blackwell.gemm_efficiency
@@ -217,15 +306,17 @@ def test_whole_tables(study: Module, name: str, table: str, middle: float, tail:
 
 @pytest.mark.skipif(measured.folder() is None, reason="no HWDSL_REFERENCE_DATA/measured")
 def test_parts_of_other_makers(study: Module) -> None:
-    """The best GEMM of each: nothing of Gaudi 2 or MI300X is in a fit; MI300X is missed."""
+    """The best GEMM of each: no kernel is as good as the best of a search, and none a fifth worse.
+
+    Nothing of Gaudi 2 is in a fit."""
     (one,) = (s for s in measured.SETS if s.name == "stas_mamf_matmul, 16 bits")
     given = one.given(study.gemm)
     off, _ = one.errors(study.gemm, given.rows)
     found = {row["accelerator"]: error for row, error in zip(given.rows, off, strict=True)}
     assert len(found) == 7
     assert abs(found["Gaudi2"]) < 0.19
-    assert abs(found["MI300X_OAM"]) < 0.37
-    assert 100 * median(np.abs(off)) < 16.5
+    assert 0 < found["MI300X_OAM"] < 0.1
+    assert 100 * median(np.abs(off)) < 13
 
 
 @pytest.mark.skipif(measured.folder() is None, reason="no HWDSL_REFERENCE_DATA/measured")
