@@ -415,10 +415,12 @@ class Validate:
 class Expectation:
     """A published number and the computed one, in `unit` and in base units.
 
-    `status` is claim, calibration, identity, assumed or unsure. `mode` says whether `tolerance` is
+    `status` is claim, calibration, identity, assumed, unsure, no baseline or no better (than its
+    baseline). `mode` says whether `tolerance` is
     relative, absolute (in base units) or a factor; for an ordering, the tolerance and the published
     number are null. `holds` says whether the expectation is met; `as_expected`, whether this agrees
-    with the file, which may declare it `missed`.
+    with the file, which may declare it `missed`. `base_baseline` is what a null model says, in base
+    units; 1 or 0 for an ordering.
     """
 
     text: str
@@ -434,6 +436,7 @@ class Expectation:
     mode: str
     reason: str
     place: Place
+    base_baseline: Number | None
 
 
 @frozen

@@ -349,5 +349,5 @@ def _expectation(verdict: ClaimResult) -> answers.Expectation:
         " ".join(verdict.text.split()), verdict.status or "claim", verdict.ok, verdict.as_expected,
         shown(published), shown(verdict.got), published, verdict.got,
         "" if verdict.unit.name == "1" else verdict.unit.name, verdict.tolerance, verdict.mode,
-        notes(verdict), place(verdict.span),
+        notes(verdict), place(verdict.span), verdict.baseline,
     )  # fmt: skip

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from hwdsl.semantics.symbols import Checked
 
 
-_HEADER = ["", "status", "published", "computed", "difference", "within", "expectation", ""]
+_HEADER = ["", "status", "published", "computed", "difference", "within", "baseline",
+           "expectation", ""]  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +81,7 @@ def _print(title: str, checked: Checked, claim: str, verdicts: list[ClaimResult]
     print(title)
     for line in source_notes(info):
         print(f"  {line}")
-    print(table([_HEADER, *map(_row, verdicts)], right=[2, 3, 4]))
+    print(table([_HEADER, *map(_row, verdicts)], right=[2, 3, 4, 6]))
 
 
 def _count(seen: list[ClaimResult]) -> None:
@@ -89,7 +90,8 @@ def _count(seen: list[ClaimResult]) -> None:
     others = [v for v in seen if v.status]
     print(f"claims: {_tally(claims, 'reproduced')}")
     if others:
-        print("identities, calibrations, what rests on assumptions or sources of low confidence:")
+        print("identities, calibrations, what rests on assumptions or sources of low confidence,")
+        print("and what has no baseline or is no better than it:")
         print(f"  {_tally(others, 'hold')}")
 
 
@@ -104,6 +106,7 @@ def _tally(seen: list[ClaimResult], word: str) -> str:
 def _row(verdict: ClaimResult) -> list[str]:
     """A line of the table, as `_HEADER` names it."""
     from hwdsl.show.claim_report import (
+        baseline_text,
         computed_text,
         difference,
         notes,
@@ -119,6 +122,7 @@ def _row(verdict: ClaimResult) -> list[str]:
         computed_text(verdict, verdict.got),
         difference(verdict),
         tolerance(verdict),
+        baseline_text(verdict),
         " ".join(verdict.text.split()),
         notes(verdict),
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from attrs import evolve, frozen
 
 from hwdsl.base.diagnostics import Diagnostics, Severity
@@ -22,8 +24,10 @@ from hwdsl.syntax import ast
 class ClaimResult:
     """One expectation: `got` and `expected` in base units where two numbers are compared.
 
-    `tolerance` is absolute in base units, relative, or a factor, as `mode` says. `status` is
-    `calibration`, `identity`, `assumed`, `unsure` (a source has low confidence) or empty: a claim.
+    `tolerance` is absolute in base units, relative, or a factor, as `mode` says. `baseline` is what
+    a null model says instead of `got`, 1 or 0 for an ordering. `status` is `calibration`,
+    `identity`, `assumed`, `unsure` (a source has low confidence), `no baseline`, `no better` (than
+    its baseline) or empty: a claim that counts.
     `note` says why it fails if not by its number, `missed` why it is known not to hold.
     """
 
@@ -38,6 +42,7 @@ class ClaimResult:
     note: str
     span: Span
     missed: str = ""
+    baseline: float | None = None
 
     @property
     def as_expected(self) -> bool:
@@ -82,6 +87,7 @@ def _judged(m: PartialEvaluator, node: ast.Expect, env: Env, status: str) -> Cla
     verdict, assertions = m.collect(lambda: _expect(m, node, env, status))
     assertions = m.need_values(assertions)
     asked = [e.result for e in assertions if e.rule == ASKED]
+    verdict = evolve(verdict, **_beside_baseline(m, node, env, verdict))
     broken = [
         render(m, e.text, known_only)
         for e in assertions
@@ -92,6 +98,25 @@ def _judged(m: PartialEvaluator, node: ast.Expect, env: Env, status: str) -> Cla
         return verdict
     note = "; ".join(dict.fromkeys([*filter(None, [verdict.note]), *broken]))
     return evolve(verdict, ok=False, note=note)
+
+
+def _beside_baseline(
+    m: PartialEvaluator, node: ast.Expect, env: Env, verdict: ClaimResult
+) -> dict[str, Any]:
+    """What the baseline says, and whether the claim says more than it does.
+
+    A claim counts where its baseline is further from the published number, or where the baseline
+    does not order things as published. A rule that the baseline breaks is not held against it.
+    """
+    if node.baseline is None:
+        return {"status": verdict.status or "no baseline"}
+    expr = node.baseline
+    value, _ = m.collect(lambda: m.require_constant(m.number(expr, env), "a baseline", expr.span))
+    if verdict.tolerance is None or verdict.expected is None or verdict.got is None:
+        worse = value != 1.0
+    else:
+        worse = not abs(value - verdict.expected) <= abs(verdict.got - verdict.expected)
+    return {"baseline": value, "status": verdict.status or ("" if worse else "no better")}
 
 
 def _failed(node: ast.Expect, note: str, status: str) -> ClaimResult:

@@ -259,6 +259,8 @@ def check_claim(state: CheckerState, info: ClaimInfo) -> None:
 
 def _expect(state: CheckerState, env: TypeEnv, node: ast.Expect) -> None:
     condition(state, env, node.condition, "`expect`")
+    if node.baseline is not None:
+        _baseline(state, env, node, node.baseline)
     if node.tolerance is None:
         return
     tolerance = infer(state, env, node.tolerance)
@@ -287,6 +289,19 @@ def _expect(state: CheckerState, env: TypeEnv, node: ast.Expect) -> None:
         )
         return
     _tolerance(state, env, node.tolerance, node.mode, dim, tolerance)
+
+
+def _baseline(state: CheckerState, env: TypeEnv, node: ast.Expect, baseline: ast.Expr) -> None:
+    """Check a null model's answer: a number like the one compared, or a bool like the condition."""
+    compared = node.condition
+    if node.tolerance is None or not isinstance(compared, ast.Compare):
+        condition(state, env, baseline, "a baseline of what has no tolerance")
+        return
+    dim = dimension(state.checked.types[compared.operands[0]])
+    if dim is None:
+        infer(state, env, baseline)
+    else:
+        require(state, env, baseline, Real(dim), "a baseline")
 
 
 def _tolerance(

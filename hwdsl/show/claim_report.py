@@ -12,8 +12,8 @@ from hwdsl.semantics.citations import CitedSource, cited
 from hwdsl.semantics.symbols import Checked, ClaimInfo
 from hwdsl.syntax import ast
 
-_HEAD = "| expectation | published | computed | difference | within | status |"
-_LINE = "| --- | ---: | ---: | ---: | ---: | --- |"
+_HEAD = "| expectation | published | computed | difference | within | baseline | status |"
+_LINE = "| --- | ---: | ---: | ---: | ---: | ---: | --- |"
 _NOTHING = 1e-9
 """Relative difference below which two numbers are the same but for rounding."""
 
@@ -27,9 +27,11 @@ def heading(names: Sequence[str]) -> str:
         f"    hwdsl verify --format markdown {' '.join(names)} > docs/studies.md\n\n"
         "An identity follows from the inputs by definition. A calibration compares with numbers\n"
         "to which the model was fitted. An assumed expectation rests on assumptions beyond its\n"
-        "source, and an unsure one on a source of low confidence. All others are claims. An\n"
-        "ordering has no published number. A difference is relative or absolute, like the\n"
-        "tolerance next to it; an absolute difference of percentages is in points.\n"
+        "source, and an unsure one on a source of low confidence. All others are claims. A claim\n"
+        "counts only beside a baseline, the answer of a null model, that is further from the\n"
+        "published number or, for an ordering, does not give it. An ordering has no published\n"
+        "number. A difference is relative or absolute, like the tolerance next to it; an absolute\n"
+        "difference of percentages is in points.\n"
     )
 
 
@@ -80,6 +82,15 @@ def difference(verdict: ClaimResult) -> str:
     if verdict.mode == "factor":
         return f"factor {verdict.got / verdict.expected:.3g}"
     return f"{100 * apart / verdict.expected:+.2g} %"
+
+
+def baseline_text(verdict: ClaimResult, digits: int = 6) -> str:
+    """What the baseline says: a number, or whether it orders things as published."""
+    if verdict.baseline is None:
+        return ""
+    if verdict.tolerance is None:
+        return "holds" if verdict.baseline == 1.0 else "fails"
+    return computed_text(verdict, verdict.baseline, digits)
 
 
 def source_notes(info: ClaimInfo) -> list[str]:
@@ -134,6 +145,7 @@ def _row(verdict: ClaimResult) -> str:
         computed_text(verdict, verdict.got, 4),
         difference(verdict),
         tolerance(verdict),
+        baseline_text(verdict, 4),
         _status(verdict),
     ]
     return f"| {' | '.join(cells)} |"

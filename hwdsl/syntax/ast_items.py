@@ -64,11 +64,11 @@ class Output(Node, frozen=True):
 
 
 class Expect(Node, frozen=True):
-    """`[calibration|identity] expect condition within tolerance relative|absolute missed "why"`.
+    """`[calibration|identity] expect condition within tolerance relative|absolute` with tails.
 
     `status` is `""`, `calibration` or `identity`; `mode` is `""`, `relative`, `absolute` or
-    `factor`. With a tolerance, `condition` must be a Compare with one `==`. `missed` says why it is
-    known not to hold.
+    `factor`. With a tolerance, `condition` must be a Compare with one `==`. Tails are `baseline`,
+    what a null model says instead, and `missed "why"`: it is known not to hold.
     """
 
     condition: Expr
@@ -76,6 +76,7 @@ class Expect(Node, frozen=True):
     mode: str
     status: str = ""
     missed: str | None = None
+    baseline: Expr | None = None
 
 
 # --- items -----------------------------------------------------------------------------------

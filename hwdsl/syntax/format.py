@@ -374,6 +374,9 @@ class _Formatter(CommentQueue, ExpressionPrinter):
         text = head + self.expr(node.condition, indent + len(head), indent)
         if node.tolerance is not None:
             text = self.tail(text, self.within(node, node.tolerance, indent), indent)
+        if node.baseline is not None:
+            baseline = self.expr(node.baseline, indent + STEP + len("baseline "), indent + STEP)
+            text = self.tail(text, f"baseline {baseline}", indent)
         if node.missed is None:
             return text
         return self.tail(text, f"missed {literal(node.missed)}", indent)

@@ -51,6 +51,7 @@ class _Joiner:
         self.citing: set[int] = (
             set()
         )  # where the `(` of citations stand, which may be named `source`
+        self.claims: set[int] = set()  # where the `{` of claims stand
         self.braces = 0
         self.unclosed: list[tuple[int, int]] = []
 
@@ -68,6 +69,8 @@ class _Joiner:
             if token.type in _OPENING:
                 if token.type == "LPAR" and self.out and self.out[-1].type == "SOURCE":
                     self.citing.add(token.start_pos)
+                elif len(self.out) > 1 and self.out[-2].type == "CLAIM":
+                    self.claims.add(token.start_pos)
                 self.open.append(token)
                 self.braces += token.type == "LBRACE"
             elif token.type in _CLOSING:
@@ -156,6 +159,8 @@ class _Joiner:
             return after not in ("DARROW", "VBAR")
         if first == "CONFIDENCE":
             return second == "NAME" and bool(self.out) and self.out[-1].type == "STRING"
+        if first == "BASELINE":  # elsewhere a name, with which no line of a claim begins
+            return bool(self.open) and self.open[-1].start_pos in self.claims
         return first in _BEFORE or (first in _BEFORE_TEXT and second == "STRING")
 
     def starts_declaration(self, at: int) -> bool:

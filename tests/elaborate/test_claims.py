@@ -90,7 +90,7 @@ def test_what_a_variable_of_the_claim_reads_counts_where_it_is_read() -> None:
 
 def test_a_source_of_low_confidence_makes_no_claim() -> None:
     low, medium = 'source "a" confidence low', 'source "b" confidence medium'
-    assert verdict("1 == 1", medium).status == ""
+    assert verdict("1 == 1 baseline 1 == 2", medium).status == ""
     assert verdict("1 == 1", f"{low}\n{medium}").status == "unsure"
     assert verdict("1 == 1", f'{low}\nassume "c"').status == "assumed"
 
@@ -103,3 +103,20 @@ def test_an_expectation_may_say_why_it_is_missed() -> None:
 
 def test_the_note_says_which_rule_is_broken() -> None:
     assert verdict("e(x = 1).y == 1").note == "`e(x = 1)` is not feasible: 1 is too little"
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("2 == 2 within 5 % relative", "no baseline"),
+        ("2.1 == 2 within 10 % relative baseline 2.2", ""),
+        ("2.1 == 2 within 10 % relative baseline 1.9", "no better"),
+        ("2.1 == 2 within 10 % relative baseline 0 / 0", ""),
+        ("2 == 2 within factor 2 baseline 4", ""),
+        ("2 > 1 baseline 1 > 2", ""),
+        ("2 > 1 baseline 3 > 2", "no better"),
+        ('2 == 1 within 5 % relative baseline 9 missed "two"', ""),
+    ],
+)
+def test_a_claim_counts_only_beside_a_baseline_that_does_worse(text: str, status: str) -> None:
+    assert verdict(text).status == status

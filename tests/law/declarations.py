@@ -14,7 +14,7 @@ SOFT = ("source", "help", "type", "unit", "dimension", "kind", "enum", "claim", 
         "param", "choice", "output", "require", "warn", "expect", "relative", "absolute", "allow",
         "use", "as", "edition", "state", "next", "until", "prefix", "offset", "calibrated",
         "from", "factor", "known", "unknown", "calibration", "identity", "assume", "table",
-        "figure", "confidence", "missed", "extern", "is", "zip")  # fmt: skip
+        "figure", "confidence", "baseline", "missed", "extern", "is", "zip")  # fmt: skip
 
 
 class Declarations:

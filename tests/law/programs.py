@@ -243,10 +243,12 @@ class _Program(Declarations):
             lines.append(f'allow {d.one(self.rules)} "drawn"')
         for _ in range(1 + d.below(3)):
             word = d.one(["", "", "calibration ", "identity "])
-            missed = d.one(["", "", ' missed "drawn"'])
+            tails = d.one(["", ' missed "drawn"'])
+            beside = d.chance(0.5)
             type = d.one(["real", "int", "data"])
             if d.chance(0.3):
-                lines.append(f"{word}expect {inner.text('bool', 2)}{missed}")
+                baseline = f" baseline {inner.text('bool', 1)}" if beside else ""
+                lines.append(f"{word}expect {inner.text('bool', 2)}{baseline}{tails}")
                 continue
             tolerance = d.one(["5 % relative", "factor 3", "factor 1.5", "0.1 relative"])
             if type == "data":
@@ -254,7 +256,8 @@ class _Program(Declarations):
             elif d.chance(0.3):
                 tolerance = "1 absolute"
             left, right = inner.at(6, type, 2), inner.at(6, type, 1)
-            lines.append(f"{word}expect {left} == {right} within {tolerance}{missed}")
+            baseline = f" baseline {inner.at(6, type, 1)}" if beside else ""
+            lines.append(f"{word}expect {left} == {right} within {tolerance}{baseline}{tails}")
         d.random.shuffle(lines)
         if d.chance(0.3):
             lines = lines[: d.one([0, 1, 1])]

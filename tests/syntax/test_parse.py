@@ -161,7 +161,7 @@ def test_soft_keywords_are_names() -> None:
     soft = "source help type unit dimension kind enum claim evaluator param choice output require"
     soft += " warn expect relative absolute allow use as edition state next until prefix offset"
     soft += " calibrated from factor known calibration identity assume table figure"
-    soft += " confidence missed"
+    soft += " confidence baseline missed"
     for word in soft.split():
         tree = module(f"kind k {{\n  {word} : real\n}}\nlet a = b.{word} + {word}({word} = 1)\n")
         assert len(tree.items) == 2
@@ -191,7 +191,7 @@ def test_what_the_prototype_lacked() -> None:
         "table t {\n  of = e\n}\nfigure f {}\n"
         "evaluator e {\n  choice c : int in [1, 2] = 2\n}\n"
         'claim c {\n  assume "x"\n  identity expect a == 1\n  calibration expect a == b within '
-        'factor 3\n  expect a == 1 within 3 % absolute\n  expect a > 2 missed "y"\n'
+        'factor 3\n  expect a == 1 within 3 % absolute\n  expect a > 2 baseline b > 2 missed "y"\n'
         '  source "z"\n    confidence low\n}\n'
     )
     degree, byte, eta, table, figure, evaluator, claim = tree.items
@@ -212,6 +212,8 @@ def test_what_the_prototype_lacked() -> None:
     *_, missed, cited = claim.members
     assert isinstance(missed, ast.Expect)
     assert missed.missed == "y"
+    assert missed.baseline is not None
+    assert missed.baseline.span.text == "b > 2"
     assert isinstance(cited, ast.Sources)
     (citation,) = cited.citations
     assert (citation.reference, citation.text) == (None, "z")
