@@ -127,9 +127,9 @@ def test_products_and_demonstrations(study: Module) -> None:
 
 
 def test_time_between_tokens_against_splitwise(study: Module) -> None:
-    """Nothing was fitted to it; a change of shared models must not break it unnoticed."""
+    """The engine's overheads were fitted to some rows: a change of them must not go unnoticed."""
     (found,) = (validate(study, request) for request in validation_requests(study))
     assert len(found.labels) == 76
-    assert found.errors.median < 0.18
+    assert found.errors.median < 0.07
     assert found.baseline_errors is not None
-    assert found.errors.median < found.baseline_errors.median / 3
+    assert found.errors.median < found.baseline_errors.median / 9
