@@ -19,6 +19,8 @@ use std.kernel_efficiency
 use vendor.kernel_efficiency
 use vendor.nvidia
 use vendor.amd
+use vendor.accelerators
+use workloads.transformers
 """
 
 
@@ -212,6 +214,65 @@ def test_memory_of_amds_parts(tmp_path: Path) -> None:
     found = ask(tmp_path, body)
     assert found["cdna3"] == pytest.approx(4.11, rel=0.03)
     assert found["cdna1"] == pytest.approx(0.95, rel=0.03)
+
+
+def test_an_operator_is_spread_over_the_cores_of_a_wafer(tmp_path: Path) -> None:
+    """By hand: 949 + 949 hops of a cycle at 1.1 GHz, and in each core 19 weights of 16 bits."""
+    body = """param rows : int = 1 in 1 .. 100000
+    param side : int = 4096 in 1 .. 100000
+    let one = matmul(m = rows, n = side, k = side)
+    output time in us = operator_time(one, WSE_3)
+    output norm in us = operator_time(normalization(elements = 4096, normalized_size = 4096), WSE_3)
+    output sum in us = operator_time(elementwise(elements = 4096, reads = 2), WSE_3)"""
+    found = ask(tmp_path, body)
+    crossing = 2 * 949 / 1100
+    weights = 4096 * 4096 * 2 / (2 / 3 * 21e15) * 1e6
+    assert found["norm"] == pytest.approx(crossing, rel=1e-2)
+    assert found["sum"] < 0.001
+    assert crossing < found["time"] < crossing + 2 * weights + 0.01
+    # Rocki et al. measured less than 1.5 us for an all-reduce over 602 x 595 cores at 0.85 GHz.
+    assert (602 + 595) / 850 < 1.5
+    # A long product of few columns waits for its activations, which cross 949 links of 4.4 GB/s;
+    # a large square one for the cores, at 82 % of 12.5 PFLOP/s.
+    moving = 1e6 * 2 * 100_000 * 1024 * 2 / (949 * 4.4e9)
+    assert ask(tmp_path, body, rows=100_000, side=1024)["time"] == pytest.approx(moving, rel=0.05)
+    square = ask(tmp_path, body, rows=32768, side=32768)["time"]
+    assert 2 * 32768**3 / square / 1e9 == pytest.approx(0.82 * 12.5, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("model", "published", "where"),
+    [
+        # Cerebras Inference, August 2024; WaferLLM (He et al. 2025) on WSE-2
+        # with 850,000 cores; its Qwen2 72B has the shape of Qwen2.5 72B.
+        ("Llama3_8B", 1800, "WSE_3"),
+        ("Llama3_8B", 2700, "wse_2"),
+        ("Qwen25_72B", 840, "wse_2"),
+    ],
+)
+def test_decode_at_wafer_scale(tmp_path: Path, model: str, published: float, where: str) -> None:
+    """Within a factor of 1.5; nothing is fitted. The wafer's bandwidth alone would give 1,300,000."""
+    body = f"""let wse_2 = WSE_3 with {{
+        compute_units    = 850_000
+        memory_bandwidth = 20 PB/s
+        peak_fp16        = 7.5 PFLOP/s
+        core_fabric      = WSE_3_mesh with {{ rows = 922, columns = 922 }}
+    }}
+    output rate in token/s = 1 token / device_time(decode({model}, 1, 1000, 1), {where})
+    output prefill in token/s = 4000 token / device_time(prefill({model}, 1, 4000, 0, 1), {where})
+    output bound in token/s = 1 token * 7.5 PFLOP/s / (2 FLOP * {model}.parameters)"""
+    found = ask(tmp_path, body)
+    assert published / 1.5 < found["rate"] < published * 1.5
+    assert found["rate"] < found["prefill"]
+    assert found["prefill"] < found["bound"] * 12.5 / 7.5
+
+
+def test_groq_chip_streams_its_weights(tmp_path: Path) -> None:
+    """409,600 weights of 8 bits in 40 cycles of 900 MHz, and 200 hops."""
+    body = """let one = matmul(m = 1, n = 10240, k = 10240, dtype = int8, quantization = prequantized)
+    output time in us = operator_time(one, GroqChip)"""
+    installed = 10240**2 / (409600 * 0.9e9 / 40) * 1e6
+    assert ask(tmp_path, body)["time"] == pytest.approx(installed + 200 / 900, rel=0.02)
 
 
 def test_parts_inherit_from_their_generation(tmp_path: Path) -> None:

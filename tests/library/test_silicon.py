@@ -45,8 +45,8 @@ evaluator yields {
 }
 
 evaluator counts {
-    param width  : length = 10 mm  in 0.1 mm .. 100 mm
-    param height : length = 10 mm  in 0.1 mm .. 100 mm
+    param width  : length = 10 mm  in 0.1 mm .. 300 mm
+    param height : length = 10 mm  in 0.1 mm .. 300 mm
     param wafer  : length = 300 mm in 50 mm .. 450 mm
     param edge   : length = 3 mm   in 0 mm .. 20 mm
     param street : length = 0.1 mm in 0 mm .. 1 mm
@@ -323,3 +323,55 @@ def test_a_block_of_unknown_area_does_not_come_for_nothing(tmp_path: Path) -> No
         hwdsl.DescriptionError, match=r"the blocks of thin need 12 mm\^2 with overhead"
     ):
         hwdsl.load(path, compiled=False).ask()
+
+
+WAFER = """edition 2026
+use std.die: die
+use vendor.accelerators: WSE_3_wafer
+use std.process: dies_per_wafer_model
+evaluator one {
+    choice how : dies_per_wafer_model in [area_ratio, edge_loss, exponential, row_packed]
+        = edge_loss
+    param side : length = 215 mm in 100 mm .. 500 mm
+    let d = WSE_3_wafer with {
+        area                         = side^2
+        width                        = side
+        cores.unit_area              = side^2 / 970_000
+        process.dies_per_wafer_model = how
+    }
+    output gross = d.gross_dies_per_wafer
+    output yield = d.yield
+    output cost in USD/unit = d.cost
+}
+"""
+
+
+@pytest.mark.parametrize("how", ["area_ratio", "edge_loss", "exponential", "row_packed"])
+def test_a_wafer_scale_die_is_one_per_wafer(tmp_path: Path, how: str) -> None:
+    """WSE-3 costs its wafer and its test; Cerebras uses 900,000 of 970,000 cores (93 %)."""
+    path = tmp_path / "one.hw"
+    path.write_text(WAFER, encoding="utf-8")
+    found = hwdsl.load(path, compiled=False).one(how=how)
+    assert found.gross == 1
+    assert found["yield"] == pytest.approx(1, abs=1e-6)
+    assert found.cost == pytest.approx(16988 + 3600 * 0.006)
+
+
+def test_a_die_wider_than_the_wafer_is_refused(tmp_path: Path) -> None:
+    """However many fields it stitches: 8 mm from a corner, half a side is 107.5 and 99.5 mm."""
+    path = tmp_path / "one.hw"
+    path.write_text(WAFER, encoding="utf-8")
+    one = hwdsl.load(path, compiled=False).one
+    for side, fits in [(200, True), (215, True), (217, False), (240, False)]:
+        assert one(side=f"{side} mm").feasible == fits, side
+    large = "die huge : WSE_3_wafer { area = 160000 mm^2, width = 400 mm, stitched_fields = 190 }\n"
+    path.write_text(WAFER + large, encoding="utf-8")
+    with pytest.raises(hwdsl.DescriptionError, match=r"die\.wafer"):
+        hwdsl.load(path, compiled=False)
+
+
+@pytest.mark.parametrize(("width", "height", "fit"), [(160, 100, 2), (200, 90, 2), (150, 60, 4)])
+def test_large_dies_are_packed(silicon: Any, width: int, height: int, fit: int) -> None:
+    """Few dies whose edge exceeds the wafer's radius, counted by hand in rows of one."""
+    found = silicon.counts(width=f"{width} mm", height=f"{height} mm", how="edge_loss")
+    assert found.dies == fit
