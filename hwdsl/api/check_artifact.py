@@ -19,6 +19,7 @@ from attrs import define, evolve, field, frozen
 from hwdsl.api import artifact
 from hwdsl.base import store
 from hwdsl.base.diagnostics import Diagnostic, Diagnostics, Label
+from hwdsl.base.places import Anchor, Places
 from hwdsl.base.source import Source, Span
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ T = TypeVar("T")
 _ABOUT_FILES = frozenset(["unknown-module", "unreadable-file"])
 """Findings that depend on files which are not there; nothing is kept of what has one."""
 _WORD = re.compile(r"[^\W\d]\w*")
-Anchor = tuple[int, int]
-"""From where to where in the text an item stands that an evaluator depends on."""
 
 
 @frozen
@@ -58,12 +57,14 @@ class Told:
 class DeclarationFindings:
     """What elaborating an evaluator or display found, without errors.
 
-    By the key it is seen whether it would be found again.
+    By the key it is seen whether it would be found again. `reached` says what an evaluator reads of
+    the file.
     """
 
     key: str
     anchors: tuple[Anchor, ...]
     told: Told
+    reached: Places | None = None
 
 
 @frozen
@@ -92,13 +93,20 @@ class FileFindings:
     """What is found in each evaluator and display of a checked file, by name.
 
     `around` is what all depend on; None if nothing is to be kept. `kept` are the parts of the
-    file's last entry, and `parts` those of this one.
+    file's last entry, and `parts` those of this one. `reached` is what evaluators read of the file.
     """
 
     checked: Checked
     around: Mapping[str, store.Ingredient] | None = None
     kept: Mapping[str, DeclarationFindings] = field(factory=dict)
     parts: dict[str, DeclarationFindings] = field(factory=dict)
+    reached: dict[str, Places] = field(factory=dict)
+
+    def reaches(self, name: str, places: Places) -> None:
+        """Note what an evaluator reads of the file."""
+        self.reached[name] = places
+        if name in self.parts:
+            self.parts[name] = evolve(self.parts[name], reached=places)
 
     def noted(self, name: str, diagnostics: Diagnostics, work: Callable[[Diagnostics], T]) -> T:
         """Do some work, which adds findings to `diagnostics`, and note them if none is an error."""
@@ -120,6 +128,8 @@ class FileFindings:
         if found is None:
             return False
         self.parts[name] = DeclarationFindings(key, anchors, found)
+        if part.reached is not None:
+            self.reaches(name, part.reached.moved(part.anchors, anchors))
         diagnostics.include(found.diagnostics())
         return True
 

@@ -20,16 +20,17 @@ on. Nothing the user wrote raises.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from hwdsl.base.diagnostics import Diagnostic, Diagnostics, Severity, closest
 from hwdsl.base.notices import doing
+from hwdsl.base.places import Places
 from hwdsl.base.reading import read_source
 from hwdsl.base.source import Source, reason
 
@@ -145,14 +146,20 @@ def _elaborate(
     If `known`, those are left out of which `record` knows what is found.
     """
     from hwdsl.elaborate import Callees, displays, elaborate, picture, shown_by
+    from hwdsl.elaborate.unread import places
 
     shared: Callees = {}  # what one evaluator calls of another is elaborated once
     found = {}
     for name, info in evaluators(checked).items():
         if not (known and record.knows(name, diagnostics)):
-            work = partial(elaborate, checked, info, free=free, callees=shared)
+            work = partial(elaborate, checked, info, free=free, callees=shared, reached=True)
             with doing(f"elaborating `{name}`"):
                 found[name] = record.noted(name, diagnostics, work)
+            reached = found[name].reached
+            if reached is not None:
+                record.reaches(name, places(checked, reached))
+    if not (diagnostics.failed or free):
+        _find_unread(checked, diagnostics, record)
     for node in () if diagnostics.failed else displays(checked):
         label = f"{node.form} {node.name.name}"
         if not (known and record.knows(label, diagnostics)):
@@ -162,6 +169,35 @@ def _elaborate(
                     found[info.name] = elaborate(checked, info, Diagnostics())
             record.noted(label, diagnostics, partial(picture, checked, node, found[info.name]))
     return found
+
+
+def _find_unread(checked: Checked, diagnostics: Diagnostics, record: FileFindings) -> None:
+    """Warn of what the file says of its components and no evaluator reads."""
+    from hwdsl.elaborate import reached_in_all
+    from hwdsl.elaborate.unread import places, unread, warnings
+    from hwdsl.semantics.modules import library_root
+
+    known = evaluators(checked)
+    name = checked.main.tree.source.name
+    if not known or library_root() in Path(name).resolve().parents:
+        return  # what is to be used by others, of which the library is made, is read by them
+    found = unread(checked, _all(record.reached, known))
+    for name, info in known.items() if found else ():
+        first = record.reached[name]
+        if found and not first.complete:  # only now, as most files have nothing to be told of
+            more = places(checked, reached_in_all(checked, info, first.unknown))
+            record.reaches(name, evolve(first | more, complete=True))
+            found = unread(checked, _all(record.reached, known))
+    for each in warnings(checked, found):
+        diagnostics.add(each)
+
+
+def _all(reached: Mapping[str, Places], names: Iterable[str]) -> Places:
+    """What all evaluators of a file together read of it."""
+    whole = Places()
+    for name in names:
+        whole |= reached[name]
+    return whole
 
 
 def findings(path: Path | Source) -> Findings:

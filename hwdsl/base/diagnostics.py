@@ -23,6 +23,7 @@ OF_THE_TEXT = (
     "quoted-reference",
     "shadows-member",
     "shadows-unit",
+    "unread-field",
     "unused-let",
     "unused-private",
     "unused-use",

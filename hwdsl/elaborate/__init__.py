@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Set
+from contextlib import suppress
 from functools import partial
 
 from attrs import evolve
@@ -11,17 +12,18 @@ from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.elaborate.claims import ClaimResult, confidence, verify_claim
 from hwdsl.elaborate.displays import Picture, picture_of
 from hwdsl.elaborate.elaboration_info import Elaboration, OutputInfo, ParamInfo, RuleInfo
-from hwdsl.elaborate.evaluator import draws, elaborate_evaluator
+from hwdsl.elaborate.evaluator import draws, elaborate_evaluator, read_waived_rules
 from hwdsl.elaborate.expressions import new_partial_evaluator
 from hwdsl.elaborate.findings import deduplicate, report_static_violations
 from hwdsl.elaborate.large_stack import with_large_stack
 from hwdsl.elaborate.literals import VariedLiterals
 from hwdsl.elaborate.module_values import symbol_value
 from hwdsl.elaborate.partial_evaluator import Instance, PartialEvaluator
+from hwdsl.elaborate.reached import Reached
 from hwdsl.elaborate.records import component, find_definition, member
 from hwdsl.elaborate.rules import RuleCollector, Waivers, module_waivers
 from hwdsl.elaborate.trace import Trace
-from hwdsl.elaborate.values import ElaborationError, Record
+from hwdsl.elaborate.values import ElaborationError, Record, SelectRecord, Thunk
 from hwdsl.semantics.displays import settings_of
 from hwdsl.semantics.symbols import (
     Checked,
@@ -68,6 +70,8 @@ def elaborate(
     free: Collection[str] = (),
     callees: Callees | None = None,
     literals: VariedLiterals | None = None,
+    *,
+    reached: bool = False,
 ) -> Elaboration:
     """Elaborate an evaluator to a graph over its params and choices.
 
@@ -75,18 +79,58 @@ def elaborate(
     index for enums and components). `free` names coefficients that become params. Findings go to
     `diagnostics`; if that has failed, the result lacks what is wrong. `callees` holds what was
     elaborated of other evaluators of the file with the same `free`, and of this one afterwards.
-    `literals` gives literals other values, for which no `callees` may be shared.
+    `literals` gives literals other values, for which no `callees` may be shared. `reached` asks
+    what outputs and rules read; `callees` are then those of evaluators of which that is asked too.
     """
     m = new_partial_evaluator(
         checked, overrides, frozenset(free), callees=None if overrides else callees
     )
     m.varied = literals
+    m.reads = [] if reached else None
     found = with_large_stack(lambda: elaborate_evaluator(m, evaluator, diagnostics))
     if m.missing_paths:
         _find_lacking(checked, evaluator, diagnostics, m.missing_paths)
     # In a graph of its own: the inputs of the sampler have the names of the evaluator's params.
     apart = new_partial_evaluator(checked)
     return evolve(found, sampler=with_large_stack(lambda: draws(apart, evaluator, diagnostics)))
+
+
+def reached_in_all(checked: Checked, evaluator: EvaluatorInfo, unknown: Set[str]) -> Reached:
+    """All that an evaluator reads, with what the first elaboration of it does not show.
+
+    That is what would be read if values were known that nobody knows (given by their paths), since
+    what reads one stops there; and what is read by the rules of the file's own components of which
+    the evaluator reads something, which are decided once for all evaluators.
+    """
+    given, met = frozenset[str](), frozenset(unknown)
+    found: list[Thunk] = []
+    for _ in range(ROUNDS):
+        given |= met
+        m = new_partial_evaluator(checked)
+        m.reads, m.assumed = [], given
+        found += with_large_stack(partial(_read_in_all, m, evaluator))
+        met = frozenset(m.unknown_read)
+        if met <= given:
+            break
+    return Reached(tuple(found))
+
+
+def _read_in_all(m: PartialEvaluator, evaluator: EvaluatorInfo) -> tuple[Thunk, ...]:
+    """What outputs and rules read, those of the file's components included that are reached."""
+    made = elaborate_evaluator(m, evaluator, Diagnostics()).reached
+    assert made is not None
+    walk, todo, roots = RuleCollector(m), list(m.checked.main.values.values()), made.roots
+    while True:
+        of = {t.keep for t in Reached(roots).thunks() if isinstance(t.keep, Record | SelectRecord)}
+        infos = [x for x in todo if isinstance(x, ComponentInfo) and m.symbols.get(x) in of]
+        if not infos:
+            return roots
+        todo = [x for x in todo if x not in infos]
+        for info in infos:
+            with suppress(ElaborationError):
+                _assert(walk, info, module_waivers(m.checked.main))
+        read_waived_rules(m)
+        roots = (*made.roots, *m.rule_reads)
 
 
 def elaborate_traced(

@@ -57,6 +57,7 @@ def callee_of(m: PartialEvaluator, info: EvaluatorInfo) -> Instance:
             m.checked, m.handlers, m.requires, m.overrides, m.free, callees=m.callees
         )
         inner.assumed, inner.trace, inner.varied = m.assumed, m.trace, m.varied
+        inner.reads = None if m.reads is None else []
         found = open_evaluator(inner, info, {}, partial(params.as_input, inner))
         m.callees[info] = found
     return found
@@ -148,6 +149,8 @@ class EvaluatorCall:
                 self.m.assertions.append(evolve(assertion, holds=holds, choice=choice))
         found = self.value(value)
         thunk = self.callee.names[name]
+        if self.m.reads is not None and isinstance(thunk, Thunk):
+            self.m.reads.append(thunk)
         if self.m.trace is not None and isinstance(thunk, Thunk):
             self.m.trace.entered(thunk, self.callee.m.builder, self.argument)
         return found
@@ -159,6 +162,8 @@ class EvaluatorCall:
             assertions, failures = rules_of(self.callee)
         for failure in failures:
             raise failure
+        if m.reads is not None:
+            m.reads += self.callee.m.rule_reads
         errors = [e for e in assertions if e.severity is Severity.ERROR]
         hard = [self.number(e.holds) for e in errors]
         known = [e.text for e, holds in zip(errors, hard, strict=True) if holds.known == 0.0]

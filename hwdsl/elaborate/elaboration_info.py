@@ -14,6 +14,7 @@ from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import Graph, nearest
 from hwdsl.codegen.runtime.message import number_text
 from hwdsl.elaborate.quantities import quantity_text
+from hwdsl.elaborate.reached import Reached
 from hwdsl.semantics.symbols import ModuleScope
 
 UNKNOWN = "…"
@@ -126,3 +127,4 @@ class Elaboration:
     sampler: Graph | None = field(default=None, repr=False)
     undecided: tuple[Diagnostic, ...] = field(default=(), repr=False)
     undecided_where: Graph | None = field(default=None, repr=False)
+    reached: Reached | None = field(default=None, eq=False, repr=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 from hwdsl.base.diagnostics import Diagnostics
@@ -23,6 +24,8 @@ from hwdsl.elaborate.large_stack import with_large_stack
 from hwdsl.elaborate.loop_lowering import check_rounds
 from hwdsl.elaborate.partial_evaluator import Instance, PartialEvaluator
 from hwdsl.elaborate.quantities import coherent_unit, dim_of
+from hwdsl.elaborate.range_tests import is_range_test
+from hwdsl.elaborate.reached import Reached
 from hwdsl.elaborate.rules import RuleCollector, lower_rule, module_waivers, waived
 from hwdsl.elaborate.select_lowering import items_of
 from hwdsl.elaborate.values import (
@@ -206,6 +209,7 @@ def elaborate_evaluator(
         undecided_where=m.builder.finish(where, [])
         if any(ref.known != 1.0 for ref in undecided)
         else None,
+        reached=None if m.reads is None else _reached(instance),
     )
 
 
@@ -220,6 +224,24 @@ def _warn_of_unread(graph: Graph, frees: list[ParamInfo], diagnostics: Diagnosti
                 info.span,
                 help="remove it, or read it where it should matter",
             )
+
+
+def _reached(instance: Instance) -> Reached:
+    """What the outputs and the rules of an evaluator read, once both are evaluated."""
+    m = instance.m
+    read_waived_rules(m)
+    outputs = (instance.names[name] for name in instance.info.outputs)
+    roots = [x for x in outputs if isinstance(x, Thunk)]
+    return Reached((*roots, *m.rule_reads), frozenset(m.unknown_read))
+
+
+def read_waived_rules(m: PartialEvaluator) -> None:
+    """Note what rules that are waived would read: who waives one has not written that in vain."""
+    while m.waived_rules:
+        rule, env = m.waived_rules.pop()
+        if not is_range_test(m, rule, env):
+            with m.noting(m.rule_reads), suppress(ElaborationError):  # whatever it says
+                m.collect(partial(m.evaluate, rule.condition, env))
 
 
 def draws(m: PartialEvaluator, info: EvaluatorInfo, diagnostics: Diagnostics) -> Graph | None:

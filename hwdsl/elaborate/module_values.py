@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from hwdsl.codegen.ir.graph import INT
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.records import component
@@ -41,7 +43,8 @@ def _module_value(m: PartialEvaluator, symbol: ValueInfo) -> Value | Thunk:
             name = f"{symbol.scope.name}.{symbol.name}" if taken else symbol.name
             m.free_params[name] = symbol
             return m.builder.param(name)
-    return Thunk(symbol.name, decl.name.span, lambda: m.evaluate(decl.value, env))
+    work = partial(m.evaluate, decl.value, env)
+    return Thunk(symbol.name, decl.name.span, work, statement=decl)
 
 
 def _table(m: PartialEvaluator, symbol: TableInfo) -> ResultValue:

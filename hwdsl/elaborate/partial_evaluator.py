@@ -93,6 +93,10 @@ class PartialEvaluator:
     watching: bool = False  # whether reading an evaluator's result is noted, as claims need it
     trace: Trace | None = None  # notes where values come from, as derivations need it
     varied: VariedLiterals | None = None  # values of literals other than as written
+    reads: list[Thunk] | None = None  # what is read on behalf of what is being evaluated, if noted
+    rule_reads: list[Thunk] = field(factory=list)  # what rules read (see `reached`)
+    waived_rules: list[tuple[ast.Rule, Env]] = field(factory=list)
+    unknown_read: set[str] = field(factory=set)  # paths of values that nobody knows
 
     # --- evaluation ---------------------------------------------------------------------------
 
@@ -142,6 +146,8 @@ class PartialEvaluator:
             return value
         if value.running:
             raise self._cycle(value)
+        if self.reads is not None:
+            self.reads.append(value)
         if value.value is None and value.failure is None:
             self._force(value)
         if value.failure is not None:
@@ -156,6 +162,9 @@ class PartialEvaluator:
         # Assertions made on the way belong to the thunk, not to its first reader: a reader that
         # finds the value there must make them too.
         saved, self.assertions = self.assertions, []
+        reads = self.reads
+        if reads is not None:
+            self.reads = thunk.reads = []
         thunk.running = True
         self.running.append(thunk)
         try:
@@ -168,7 +177,17 @@ class PartialEvaluator:
             # Ended by another exception (an interrupt) it has neither: it may be read again.
             thunk.running = False
             self.running.pop()
-            self.assertions = saved
+            self.assertions, self.reads = saved, reads
+
+    @contextmanager
+    def noting(self, reads: list[Thunk]) -> Iterator[None]:
+        """Within it, what is read is noted there and not for what is being evaluated."""
+        before = self.reads
+        self.reads = None if before is None else reads
+        try:
+            yield
+        finally:
+            self.reads = before
 
     def _cycle(self, thunk: Thunk) -> ElaborationError:
         chain = self.running[self.running.index(thunk) :]

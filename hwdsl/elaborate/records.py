@@ -66,11 +66,11 @@ def block_of(
     if found is None:
         if rules is None:
             rules = (x for x in members if isinstance(x, ast.Rule))
-        found = m.blocks[node] = _index(members, rules)
+        found = m.blocks[node] = _index(node, members, rules)
     return found
 
 
-def _index(members: Sequence[ast.Member], rules: Iterable[ast.Rule]) -> Block:
+def _index(block: ast.Node, members: Sequence[ast.Member], rules: Iterable[ast.Rule]) -> Block:
     entries: dict[str, tuple[MemberStatement, ...]] = {}
 
     def add(name: str, entry: MemberStatement) -> None:
@@ -87,6 +87,7 @@ def _index(members: Sequence[ast.Member], rules: Iterable[ast.Rule]) -> Block:
         tuple(rules),
         tuple(x for x in members if isinstance(x, ast.Allow)),
         tuple(x for x in members if isinstance(x, ast.Let)),
+        block,
     )
 
 
@@ -188,7 +189,7 @@ def construct(m: PartialEvaluator, kind: KindInfo, call: ast.Call, env: Env) -> 
         a.name.name: (MemberStatement(a),) for a in call.arguments if a.name is not None
     }
     # Read where the call stands: the second `x` of `K(x = x)` is a variable there, not the field.
-    layer = Layer(Block(entries), env, own=False)
+    layer = Layer(Block(entries, node=call), env, own=False)
     return m.make_record(kind, (layer, *layers_of_kind(m, kind)), kind.name, kind.name, call.span)
 
 
@@ -240,17 +241,18 @@ def _find_from(m: PartialEvaluator, record: Record, name: str, start: int) -> De
             elif isinstance(node, ast.Amend):
                 amendments.append(Layer(block_of(m, node, node.members), env, own=True))
             elif isinstance(node, ast.Part):
-                return Definition(node, env, layer, tuple(amendments))
+                return Definition(node, env, layer, tuple(amendments), statement=node)
             elif isinstance(node, ast.Let) and layer.kind is None:
                 continue  # A variable of the block's text, no member.
             elif isinstance(node, ast.Field):
                 if node.default is not None:
-                    return Definition(node.default, env, layer, tuple(amendments))
+                    return Definition(node.default, env, layer, tuple(amendments), statement=node)
             else:
                 slot = _slot_counts(m, record, name, at + 1)
-                return Definition(node.value, env, layer, tuple(amendments), slot)
+                return Definition(node.value, env, layer, tuple(amendments), slot, node)
         if name == "count" and layer.count is not None:
-            return Definition(layer.count, layer.env, layer, tuple(amendments))
+            count = layer.count
+            return Definition(count, layer.env, layer, tuple(amendments), statement=count)
     return None
 
 
@@ -332,6 +334,7 @@ def _compute(m: PartialEvaluator, of: Component, name: str, span: Span) -> Value
         if assumed is None:
             raise missing(of, name, span)
         return assumed
+    of.thunks[name].statement = found.statement
     value = _define(m, found, found.env, of, name, span)
     if name == "count":
         _check_count(m, of, as_ref(value), found)
@@ -346,6 +349,7 @@ def _define(
     if isinstance(found.node, ast.Unknown):
         assumed = _placeholder(m, of, name)
         if assumed is None:
+            m.unknown_read.add(f"{of.path}.{name}")
             raise _unknown(of, name, found.node, span)
         return assumed
     value = m.evaluate(found.node, env)
@@ -410,6 +414,7 @@ def _select_member(m: PartialEvaluator, of: SelectRecord, name: str, span: Span)
         return member(m, alternative, name, span)
 
     found = shared_definition(m, of, name)
+    of.thunks[name].statement = None if found is None else found.statement
     if found is None or isinstance(found.node, ast.Unknown):
         return map_alternatives(m, of, each, span)
     env = Env(found.env.scope, None, (of,))
@@ -477,12 +482,15 @@ def all_parts(m: PartialEvaluator, of: Component, span: Span) -> ListValue:
     """`x.parts`."""
     if isinstance(of, Record):
         names = part_names(of)
-        items = tuple(member(m, of, n, span) for n in names)
+        with m.noting([]):  # a list of parts is no reader of those that are not picked from it
+            items = tuple(member(m, of, n, span) for n in names)
         return ListValue(items, names, of)
     rows = [all_parts(m, a, span) for a in of.alternatives]
     if len({row.labels for row in rows}) == 1:
         names = rows[0].labels or ()
-        return ListValue(tuple(member(m, of, n, span) for n in names), names, of)
+        with m.noting([]):
+            items = tuple(member(m, of, n, span) for n in names)
+        return ListValue(items, names, of)
     # Different parts: `parts.K` may still be as many in each; `items_of` refuses `parts` itself.
     return ListValue((), None, of)
 
@@ -498,4 +506,6 @@ def parts_of_kind(m: PartialEvaluator, parts: ListValue, kind: KindInfo, span: S
         for item, label in zip(parts.items, parts.labels or (), strict=True)
         if isinstance(item, Record | SelectRecord) and item.kind.is_a(kind)
     ]
+    if m.reads is not None and of is not None:
+        m.reads += [of.thunks[label] for _, label in kept if label in of.thunks]
     return ListValue(tuple(i for i, _ in kept), tuple(label for _, label in kept))

@@ -15,6 +15,7 @@ from hwdsl.base.diagnostics import Severity
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.elaborate import records
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
+from hwdsl.elaborate.range_tests import is_range_test
 from hwdsl.elaborate.values import (
     Assertion,
     Component,
@@ -97,7 +98,8 @@ class RuleCollector:
     ) -> None:
         m = self.m
         try:
-            value, assertions = m.collect(lambda: records.member(m, of, name, of.span))
+            with m.noting([]):  # the walk is no reader
+                value, assertions = m.collect(lambda: records.member(m, of, name, of.span))
             assertions, where, _ = m.where_known(assertions)
         except UnknownValue:
             return  # An unknown member is an error only of what reads it, and the walk does not.
@@ -162,6 +164,7 @@ class RuleCollector:
         """A rule of a component, placed where that is written; nothing if it is waived."""
         name = f"{owner}.{rule.name.name}"
         if waived(waivers, name, *(f"{p}.{rule.name.name}" for p in (path, of.path))):
+            self.m.waived_rules.append((rule, env))
             return []
         assertions = lower_rule(self.m, name, rule, env, path)
         return [
@@ -186,7 +189,8 @@ def lower_rule(
     """
     unknown, undecided = None, None
     try:
-        holds, assertions = m.collect(lambda: m.number(rule.condition, env))
+        with m.noting([] if is_range_test(m, rule, env) else m.rule_reads):
+            holds, assertions = m.collect(lambda: m.number(rule.condition, env))
         implied, where, failure = m.where_known(assertions)
         if failure is not None:  # decided where nothing unknown is read
             unknown, undecided = failure.diagnostic, m.op(rule, "not", where)

@@ -144,7 +144,8 @@ class Thunk:
     nothing reads is not evaluated. A thunk stores the assertions made while it was computed too:
     each reader makes them again, since the assertions of a value are those of all that it depends
     on. One that is read while it is `running` depends on itself. `keep` is what the thunk belongs
-    to: a component, or the arguments of a call.
+    to: a component, or the arguments of a call. `reads` are the thunks read while it was computed,
+    if that is noted; `statement` is the text that gives a member or a file's variable its value.
     """
 
     label: str
@@ -155,6 +156,8 @@ class Thunk:
     assertions: tuple[Assertion, ...] = ()
     failure: ElaborationError | None = None
     keep: object = None
+    reads: list[Thunk] | None = None
+    statement: ast.Node | None = None
 
 
 @frozen(eq=False)
@@ -240,13 +243,14 @@ class MemberStatement:
 
 @frozen(eq=False)
 class Block:
-    """The text of a kind, component, part, `with` or amendment, by member."""
+    """The text of a kind, component, part, `with` or amendment, by member; `node` is all of it."""
 
     entries: dict[str, tuple[MemberStatement, ...]]
     parts: tuple[str, ...] = ()
     rules: tuple[ast.Rule, ...] = ()
     allows: tuple[ast.Allow, ...] = ()
     lets: tuple[ast.Let, ...] = ()
+    node: ast.Node | None = None
 
 
 @frozen(eq=False)
@@ -272,7 +276,7 @@ class Definition:
     """Where a member gets its value: an expression, a part or `unknown`, then amendments.
 
     `slot` are the layers that give the count of a part which is replaced by a value: the value
-    takes the place of the part, as many times as the place holds.
+    takes the place of the part, as many times as the place holds. `statement` is the text of it.
     """
 
     node: ast.Expr | ast.Part | ast.Unknown
@@ -280,6 +284,7 @@ class Definition:
     layer: Layer
     amendments: tuple[Layer, ...]
     slot: tuple[Layer, ...] = ()
+    statement: ast.Node | None = None
 
 
 @define(eq=False)

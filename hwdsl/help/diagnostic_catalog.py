@@ -83,6 +83,7 @@ CATALOG: Mapping[str, str] = {
     "unknown-unit": "no unit has this name",
     "unknown-value": "a field is read whose value nobody knows",
     "unreachable-arm": "a pattern of a `match` or `is` is never reached",
+    "unread-field": "no output and no rule depends on what a file says of a component",
     "unread-param": "no output and no rule depends on a param",
     "unreadable-file": "a file cannot be read",
     "unused-let": "nothing reads a `let`",

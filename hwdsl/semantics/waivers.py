@@ -82,6 +82,17 @@ def waives(items: Iterable[ast.Node], warning: str) -> bool:
     return any(isinstance(item, ast.Allow) and _warning(item) == warning for item in items)
 
 
+def places_of(tree: ast.Module, warning: str) -> list[tuple[int, int]]:
+    """From where to where a file waives a warning that is found after the checker."""
+    return [
+        (0, len(tree.source.text))
+        if isinstance(place, ast.Module)
+        else (place.span.start, place.span.end)
+        for node, place in _nodes(tree.items, tree)
+        if isinstance(node, ast.Allow) and _warning(node) == warning
+    ]
+
+
 def _meant(waiver: ast.Allow, rules: dict[str, set[str]], paths: set[str]) -> bool:
     if _warning(waiver) is not None:
         return True
