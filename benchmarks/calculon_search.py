@@ -213,7 +213,7 @@ def drawn(one, count):
     columns = {
         p.name: [draw.randint(0, int(p.high)) for _ in range(tries)] for p in one.spec.params
     }
-    sweep = one.sweep(mode="zip", **columns)
+    sweep = one.sweep(mode="zip", **columns).raw
     visited = [int(i) for i in (~sweep.broken("visits")).nonzero()[0][:count]]
     assert len(visited) == count
     rates = [sweep[i].sample_rate if sweep[i].feasible else 0.0 for i in visited]
@@ -225,7 +225,7 @@ def best_of(evaluator, **given):
     """A whole search on one thread: the best, executions, those that fit, processor seconds."""
     axes = {n: range(int(evaluator.param(n).high) + 1) for n in ("plan", "regime")}
     start = time.process_time()
-    sweep = evaluator.sweep(threads=1, **axes, **given)
+    sweep = evaluator.sweep(threads=1, **axes, **given).raw
     best = sweep.best("sample_rate")
     seconds = time.process_time() - start
     return best, int(sweep.visited.sum()), int(sweep.fitting.sum()), seconds

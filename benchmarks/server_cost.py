@@ -199,7 +199,7 @@ def measured(evaluator, count, repeat, draw):
     )
     sweep = timed(lambda: evaluator.sweep(mode="zip", threads=1, **given), repeat, process_time)
     few = {name: column[:50] for name, column in given.items()}
-    again = evaluator.interpreted().sweep(mode="zip", **few)
+    again = evaluator.interpreted().sweep(mode="zip", **few).raw
     name = evaluator.spec.outputs[-1]
     found = name.scale.from_base(outputs[-1][:50])
     assert np.allclose(found, again[name.name], rtol=1e-11, equal_nan=True)

@@ -81,7 +81,8 @@ class Set:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
         """Relative errors of the output and of the baseline on rows that the evaluator accepts."""
         params = {p.name for p in evaluator.spec.params}
-        swept = evaluator.sweep(zipped={c: [r[c] for r in rows] for c in rows[0] if c in params})
+        given = {c: [r[c] for r in rows] for c in rows[0] if c in params}
+        swept = evaluator.sweep(zipped=given).raw  # what was measured has been built
         truth = np.array([float(r["measured"]) for r in rows])
         baseline = None if self.baseline is None else swept.column(self.baseline) / truth - 1
         return swept.column(self.output) / truth - 1, baseline

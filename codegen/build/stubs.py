@@ -81,7 +81,7 @@ def _given(param: ParamSpec) -> str:
 
 
 def _answer(output: OutputSpec) -> str:
-    return _literals(output.labels) if output.labels else "float"
+    return f"{_literals(output.labels)} | None" if output.labels else "float"
 
 
 def _doc(text: str, unit: str) -> str:

@@ -15,7 +15,7 @@ from .errors import CallError
 from .kernel import Axis, Floats, Kernel, Words
 from .point_grid import PointGrid
 from .progress import Bar
-from .spec import Spec, required
+from .spec import Spec
 from .sweep import Sweep
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class ExecutionPlan:
         threads = workers(threads)
         tell = Bar() if progress is True else progress or None
         columns = [np.empty(self.points) for _ in self.spec.outputs]
-        words = np.empty((self.points, len(required(self.spec))), np.uint64)
+        words = np.empty((self.points, len(self.spec.required)), np.uint64)
         done = 0
         for axes, span in self.grid.groups([p.uniform for p in self.spec.params]):
             for start, stop, outputs, bits in self._parallel(axes, span.start, span.stop, threads):
@@ -101,7 +101,7 @@ class ExecutionPlan:
 
     def _evaluate(self, axes: Sequence[Axis], start: int, stop: int) -> Part:
         outputs = [np.empty(stop - start) for _ in self.spec.outputs]
-        words = np.empty((stop - start, len(required(self.spec))), np.uint64)
+        words = np.empty((stop - start, len(self.spec.required)), np.uint64)
         self.kernel.run(axes, start, stop, outputs, words)
         for info, column in zip(self.spec.outputs, outputs, strict=True):
             up, down, offset = info.scale.parts()

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from . import html
 from .spec import (
-    UNDEFINED,
     OutputSpec,
     ParamSpec,
     Spec,
     did_you_mean,
     labels_of,
     names_of,
-    required,
     unit_of,
 )
 
@@ -22,24 +21,46 @@ from .spec import (
 class Result:
     """The answers at one point: attributes in declared units, `feasible`, `violations`.
 
+    Of a point that is infeasible the outputs are NaN: what cannot be built has no throughput and no
+    price. `raw` is the same result with what the formulas give there.
+
     An output that is a vector is a dictionary by label; its elements are `result["name.label"]`.
     One that is called as an attribute of this class, such as `params`, is `result["params"]`.
     Results copy, pickle and compare: two are equal if the point and all answers are (NaN is equal
     to NaN).
     """
 
-    __slots__ = ("_outputs", "_spec", "_values", "_words")
+    __slots__ = ("_outputs", "_raw", "_spec", "_values", "_words")
 
     def __init__(
-        self, spec: Spec, values: Sequence[float], outputs: Sequence[float], words: Sequence[int]
-    ) -> None:
+        self, spec: Spec, values: Sequence[float], outputs: Sequence[float], words: Sequence[int],
+        raw: bool = False,
+    ) -> None:  # fmt: skip
         self._spec, self._values, self._outputs, self._words = spec, values, outputs, words
+        self._raw = raw
+
+    @property
+    def raw(self) -> Result:
+        """The same with what the formulas give, whether the point is feasible or not."""
+        return Result(self._spec, self._values, self._outputs, self._words, True)
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether outputs are what the formulas give, and not NaN where the point is infeasible."""
+        return self._raw
+
+    @property
+    def _answers(self) -> Sequence[float]:
+        """The outputs in base units, NaN where the point is infeasible, unless they are raw."""
+        if self._raw or self.feasible:
+            return self._outputs
+        return [math.nan] * len(self._outputs)
 
     def __getitem__(self, name: str) -> Any:
         """An output by name, whatever it is called."""
         for info, value in zip(self._spec.outputs, self._outputs, strict=True):
             if info.name == name:
-                return _shown(info, value)
+                return _shown(info, value if self._raw or self.feasible else math.nan)
         vector = labels_of(self._spec, name)
         if vector:
             return {label: self[f"{name}.{label}"] for label in vector}
@@ -67,13 +88,15 @@ class Result:
     @property
     def violations(self) -> list[str]:
         """The names of all rules broken here, warnings too; `undefined` if an output is NaN."""
-        names = [*(r.name for r in self._spec.rules), UNDEFINED]
-        return [n for b, n in enumerate(names) if self._words[b // 64] >> b % 64 & 1]
+        if not any(self._words):
+            return []
+        names = enumerate(self._spec.rule_names)
+        return [n for b, n in names if self._words[b // 64] >> b % 64 & 1]
 
     @property
     def feasible(self) -> bool:
         """Whether no `require` is broken and every output is a number."""
-        masks = zip(self._words, required(self._spec), strict=True)
+        masks = zip(self._words, self._spec.required, strict=True)
         return not any(word & mask for word, mask in masks)
 
     def __dir__(self) -> list[str]:
@@ -92,16 +115,17 @@ class Result:
 
     def _content(self) -> tuple[tuple[float | None, ...], tuple[int, ...]]:
         """The numbers of the point and its answers; None for NaN, which is equal to nothing."""
-        numbers = [float(x) for x in (*self._values, *self._outputs)]
+        numbers = [float(x) for x in (*self._values, *self._answers)]
         return tuple(None if x != x else x for x in numbers), tuple(self._words)
 
     def __reduce__(self) -> tuple[type[Result], tuple[Any, ...]]:
-        return Result, (self._spec, list(self._values), list(self._outputs), list(self._words))
+        numbers = list(self._values), list(self._outputs), list(self._words)
+        return Result, (self._spec, *numbers, self._raw)
 
     def _repr_html_(self) -> str:
         rows = [
             (info.name, html.number(_shown(info, value)), info.scale.unit)
-            for info, value in zip(self._spec.outputs, self._outputs, strict=True)
+            for info, value in zip(self._spec.outputs, self._answers, strict=True)
         ]
         said = f"{self._spec.name}: {'feasible' if self.feasible else 'not feasible'}"
         if self.violations:
@@ -110,9 +134,9 @@ class Result:
 
     def __repr__(self) -> str:
         cells = []
-        for info, value in zip(self._spec.outputs, self._outputs, strict=True):
+        for info, value in zip(self._spec.outputs, self._answers, strict=True):
             shown = _shown(info, value)
-            number = shown if isinstance(shown, str) else f"{shown:.6g}"
+            number = f"{shown:.6g}" if isinstance(shown, float) else str(shown)
             cells.append(f"{info.name}={number} {info.scale.unit}".rstrip())
         cells.append(f"feasible={self.feasible}")
         if self.violations:
@@ -126,7 +150,7 @@ def described(
     """Params and outputs of a result: what is known of each, its value as shown, in base units."""
     spec = result._spec
     at = zip(spec.params, result._values, strict=True)
-    found = zip(spec.outputs, result._outputs, strict=True)
+    found = zip(spec.outputs, result._answers, strict=True)
     return (
         [(p, p.show(value), float(value)) for p, value in at],
         [(o, _shown(o, value), float(value)) for o, value in found],
@@ -134,6 +158,6 @@ def described(
 
 
 def _shown(info: OutputSpec, value: float) -> Any:
-    if info.labels and 0 <= value < len(info.labels):
-        return info.labels[int(value)]
+    if info.labels:
+        return info.labels[int(value)] if 0 <= value < len(info.labels) else None
     return info.scale.from_base(value)

@@ -9,17 +9,17 @@ kept is the outputs, and the draws only if asked for: memory is flat in the numb
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import html
+from . import html, violated
 from .errors import CallError
 from .execution_plan import ExecutionPlan, pool_of, workers
-from .kernel import Floats, Kernel
+from .kernel import Floats, Kernel, Words
 from .point_grid import PointGrid
 
 CHUNK = 1 << 16
@@ -32,25 +32,63 @@ _GRAIN = 2.0**-52
 class Samples:
     """Outputs at points drawn at random: `samples["cost"]`, `.quantile("cost", [.05, .95])`.
 
-    `feasible` says of each point whether it breaks no rule, `clipped` what share of each param's
-    draws lay outside its range and was moved to the end. `drawn` holds the first draws of each
-    uncertain param in its unit, as many as `rank_correlation` looks at, or all that were kept.
-    `reads` names the params that each output depends on, where that is known.
+    The outputs of infeasible draws are NaN, and statistics are over the feasible ones; `raw` is the
+    same with what the formulas give at all draws, and statistics over all. `words` has the bits of
+    the `rules` that a draw breaks. `feasible` says of each point whether it breaks no rule,
+    `clipped` what share of each param's draws lay outside its range and was moved to the end.
+    `drawn` holds the first draws of each uncertain param in its unit, as many as
+    `rank_correlation` looks at, or all that were kept. `reads` names the params that each output
+    depends on, where that is known.
     """
 
-    outputs: Mapping[str, Floats] = field(repr=False)
+    computed: Mapping[str, Floats] = field(repr=False)
     units: Mapping[str, str]
     feasible: NDArray[np.bool_] = field(repr=False)
     clipped: Mapping[str, float]
     drawn: Mapping[str, Floats] = field(repr=False)
     reads: Mapping[str, tuple[str, ...] | None] = field(repr=False)
+    rules: Sequence[str] = field(repr=False)
+    words: Words = field(repr=False)
+    is_raw: bool = False
+
+    @property
+    def raw(self) -> Samples:
+        """The same with what the formulas give, at infeasible draws too. Nothing is copied."""
+        return replace(self, is_raw=True)
+
+    @cached_property
+    def outputs(self) -> Mapping[str, Floats]:
+        """The columns by output, in its unit."""
+        if self.is_raw or self.feasible.all():
+            return self.computed
+        return {n: np.where(self.feasible, c, np.nan) for n, c in self.computed.items()}
+
+    @property
+    def violations(self) -> dict[str, int]:
+        """How many draws break each rule that any breaks, `undefined` included."""
+        return violated.counts(self.words, self.rules)
+
+    def violation_texts(self) -> NDArray[Any]:
+        """Of each draw the names of the rules it breaks, blanks between; empty for none."""
+        return violated.texts(self.words, self.rules)
+
+    def counted(self, output: str) -> Floats:
+        """The values that statistics are over: those of feasible draws, or all if raw."""
+        values = self[output]
+        return values if self.is_raw or self.feasible.all() else values[self.feasible]
+
+    @cached_property
+    def ranked(self) -> NDArray[np.bool_]:
+        """Which of the first draws `rank_correlation` compares."""
+        first = self.feasible[:RANKED]
+        return np.ones_like(first) if self.is_raw else first
 
     def __len__(self) -> int:
         return len(self.feasible)
 
     def __getitem__(self, output: str) -> Floats:
-        if output not in self.outputs:
-            raise KeyError(f"no output {output}; there are {', '.join(self.outputs)}")
+        if output not in self.computed:
+            raise KeyError(f"no output {output}; there are {', '.join(self.computed)}")
         return self.outputs[output]
 
     def unit(self, output: str) -> str:
@@ -59,39 +97,45 @@ class Samples:
         return self.units[output]
 
     def _ipython_key_completions_(self) -> list[str]:
-        return list(self.outputs)
+        return list(self.computed)
 
     def _repr_html_(self) -> str:
         shares = (0.05, 0.5, 0.95)
         rows = [
             (name, self.units[name], *(html.number(float(x)) for x in (
                 self.mean(name), self.std(name), *self.quantile(name, shares))))
-            for name in self.outputs
+            for name in self.computed
         ]  # fmt: skip
         head = ("output", "unit", "mean", "deviation", "5 %", "50 %", "95 %")
         return html.table(repr(self)[1:-1], head, rows)
 
     def quantile(self, output: str, shares: ArrayLike) -> Any:
-        """Values that the given shares of samples lie below, in the output's unit."""
-        return np.quantile(self[output], np.asarray(shares, np.float64))
+        """Values that the given shares of the draws counted lie below, in the output's unit."""
+        values, shares = self.counted(output), np.asarray(shares, np.float64)
+        return np.quantile(values, shares) if len(values) else np.full_like(shares, np.nan)
 
     def mean(self, output: str) -> float:
-        """The mean over all samples, feasible or not, in the output's unit."""
-        return float(self[output].mean())
+        """The mean over the draws counted, in the output's unit; NaN if there are none."""
+        values = self.counted(output)
+        return float(values.mean()) if len(values) else float("nan")
 
     def std(self, output: str) -> float:
-        """The standard deviation over all samples, in the output's unit."""
-        values = self[output]
+        """The standard deviation over the draws counted, in the output's unit."""
+        values = self.counted(output)
+        if not len(values):
+            return float("nan")
         return float((values - values[0]).std())  # a constant deviates by nothing at all
 
     def rank_correlation(self, output: str) -> dict[str, float]:
         """Spearman's rank correlation of an output with each uncertain param, the largest first.
 
         Params that the output does not read are left out: theirs would be chance. source: C.
-        Spearman, American Journal of Psychology 15(1), 1904. It is taken over the first draws, up
-        to 20,000.
+        Spearman, American Journal of Psychology 15(1), 1904. It is taken over those of the first
+        20,000 draws that are counted.
         """
-        ranks, reads = _ranks(self[output][:RANKED]), self.reads[output]
+        if not self.ranked.any():
+            return {}
+        ranks, reads = _ranks(self[output][:RANKED][self.ranked]), self.reads[output]
         drawn = self._drawn_ranks.items()
         found = {n: _correlation(ranks, of) for n, of in drawn if reads is None or n in reads}
         return dict(sorted(found.items(), key=lambda item: -abs(item[1])))
@@ -99,11 +143,11 @@ class Samples:
     @cached_property
     def _drawn_ranks(self) -> dict[str, Floats]:
         """The ranks of the uncertain params' draws, found once for all outputs."""
-        return {name: _ranks(values[:RANKED]) for name, values in self.drawn.items()}
+        return {name: _ranks(of[:RANKED][self.ranked]) for name, of in self.drawn.items()}
 
     def __repr__(self) -> str:
         good = int(np.count_nonzero(self.feasible))
-        drawn, outputs = ", ".join(self.drawn), ", ".join(self.outputs)
+        drawn, outputs = ", ".join(self.drawn), ", ".join(self.computed)
         return f"<{len(self):,} samples of {outputs}; drawn {drawn}; {good:,} feasible>"
 
 
@@ -168,6 +212,7 @@ class _Run:
         self.numeric = [o for o in self.spec.outputs if not o.labels]
         self.columns = {o.name: np.empty(points) for o in self.numeric}
         self.feasible = np.empty(points, np.bool_)
+        self.words = np.empty((points, len(self.spec.required)), np.uint64)
         self.slots = {p.name: k for k, p in enumerate(self.spec.params)}
 
     def chunk(self, chunk: int) -> tuple[dict[str, int], dict[str, Floats]]:
@@ -188,10 +233,11 @@ class _Run:
             clipped[name] = int((held != drawn[name]).sum())
             axes[slot] = (held, 1, count)
         grid = PointGrid(tuple(axes), count, (("point", count),))
-        part = self.plan.at(grid).run(threads=1)
+        part = self.plan.at(grid).run(threads=1).raw
         for name, column in self.columns.items():
             column[start : start + count] = part[name]
         self.feasible[start : start + count] = part.feasible
+        self.words[start : start + count] = part.words
         if chunk and not self.keep:
             return clipped, {}
         specs = self.spec.params
@@ -207,4 +253,6 @@ class _Run:
             {n: sum(c[n] for c, _ in parts) / self.points for n in self.free},
             {n: np.concatenate([d[n] for _, d in parts if d]) for n in self.free},
             {o.name: o.reads for o in self.numeric},
+            self.spec.rule_names,
+            self.words,
         )

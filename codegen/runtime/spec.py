@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 UNDEFINED = "undefined"
@@ -148,6 +148,20 @@ class Spec:
     doc: str = ""
     drawn: tuple[str, ...] = ()
 
+    @cached_property
+    def required(self) -> tuple[int, ...]:
+        """Per word, the bits that make a point infeasible."""
+        masks = [0] * (len(self.rules) // 64 + 1)
+        for b, severity in enumerate([*(r.severity for r in self.rules), "require"]):
+            if severity == "require":
+                masks[b // 64] |= 1 << b % 64
+        return tuple(masks)
+
+    @property
+    def rule_names(self) -> list[str]:
+        """What the bits of a point say is violated, in their order; the last is `undefined`."""
+        return [*(r.name for r in self.rules), UNDEFINED]
+
     def about(self) -> str:
         """What `help` shows: the text of the file, then each param and each output."""
         params, outputs = [], []
@@ -159,15 +173,6 @@ class Spec:
             outputs.append((f"{o.name} [{o.scale.unit}]" if o.scale.unit else o.name, _line(o.doc)))
         parts = [self.doc, _listed("Params", params), _listed("Outputs", outputs)]
         return "\n\n".join(part for part in parts if part)
-
-
-def required(spec: Spec) -> tuple[int, ...]:
-    """Per word, the bits that make a point infeasible."""
-    masks = [0] * (len(spec.rules) // 64 + 1)
-    for b, severity in enumerate([*(r.severity for r in spec.rules), "require"]):
-        if severity == "require":
-            masks[b // 64] |= 1 << b % 64
-    return tuple(masks)
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:

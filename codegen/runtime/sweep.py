@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import operator
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import html
+from . import html, violated
 from .columns import to_display_unit
 from .errors import CallError
 from .kernel import Floats, Words
@@ -18,29 +19,37 @@ from .pareto import pareto_front
 from .point_grid import PointGrid
 from .result import Result
 from .spec import (
-    UNDEFINED,
     Spec,
     described_by,
     did_you_mean,
     labels_of,
     names_of,
-    required,
     unit_of,
 )
+
+VIOLATIONS = "violations"
+"""The column of tables that names the rules which a point breaks."""
 
 
 class Sweep:
     """Many points evaluated: `sweep["throughput"]`, `.feasible`, `.best(…)`, `.to_arrow()`.
 
-    Sweeps copy, pickle and compare: two are equal if their points and all answers are (NaN is equal
-    to NaN).
+    The outputs of infeasible points are NaN: what cannot be built has no throughput and no price.
+    `raw` is the same sweep with what the formulas give there. Sweeps copy, pickle and compare: two
+    are equal if their points and all answers are (NaN is equal to NaN).
     """
 
     def __init__(
-        self, spec: Spec, grid: PointGrid, columns: Sequence[Floats], words: Words
-    ) -> None:
-        self.spec, self.grid, self.words = spec, grid, words
+        self, spec: Spec, grid: PointGrid, columns: Sequence[Floats], words: Words, *,
+        raw: bool = False,
+    ) -> None:  # fmt: skip
+        self.spec, self.grid, self.words, self.is_raw = spec, grid, words, raw
         self._columns = dict(zip((o.name for o in self.spec.outputs), columns, strict=True))
+
+    @property
+    def raw(self) -> Sweep:
+        """The same with what the formulas give, at infeasible points too. Nothing is copied."""
+        return Sweep(self.spec, self.grid, [*self._columns.values()], self.words, raw=True)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -108,10 +117,15 @@ class Sweep:
     __hash__ = None  # type: ignore[assignment]  # arrays may be written to
 
     def column(self, name: str) -> NDArray[Any]:
-        """An output's or a param's values in its declared unit, a value per point."""
+        """An output's or a param's values in its declared unit, a value per point.
+
+        An output is NaN where the point is infeasible, and a case of an enum an empty text.
+        """
         if name in self._columns:
             info = next(o for o in self.spec.outputs if o.name == name)
             found = self._columns[name]
+            if not (self.is_raw or self._whole):
+                found = np.where(self._good, found, np.nan)
             return _labelled(found, info.labels) if info.labels else found
         for p, (values, stride, count) in zip(self.spec.params, self.grid.axes, strict=True):
             if p.name == name:
@@ -120,35 +134,43 @@ class Sweep:
         known = [*self._columns, *(p.name for p in self.spec.params)]
         raise KeyError(f"{self.spec.name} has no {name}{did_you_mean(name, known)}")
 
+    @cached_property
+    def _good(self) -> NDArray[np.bool_]:
+        """The feasible points, found once for all columns."""
+        return ~violated.marked(self.words, self.spec.required)
+
+    @cached_property
+    def _whole(self) -> bool:
+        """Whether all points are feasible: then there is nothing to leave out."""
+        return bool(self._good.all())
+
     @property
     def feasible(self) -> NDArray[np.bool_]:
         """Where no `require` is broken and every output is a number."""
-        masks = np.array(required(self.spec), np.uint64)
-        return np.asarray(~(self.words & masks).any(axis=1)).reshape(self.shape)
+        return self._good.reshape(self.shape).copy()  # which users change
 
     @property
     def violations(self) -> dict[str, int]:
         """How many points break each rule that any breaks, `undefined` included."""
-        names = [*(r.name for r in self.spec.rules), UNDEFINED]
-        counts = {n: int(np.count_nonzero(self._bit(b))) for b, n in enumerate(names)}
-        return {n: c for n, c in counts.items() if c}
+        return violated.counts(self.words, self.spec.rule_names)
+
+    def violation_texts(self) -> NDArray[Any]:
+        """Of each point the names of the rules it breaks, blanks between; empty for none."""
+        return violated.texts(self.words, self.spec.rule_names)
 
     def broken(self, rule: str) -> NDArray[np.bool_]:
         """Where a rule is broken."""
-        names = [*(r.name for r in self.spec.rules), UNDEFINED]
+        names = self.spec.rule_names
         if rule not in names:
             raise KeyError(f"{self.spec.name} has no rule {rule}{did_you_mean(rule, names)}")
-        return self._bit(names.index(rule)).reshape(self.shape)
-
-    def _bit(self, bit: int) -> NDArray[np.bool_]:
-        mask = np.uint64(1 << bit % 64)
-        return np.asarray((self.words[:, bit // 64] & mask) != 0)
+        return violated.bit(self.words, names.index(rule)).reshape(self.shape)
 
     def result(self, point: int) -> Result:
         """One of the points."""
         values = self.grid.point(point)
         outputs = [float(o.scale.to_base(self._columns[o.name][point])) for o in self.spec.outputs]
-        return Result(self.spec, values, outputs, [int(w) for w in self.words[point]])
+        words = [int(w) for w in self.words[point]]
+        return Result(self.spec, values, outputs, words, self.is_raw)
 
     def best(self, maximize: str = "", *, minimize: str = "") -> Result:
         """The feasible point with the most (or least) of an output or param; the first of equals.
@@ -178,7 +200,7 @@ class Sweep:
 
     def _comparable(self, goals: Sequence[Floats]) -> NDArray[np.int64]:
         """The feasible points where all goals are finite; CallError if there are none."""
-        feasible = np.flatnonzero(self.feasible)
+        feasible = np.flatnonzero(self._good)
         if not len(feasible):
             raise CallError(f"none of the {len(self)} points is feasible: {self.violations}")
         finite = feasible[np.all([np.isfinite(g[feasible]) for g in goals], axis=0)]
@@ -207,7 +229,8 @@ class Sweep:
             raise IndexError(f"some of the points are outside the sweep of {len(self)}")
         points = points % max(len(self), 1)
         columns = [c[points] for c in self._columns.values()]
-        return Sweep(self.spec, self.grid.subset(points), columns, self.words[points])
+        grid = self.grid.subset(points)
+        return Sweep(self.spec, grid, columns, self.words[points], raw=self.is_raw)
 
     def iter_chunks(self, size: int) -> Iterator[Sweep]:
         """The points in parts of at most `size`."""
@@ -217,28 +240,47 @@ class Sweep:
             yield self.take(np.arange(start, min(start + size, len(self))))
 
     def to_numpy(self) -> dict[str, NDArray[Any]]:
-        """Columns by name: params, outputs, `feasible`."""
+        """Columns by name: params, outputs, `feasible`, and `violations`: the rules broken."""
         names = [p.name for p in self.spec.params] + list(self._columns)
-        return {**{n: self.column(n) for n in names}, "feasible": self.feasible.ravel()}
+        return {**{n: self.column(n) for n in names}, **self._verdicts()}
+
+    def _verdicts(self) -> dict[str, NDArray[Any]]:
+        """What tables say of points beside params and outputs; an output has its own name."""
+        found = {"feasible": self._good.copy(), VIOLATIONS: self.violation_texts()}
+        return {n: c for n, c in found.items() if n not in self._columns}
+
+    def _nullable(self) -> dict[str, NDArray[Any]]:
+        """Columns as frames take them: no case of an enum is None, where NumPy has no text."""
+        columns = self.to_numpy()
+        for info in self.spec.outputs:
+            if info.labels and (missing := columns[info.name] == "").any():
+                columns[info.name] = columns[info.name].astype(np.object_)
+                columns[info.name][missing] = None
+        return columns
 
     def to_arrow(self) -> Any:
         """A `pyarrow.Table`; units are in the fields' metadata."""
         pa = _package("pyarrow", "to_arrow")
-        units = self.units
-        arrays = {n: pa.array(c) for n, c in self.to_numpy().items()}
+        units, texts = self.units, pa.string()
+        arrays = {n: pa.array(c, texts if c.dtype == np.object_ else None)
+                  for n, c in self._nullable().items()}  # fmt: skip
         fields = [pa.field(n, a.type, metadata={"unit": units.get(n, "")})
                   for n, a in arrays.items()]  # fmt: skip
         return pa.table(list(arrays.values()), schema=pa.schema(fields))
 
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame`, a row per point; units by column are in `attrs["units"]`."""
-        frame = _package("pandas", "to_pandas").DataFrame(self.to_numpy())
+        frame = _package("pandas", "to_pandas").DataFrame(self._nullable())
         frame.attrs["units"] = self.units
         return frame
 
     def to_polars(self) -> Any:
         """A `polars.DataFrame`, a row per point."""
-        return _package("polars", "to_polars").DataFrame(self.to_numpy())
+        polars = _package("polars", "to_polars")
+        return polars.DataFrame({
+            n: polars.Series(n, c.tolist(), polars.String) if c.dtype == np.object_ else c
+            for n, c in self._nullable().items()
+        })  # fmt: skip
 
     def to_xarray(self) -> Any:
         """An `xarray.Dataset` with the grid's axes as coordinates.
@@ -250,8 +292,8 @@ class Sweep:
             if p.name in self.dims:
                 coordinates[p.name] = to_display_unit(p, values)
         data = {n: (self.dims, self[n]) for n in self._columns}
-        dataset = _package("xarray", "to_xarray").Dataset
-        found = dataset({**data, "feasible": (self.dims, self.feasible)}, coordinates)
+        told = {n: (self.dims, c.reshape(self.shape)) for n, c in self._verdicts().items()}
+        found = _package("xarray", "to_xarray").Dataset({**data, **told}, coordinates)
         for described in described_by(self.spec):
             if described.name in found.variables:
                 attrs = {
@@ -264,7 +306,8 @@ class Sweep:
     @property
     def units(self) -> dict[str, str]:
         """The unit of each column; empty for a pure number."""
-        return {**{d.name: d.scale.unit for d in described_by(self.spec)}, "feasible": ""}
+        found = {d.name: d.scale.unit for d in described_by(self.spec)}
+        return {**found, **{n: "" for n in ("feasible", VIOLATIONS) if n not in found}}
 
     def _repr_html_(self) -> str:
         first = self.take(np.arange(min(len(self), html.ROWS)))
@@ -277,7 +320,7 @@ class Sweep:
 
     def __repr__(self) -> str:
         grid = " x ".join(_named(d, n) for d, n in self.grid.dims) or "1 point"
-        good = int(np.count_nonzero(self.feasible))
+        good = int(np.count_nonzero(self._good))
         return f"<sweep of {self.spec.name}: {grid}, {good} of {len(self)} feasible>"
 
 

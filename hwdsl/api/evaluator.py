@@ -146,18 +146,22 @@ class Evaluator(runtime.KernelEvaluator):
         /,
         *,
         wrt: str | Sequence[str] | None = None,
+        raw: bool | None = None,
         **given: Any,
     ) -> dict[str, dict[str, float]]:
         """Exact derivatives at a point: output name to param name to value.
 
         In the units of output and param: a `throughput` in token/s by a `bandwidth` in TB/s is in
-        token/s per TB/s. Only reals have one; all outputs and reals unless some are named.
+        token/s per TB/s. Only reals have one; all outputs and reals unless some are named. NaN at
+        a point that is infeasible, unless `raw`.
         """
         names = [outputs] if isinstance(outputs, str) else list(outputs)
         names = [self._output(n).name for n in names or [o.name for o in self.spec.outputs]]
-        point = self._point(self.named("gradient", at, given, wrt=wrt))
+        point = self._point(self.named("gradient", at, given, wrt=wrt, raw=raw))
         by = [wrt] if isinstance(wrt, str) else list(wrt or ())
         reals = self._reals(by or [p.name for p in self.spec.params if p.kind == "real"])
+        if not (raw or self._feasible(point)):
+            return {name: dict.fromkeys(reals, float("nan")) for name in names}
         return {name: self._slopes(name, reals, point)[1] for name in names}
 
     def elasticity(
@@ -167,42 +171,52 @@ class Evaluator(runtime.KernelEvaluator):
         /,
         *,
         wrt: str | Sequence[str] | None = None,
+        raw: bool | None = None,
         **given: Any,
     ) -> dict[str, float]:
         """Per cent of change of an output for one per cent of each real and whole param.
 
         Of a real by the exact derivative; of an int by the slope between its neighbours, one to
-        each side as far as its range or its alternatives go. NaN where the output is 0
-        or infinite.
+        each side as far as its range, its alternatives and the rules go. NaN where the output is 0
+        or infinite, and at a point that is infeasible. With `raw` no rule counts.
         """
-        point = self._point(self.named("elasticity", at, given, wrt=wrt))
+        point = self._point(self.named("elasticity", at, given, wrt=wrt, raw=raw))
         names = [wrt] if isinstance(wrt, str) else list(wrt or ())
         names = names or [p.name for p in self.spec.params if p.kind in ("real", "int")]
         whole = [n for n in names if self.param(n).kind == "int"]
         reals = self._reals([n for n in names if n not in whole])
         value, slopes = self._slopes(self._output(output).name, reals, point)
-        slopes.update({n: self._step_slope(output, n, point) for n in whole})
+        if not (raw or self._feasible(point)):
+            return dict.fromkeys(names, float("nan"))
+        slopes.update({n: self._step_slope(output, n, point, raw=bool(raw)) for n in whole})
         at = {p.name: p.scale.from_base(v) for p, v in zip(self.spec.params, point, strict=True)}
         known = value != 0 and np.isfinite(value)
         return {n: slopes[n] * at[n] / value if known else float("nan") for n in names}
 
-    def _step_slope(self, output: str, name: str, point: Sequence[float]) -> float:
-        """The slope of an output between the neighbours of an int, in declared units."""
+    def _feasible(self, point: Sequence[float]) -> bool:
+        """Whether a point in base units is feasible."""
+        return Result(self.spec, point, *self.kernel.point(point)).feasible
+
+    def _step_slope(self, output: str, name: str, point: Sequence[float], *, raw: bool) -> float:
+        """The slope of an output between the neighbours of an int, in declared units.
+
+        Unless `raw`, the point itself stands for a neighbour that cannot be built.
+        """
         slot = next(k for k, p in enumerate(self.spec.params) if p.name == name)
         param, here = self.spec.params[slot], point[slot]
         below = max((v for v in param.values or (here - 1,) if param.low <= v < here), default=here)
         above = min(
             (v for v in param.values or (here + 1,) if here < v <= param.high), default=here
         )
+        moved = {v: [*point[:slot], v, *point[slot + 1 :]] for v in (below, here, above)}
+        if not raw:
+            below, above = (v if self._feasible(moved[v]) else here for v in (below, above))
         if below == above:
             return float("nan")
         scale = self._output(output).scale
         at = [o.name for o in self.spec.outputs].index(output)
-        found = []
-        for value in (below, above):
-            moved = [*point[:slot], value, *point[slot + 1 :]]
-            found.append(scale.from_base(self.kernel.point(moved)[0][at]))
-        return float(found[1] - found[0]) / (above - below)
+        low, high = (scale.from_base(self.kernel.point(moved[v])[0][at]) for v in (below, above))
+        return float(high - low) / (above - below)
 
     def _slopes(
         self, output: str, names: Sequence[str], point: Sequence[float]

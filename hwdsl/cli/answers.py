@@ -86,7 +86,7 @@ class Amount:
     """
 
     name: str
-    value: Number | str | bool
+    value: Number | str | bool | None
     unit: str
     base_value: Number
     dimension: str
@@ -146,12 +146,17 @@ class Sum:
 
 @frozen
 class Run:
-    """The answer of `hwdsl run`: an evaluator at one point."""
+    """The answer of `hwdsl run`: an evaluator at one point.
+
+    The outputs of a point that is not feasible are "NaN", unless `raw` is true: then they are what
+    the formulas give.
+    """
 
     evaluator: str
     params: Sequence[Input]
     outputs: Sequence[Amount]
     feasible: bool
+    raw: bool
     violations: Sequence[Broken]
     undecided: Sequence[Undecided]
     sums: Sequence[Sum]
@@ -290,8 +295,8 @@ class Correlation:
 
 @frozen
 class Distribution:
-    """The distribution of an output over all draws, feasible or not; `deviation` is the standard
-    deviation."""
+    """The distribution of an output over the feasible draws, or over all where `raw` is true;
+    `deviation` is the standard deviation."""
 
     name: str
     unit: str
@@ -312,12 +317,14 @@ class Drawn:
 
 @frozen
 class Sample:
-    """The answer of `hwdsl sample`."""
+    """The answer of `hwdsl sample`; `violations` counts the draws that violate each rule."""
 
     evaluator: str
     draws: int
     seed: int
     feasible_share: Number
+    raw: bool
+    violations: Mapping[str, int]
     params: Sequence[Drawn]
     outputs: Sequence[Distribution]
     answer: Literal["sample"] = "sample"
@@ -380,8 +387,9 @@ class Agreement:
 class ValidatedTable:
     """Predictions for a table of measurements; `name` is `FILE:TABLE`.
 
-    `broken` counts the rows that violate a rule. `unread` is a notice about columns and params with
-    similar names that may belong together.
+    `broken` counts the rows that violate each rule, `infeasible_rows` those that are infeasible by
+    them: their raw outputs are scored too, since they were measured. `unread` is a notice about
+    columns and params with similar names that may belong together.
     """
 
     name: str
@@ -396,6 +404,7 @@ class ValidatedTable:
     groups: Sequence[Group]
     rows: Sequence[Row]
     broken: Mapping[str, int]
+    infeasible_rows: int
     unread: str
     agreement: Agreement
 

@@ -121,8 +121,9 @@ def run(
     ]
     left = [answers.Undecided(name, text) for name, text in evaluator.undecided_rules(given)]
     return answers.Run(
-        evaluator.name, inputs(result, given), outputs(result), result.feasible, broken, left, sums
-    )
+        evaluator.name, inputs(result, given), outputs(result), result.feasible, result.is_raw,
+        broken, left, sums,
+    )  # fmt: skip
 
 
 def sum_of(output: str, of: Explanation, depth: int, least: float) -> answers.Sum:
@@ -273,8 +274,10 @@ def sample(
         len(samples),
         seed,
         float(samples.feasible.mean()),
+        samples.is_raw,
+        samples.violations,
         [answers.Drawn(name, share) for name, share in samples.clipped.items()],
-        [found(name) for name in samples.outputs],
+        [found(name) for name in samples.computed],
     )
 
 
@@ -305,7 +308,7 @@ def _table(name: str, of: Validation) -> answers.ValidatedTable:
         request.baseline, of.unit, dimension(scale.dims), group("all", of.errors, baseline),
         [group(label, *errors) for label, errors in of.by_group().items()],
         [answers.Row(*row, *more) for row, more in zip(rows, beside, strict=True)],
-        dict(sorted(of.broken.items())), of.unread,
+        dict(sorted(of.broken.items())), of.infeasible, of.unread,
         answers.Agreement(of.compiled, of.interpreter_differs, of.swept_differs, of.repeated,
                           of.repeated_differs),
     )  # fmt: skip

@@ -36,12 +36,14 @@ class Condition:
     name: str
     sign: str = ""
     limit: Any = None
+    output: bool = False
 
     def fits(self, part: Sweep) -> Marks:
-        """Which of the points fit."""
+        """Which of the points fit; one that is infeasible has no output to compare."""
         if self.name == FEASIBLE:
             return part.feasible.ravel()
-        return np.asarray(_SIGNS[self.sign](part.column(self.name), self.limit), np.bool_)
+        found = np.asarray(_SIGNS[self.sign](part.column(self.name), self.limit), np.bool_)
+        return found & part.feasible.ravel() if self.output and not part.is_raw else found
 
 
 def condition(evaluator: Evaluator, text: str) -> Condition:
@@ -66,18 +68,26 @@ def condition(evaluator: Evaluator, text: str) -> Condition:
         param = evaluator.param(name)
         return Condition(name, sign, param.show(evaluator.base(param, value)))
     if output.labels:
-        return Condition(name, sign, named(name, "case", value, output.labels))
+        return Condition(name, sign, named(name, "case", value, output.labels), output=True)
     from hwdsl.codegen.runtime import read
 
     limit = output.scale.from_base(read(value, output.scale, evaluator.units))
-    return Condition(name, sign, limit)
+    return Condition(name, sign, limit, output=True)
 
 
-def fitting(part: Sweep, conditions: Sequence[Condition]) -> Sweep:
-    """The points of a part that fit all conditions."""
-    if not conditions:
-        return part
-    return part.take(np.logical_and.reduce([each.fits(part) for each in conditions]))
+@frozen
+class Look:
+    """Which points of a sweep are wanted, and whether their outputs are raw: NaN nowhere."""
+
+    conditions: tuple[Condition, ...] = ()
+    raw: bool = False
+
+    def at(self, part: Sweep) -> Sweep:
+        """The points of a part that fit all conditions."""
+        part = part.raw if self.raw else part
+        if not self.conditions:
+            return part
+        return part.take(np.logical_and.reduce([each.fits(part) for each in self.conditions]))
 
 
 @frozen
@@ -118,7 +128,7 @@ def best(
 
     found, costs = np.empty(0, np.int64), [np.empty(0) for _ in goals]
     for part in parts:
-        allowed = part.feasible.ravel()
+        allowed, part = part.feasible.ravel(), part.raw
         for each in conditions:
             allowed = allowed & each.fits(part)
         new = [each.cost(part) for each in goals]

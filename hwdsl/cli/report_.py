@@ -16,6 +16,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="write FOLDER/index.html, which stands alone, and each figure as an .svg beside it",
     )
+    parser.add_argument(
+        "--raw", action="store_true",
+        help="show what the formulas give at infeasible points, too: dotted, or in grey rows",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
@@ -23,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     from hwdsl.cli.files import check_target, write_text, writing
     from hwdsl.show.report import declares_any, is_ours, markdown, pages
 
-    module = load_module(options.file)
+    module, raw = load_module(options.file), options.raw
     if not declares_any(module):
         print(f"{options.file} declares no figures and no tables: there is nothing to report")
         return FINE
@@ -31,7 +35,11 @@ def run(options: argparse.Namespace) -> int:
         check_target(Path(options.output) / "index.html", is_ours)
     try:
         with told(WRONG_DESCRIPTION):
-            files = {"": markdown(module)} if options.output is None else pages(module)
+            files = (
+                {"": markdown(module, raw=raw)}
+                if options.output is None
+                else pages(module, raw=raw)
+            )
     except ModuleNotFoundError as error:
         raise CommandError(str(error)) from None
     if options.output is None:

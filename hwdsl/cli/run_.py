@@ -48,6 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="smaller shares of the whole are summed up in one line "
         f"({LEAST:g}; {LEAST_OF_TREE:g} of a --tree)",
     )  # fmt: skip
+    parser.add_argument(
+        "--raw", action="store_true",
+        help="outputs as the formulas give them, at an infeasible point too, where they are NaN",
+    )  # fmt: skip
     format_argument(parser)
 
 
@@ -55,7 +59,8 @@ def run(options: argparse.Namespace) -> int:
     """Print inputs, outputs, what is wrong with the point, and what outputs are the sums of.
 
     Sums are those asked for, or that of a lone output. An infeasible point is an answer like any
-    other: the exit code does not tell it.
+    other: the exit code does not tell it. Its outputs are NaN unless they are to be raw, and it has
+    no sums that nobody asked for.
     """
     evaluator = load_evaluator(options.target)
     given = assignments(options.values)
@@ -67,6 +72,8 @@ def run(options: argparse.Namespace) -> int:
         wanted = [] if evaluator.operations > UNASKED_OPERATIONS else wanted
     with told():
         result = evaluator(given)
+        result = result.raw if options.raw else result
+        wanted = wanted if options.tree or options.raw or result.feasible else []
         derivations = evaluator.derivations(wanted, given, steps=steps) if wanted else {}
     depth = options.depth or (DEEP if options.tree else SHALLOW)
     least = options.least if options.least is not None else LEAST_OF_TREE if options.tree else LEAST
@@ -122,6 +129,9 @@ def _verdict(evaluator: Evaluator, result: Result, given: Mapping[str, str]) -> 
         lines.append(f"  {name}: {message}")
         if help:
             lines.append(f"    help: {help}")
+    if not result.feasible:
+        shown = "with --raw, as they are here" if result.is_raw else "--raw shows them"
+        lines.append(f"  note: the formulas give outputs nevertheless; {shown}")
     endless = [
         o.name
         for o in evaluator.spec.outputs
@@ -173,8 +183,8 @@ def _sum(
 
 
 def _number(value: object) -> str:
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str | None):
+        return value or "none"
     if isinstance(value, bool):
         return "true" if value else "false"
     size = float(value)  # type: ignore[arg-type]

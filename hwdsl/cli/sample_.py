@@ -18,7 +18,7 @@ from hwdsl.cli.base import (
 )
 from hwdsl.cli.errors import FINE, CommandError, told
 from hwdsl.cli.files import replacing
-from hwdsl.cli.tables import FEASIBLE, check_table, title, writer_for
+from hwdsl.cli.tables import FEASIBLE, VIOLATIONS, check_table, title, writer_for
 
 if TYPE_CHECKING:
     from hwdsl.api.evaluator import Evaluator
@@ -45,6 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="another one gives other draws (0)")
     parser.add_argument("-o", "--output", metavar="OUT.csv|OUT.parquet", help="write the draws too")
+    parser.add_argument(
+        "--raw", action="store_true",
+        help="outputs as the formulas give them, at infeasible draws too, and statistics over all",
+    )  # fmt: skip
     format_argument(parser)
 
 
@@ -61,6 +65,7 @@ def run(options: argparse.Namespace) -> int:
         samples = evaluator.sample(
             points, given, seed=options.seed, keep=options.output is not None
         )
+    samples = samples.raw if options.raw else samples
     if options.format == "json":
         from hwdsl.cli import jsons
 
@@ -98,11 +103,14 @@ def _outputs(samples: Samples) -> str:
 
 
 def _draws(evaluator: Evaluator, samples: Samples) -> str:
-    """How many draws are feasible, and of each param how many were clipped to its range."""
+    """How many draws are feasible, violate each rule, and were clipped to a param's range."""
     share = float(samples.feasible.mean())
     lines = [f"feasible: {_share(share)} of the draws"]
     if share < 1:
-        lines[0] += "; the statistics above include the infeasible draws"
+        over = "all draws, as --raw asks" if samples.is_raw else "these"
+        lines[0] += f"; the statistics above are over {over}"
+    for rule, count in sorted(samples.violations.items(), key=lambda item: -item[1]):
+        lines.append(f"{rule}: violated by {_share(count / len(samples))} of the draws")
     for name, share in samples.clipped.items():
         if share:
             where = _outside(evaluator.param(name))
@@ -122,11 +130,9 @@ def _outside(param: ParamSpec) -> str:
 
 def _reasons(samples: Samples) -> str:
     """For each output the params that it goes with, the largest rank correlation first."""
-    from hwdsl.codegen.runtime.sample import RANKED
-
     rows = []
-    least = CERTAIN / min(len(samples), RANKED) ** 0.5
-    for name in samples.outputs:
+    least = CERTAIN / max(1, int(samples.ranked.sum())) ** 0.5
+    for name in samples.computed:
         found = samples.rank_correlation(name).items()
         cells = [f"{param} {value:+.2f}" for param, value in found if abs(value) >= least]
         if len(cells) > MOST:
@@ -137,14 +143,16 @@ def _reasons(samples: Samples) -> str:
 
 
 def _write(evaluator: Evaluator, samples: Samples, target: Path) -> None:
-    """Write params drawn, outputs and feasibility, a row for each draw."""
+    """Write params drawn, outputs, feasibility and broken rules, a row for each draw."""
     units = {name: evaluator.param(name).scale.unit for name in samples.drawn}
     columns = [*samples.drawn.values(), *samples.outputs.values(), samples.feasible]
+    broken = samples.violation_texts()
     header = [title(n, u) for n, u in [*units.items(), *samples.units.items()]]
     with replacing(target) as temporary:
-        writer = writer_for(target, temporary, [*header, FEASIBLE])
+        writer = writer_for(target, temporary, [*header, FEASIBLE, VIOLATIONS])
         for start in range(0, len(samples), CHUNK):
-            writer.write([column[start : start + CHUNK] for column in columns])
+            end = start + CHUNK
+            writer.write([*(c[start:end] for c in columns), broken[start:end].tolist()])
         writer.close()
 
 

@@ -21,7 +21,7 @@ from hwdsl.cli.tables import FEASIBLE, VIOLATIONS, check_table, title, writer_fo
 
 if TYPE_CHECKING:
     from hwdsl.api.evaluator import Evaluator
-    from hwdsl.cli.picking import Condition, Goal
+    from hwdsl.cli.picking import Condition, Goal, Look
     from hwdsl.cli.resuming import ResumePoint
     from hwdsl.cli.tables import Column
     from hwdsl.codegen.runtime import ExecutionPlan, Sweep
@@ -63,6 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pareto", metavar="NAME,min:NAME", help="only the points that none beats in all of these"
     )
     parser.add_argument(
+        "--raw", action="store_true",
+        help="outputs as the formulas give them, at infeasible points too, where they are NaN",
+    )  # fmt: skip
+    parser.add_argument(
         "--threads", type=int, metavar="N", help="so many instead of one for each core"
     )
     parser.add_argument(
@@ -86,12 +90,13 @@ def run(options: argparse.Namespace) -> int:
         threads = workers(options.threads)
     if goals:
         return _picked(plan, target, goals, conditions, threads)
+    look = picking.Look(tuple(conditions), raw=options.raw)
     if target is None:
-        _show_first(plan, conditions, threads)
+        _show_first(plan, look, threads)
         return FINE
-    sweep = resuming.identity(evaluator, plan, options.where)
+    sweep = resuming.identity(evaluator, plan, [*options.where, *(["--raw"] * options.raw)])
     before = resuming.found(target, sweep) if options.resume else None
-    written = _to_table(plan, target, before, conditions, threads)
+    written = _to_table(plan, target, before, look, threads)
     _tell(written, plan, target)
     if written.points == plan.points:
         resuming.remove(target)
@@ -145,13 +150,11 @@ def _header(plan: ExecutionPlan) -> list[str]:
 # --- printed -------------------------------------------------------------------------------------
 
 
-def _show_first(plan: ExecutionPlan, conditions: Sequence[Condition], threads: int) -> None:
+def _show_first(plan: ExecutionPlan, look: Look, threads: int) -> None:
     """Print the first rows that fit."""
-    from hwdsl.cli.picking import fitting
-
-    found, count = [], 0
+    found, count, conditions = [], 0, look.conditions
     for part in plan.iter_chunks(CHUNK if conditions else FIRST, threads):
-        found.append(fitting(part, conditions))
+        found.append(look.at(part))
         count += len(found[-1])
         if count > FIRST or not conditions:
             break
@@ -234,19 +237,17 @@ def _to_table(
     plan: ExecutionPlan,
     target: Path,
     before: ResumePoint | None,
-    conditions: Sequence[Condition],
+    look: Look,
     threads: int,
 ) -> TableProgress:
     """Write all rows, or those up to an interrupt, behind those that are there `before`."""
-    from hwdsl.cli.picking import fitting
-
     done = TableProgress() if before is None else TableProgress(before.points, before.rows)
     with replacing(target) as temporary:
         writer = writer_for(target, temporary, _header(plan), resumed=before is not None)
         with _parts(plan, done.points, threads) as parts:
             for part, seconds in parts:
                 start = perf_counter()
-                kept = fitting(part, conditions)
+                kept = look.at(part)
                 writer.write(_columns(kept))
                 done.points += len(part)
                 done.rows += len(kept)
@@ -343,17 +344,4 @@ def _parts(plan: ExecutionPlan, first: int, threads: int) -> Iterator[_Parts]:
 def _columns(part: Sweep) -> list[Column]:
     names = [*(p.name for p in part.spec.params), *(o.name for o in part.spec.outputs)]
     columns: list[Column] = [part.column(name) for name in names]
-    return [*columns, part.feasible.ravel(), _violations(part)]
-
-
-def _violations(part: Sweep) -> list[str]:
-    """The names of the rules that each point breaks; points that break the same share a text."""
-    rules = list(part.violations)
-    kinds: dict[int, str] = {0: ""}
-    codes = [0] * len(part)
-    for bit, rule in enumerate(rules):
-        for point in part.broken(rule).ravel().nonzero()[0].tolist():
-            codes[point] |= 1 << bit
-    for code in set(codes) - {0}:
-        kinds[code] = " ".join(rule for bit, rule in enumerate(rules) if code >> bit & 1)
-    return [kinds[code] for code in codes]
+    return [*columns, part.feasible.ravel(), part.violation_texts().tolist()]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 FEASIBLE, VIOLATIONS = "feasible", "violations"
-"""The last columns of the tables: a sample's ends with the first, a sweep's with both."""
+"""The last columns of the tables."""
 
 
 class TableWriter(Protocol):

@@ -162,7 +162,13 @@ def _text(validation: Validation, *, rows: bool) -> str:
     broken = sorted(validation.broken.items())
     if validation.unread:
         parts.append(validation.unread)
-    return "\n".join(["\n\n".join(parts), *(f"{n} of {count} rows break {r}" for r, n in broken)])
+    told = [f"{n} of {count} rows break {r}" for r, n in broken]
+    if validation.infeasible:
+        told.append(
+            f"infeasible by these rules: {validation.infeasible} of {count} rows, which are scored "
+            "all the same, by their raw outputs"
+        )
+    return "\n".join(["\n\n".join(parts), *told])
 
 
 def _laid_out(found: Table) -> str:

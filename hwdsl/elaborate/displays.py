@@ -37,7 +37,8 @@ class Picture:
     """What a figure or table shows: the axes, the last of them fastest, and the outputs.
 
     `values` has, for each axis and for each param that is held, the values in base units (an index
-    for a case or component).
+    for a case or component). `ranges` has the axes of whole numbers of which the file says at most
+    from where to where they go: which of those are shown is left to whoever shows them.
     """
 
     node: ast.Display
@@ -45,6 +46,22 @@ class Picture:
     along: tuple[str, ...]
     outputs: tuple[str, ...]
     values: Mapping[str, tuple[float, ...]]
+    ranges: Mapping[str, IntRange]
+
+
+@frozen
+class IntRange:
+    """Whole numbers from `low` to `high`, of which some are shown.
+
+    `count` says how many; None for all. With `powers` they are powers of two where those do, as
+    degrees and batches are; with `ratios` they stand in equal ratios and not in equal steps.
+    """
+
+    low: float
+    high: float
+    count: int | None
+    ratios: bool = False
+    powers: bool = False
 
 
 def picture_of(
@@ -76,7 +93,32 @@ def picture_of(
             text = f"{what} gives no value to `{name}`, which has no default"
             raise ElaborationError("missing-argument", text, node.name.span, f"add `{name} = …`")
     _check_size(node, [len(values[name]) for name in along])
-    return Picture(node, info.name, along, outputs, values)
+    ranges = {
+        name: _int_range(known[name], values[name], settings.get(name), node, steps)
+        for name in along
+        if known[name].type == "int" and not known[name].values and _leaves_open(settings.get(name))
+    }
+    return Picture(node, info.name, along, outputs, values, ranges)
+
+
+def _leaves_open(given: ast.Expr | None) -> bool:
+    """Whether a file does not list the values of an axis."""
+    return given is None or (isinstance(given, ast.Binary) and given.op == "..")
+
+
+def _int_range(
+    param: ParamInfo,
+    values: Sequence[float],
+    given: ast.Expr | None,
+    node: ast.Display,
+    steps: int | None,
+) -> IntRange:
+    """The whole numbers that an axis goes over; its first and last value are the ends."""
+    low, high = values[0], values[-1]
+    if given is not None:
+        return IntRange(low, high, steps)
+    wide = low > 0 and high >= WIDE * low
+    return IntRange(low, high, steps or STEPS[node.form], wide, wide and steps is None)
 
 
 def _named(settings: Mapping[str, ast.Expr], wanted: Sequence[str]) -> tuple[str, ...]:

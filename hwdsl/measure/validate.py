@@ -81,7 +81,12 @@ class PredictionErrors:
 
 @frozen(eq=False)
 class Validation:
-    """Rows measured and predicted, in the unit of the output; what was checked beside."""
+    """Rows measured and predicted, in the unit of the output; what was checked beside.
+
+    Predictions are what the formulas give, at rows too that break a rule: those were measured, so
+    they exist. `broken` counts the rows that break each rule, `infeasible` those with which the
+    model says that they cannot be built.
+    """
 
     request: Request
     scale: Scale
@@ -92,6 +97,7 @@ class Validation:
     groups: tuple[str, ...]
     unread: str
     broken: Mapping[str, int]
+    infeasible: int
     compiled: bool
     interpreter_differs: int
     swept_differs: int
@@ -205,8 +211,9 @@ def validate(module: Module, request: Request) -> Validation:
     outputs = [output_of(evaluator, name) for name in names]
     table = read_table(request.data)
     given = inputs(evaluator, table, {request.measured})
-    sweep = evaluator.sweep(zipped=given)
-    other = evaluator.interpreted().sweep(zipped=given)
+    # What was measured has been built, whatever rules it breaks here: the raw values are scored.
+    sweep = evaluator.sweep(zipped=given).raw
+    other = evaluator.interpreted().sweep(zipped=given).raw
     labels = tuple(str(i) for i in range(1, table.rows + 1))
     measured = _in_unit(outputs[0], numbers(evaluator, table, request.measured, request.output))
     check_relative(table, measured)
@@ -222,6 +229,7 @@ def validate(module: Module, request: Request) -> Validation:
             evaluator, table, {request.measured, request.label or "", request.group or ""}
         ),
         sweep.violations,
+        int(np.count_nonzero(~sweep.feasible)),
         evaluator.compiled,
         _differences(sweep, {o.name: other.column(o.name) for o in evaluator.spec.outputs}),
         _differences(sweep, _by_rows(evaluator, given, table.rows)),
@@ -329,7 +337,7 @@ def _by_rows(
     evaluator: Evaluator, given: Mapping[str, Sequence[str]], rows: int
 ) -> dict[str, Floats]:
     """All outputs, one call a row: what a sweep gives must not depend on a row's neighbours."""
-    results = [evaluator({n: cells[i] for n, cells in given.items()}) for i in range(rows)]
+    results = [evaluator({n: cells[i] for n, cells in given.items()}).raw for i in range(rows)]
     return {o.name: np.array([r[o.name] for r in results]) for o in evaluator.spec.outputs}
 
 
@@ -345,7 +353,7 @@ def _repeated(
     once = evaluator.plan(zipped=dict(given))
     times = -(-MILLION // len(sweep))
     dims = (("repeat", times), *once.grid.dims)
-    many = once.at(PointGrid(once.grid.axes, times * len(sweep), dims)).run()
+    many = once.at(PointGrid(once.grid.axes, times * len(sweep), dims)).run().raw
     differ = sum(
         _unequal(sweep.column(o.name), many.column(o.name).reshape(times, -1))
         for o in evaluator.spec.outputs

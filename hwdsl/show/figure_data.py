@@ -28,6 +28,7 @@ from hwdsl.api.evaluator import DescriptionError, Evaluator, Module
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.codegen.runtime import InUnit, OutputSpec, ParamSpec, Sweep
 from hwdsl.elaborate import Picture, pictures
+from hwdsl.show.int_axis import LeftOut, buildable
 
 UNDEFINED = "an output is not a number"
 """What is said of the rule that no output is NaN."""
@@ -38,7 +39,8 @@ class FigureData:
     """A figure or table with the points it shows: the sweep's axes are `along`, the last fastest.
 
     A figure has one axis or two, the last of which is horizontal. `broken` says of each rule that
-    some point breaks what it asks for there, at the first of those points.
+    some point breaks what it asks for there, at the first of those points; `tried` are these
+    points: those shown, and those whose whole numbers are `left_out` since they cannot be built.
     """
 
     form: str
@@ -48,7 +50,9 @@ class FigureData:
     along: tuple[ParamSpec, ...]
     outputs: tuple[OutputSpec, ...]
     sweep: Sweep
+    tried: Sweep
     broken: tuple[ViolatedRule, ...]
+    left_out: tuple[LeftOut, ...] = ()
 
 
 @frozen
@@ -60,28 +64,36 @@ class ViolatedRule:
     message: str
 
 
-def displays(module: Module) -> list[FigureData]:
+def displays(module: Module, *, raw: bool = False) -> list[FigureData]:
     """The figures and tables of a file that need no measured data, evaluated, in its order.
 
-    Raises DescriptionError for a declaration that cannot be shown.
+    The outputs of infeasible points are NaN unless they are to be `raw`. Raises
+    DescriptionError for a declaration that cannot be shown.
     """
     diagnostics = Diagnostics()
     elaborations = {name: e.elaboration for name, e in module.evaluators.items()}
     found = pictures(module.checked, elaborations, diagnostics)
     if diagnostics.failed:
         raise DescriptionError(diagnostics)
-    return [_display(module.evaluators[picture.evaluator], picture) for picture in found]
+    return [_display(module.evaluators[picture.evaluator], picture, raw) for picture in found]
 
 
-def _display(evaluator: Evaluator, picture: Picture) -> FigureData:
+def _display(evaluator: Evaluator, picture: Picture, raw: bool) -> FigureData:
     node = picture.node
     values = {n: _in_unit(evaluator.param(n), v) for n, v in picture.values.items()}
     held = {n: v[0] for n, v in values.items() if n not in picture.along}
-    sweep = evaluator.sweep({**held, **{n: values[n] for n in picture.along}})
+    axes = {n: values[n] for n in picture.along}
+    tried, left = None, tuple[LeftOut, ...]()
+    if picture.ranges and not raw:
+        found, tried, left = buildable(evaluator, {**held, **axes}, picture.ranges)
+        axes.update({n: v.view(InUnit) for n, v in found.items()})
+    sweep = evaluator.sweep({**held, **axes})
+    tried = sweep if tried is None or not left else tried
     along = tuple(evaluator.param(n) for n in picture.along)
     outputs = _outputs(evaluator, picture.outputs)
-    name, doc, broken = node.name.name, node.doc, _broken(evaluator, sweep)
-    return FigureData(node.form, name, doc, evaluator, along, outputs, sweep, broken)
+    name, doc, broken = node.name.name, node.doc, _broken(evaluator, tried)
+    sweep = sweep.raw if raw else sweep
+    return FigureData(node.form, name, doc, evaluator, along, outputs, sweep, tried, broken, left)
 
 
 def _in_unit(param: ParamSpec, values: Sequence[float]) -> Any:

@@ -20,6 +20,7 @@ from hwdsl.codegen.runtime import CallError, Floats, OutputSpec, ParamSpec
 from hwdsl.elaborate.displays import WIDE
 from hwdsl.measure.validate import PredictionErrors, Validation
 from hwdsl.show.figure_data import FigureData, plain, spoken, titled, words
+from hwdsl.show.marks import mark_infeasible, name_stretches
 
 CREATOR = "hwdsl"
 """Who made a figure, in its metadata."""
@@ -29,6 +30,8 @@ PANEL = (7.2, 5.6)
 """Inches of a validation with its legend."""
 LEGEND_WIDTH = 0.85
 """Part of a picture's width that a legend above the axes may take; the rest is their labels."""
+FEW = 24
+"""Whole numbers on a line up to which each has a marker."""
 LARGEST = 1e150
 """Beyond it, a picture's margins and squares are not finite."""
 FARTHEST = 10.0
@@ -37,8 +40,6 @@ NARROW = 8.0
 """From this ratio of largest to smallest on, a validation's axes are logarithmic."""
 DASHES = ("-", (0, (6, 2)), (0, (6, 2, 1.5, 2)), (0, (3, 1.5)))
 """Lines that lie upon each other can be told apart, and without colours too."""
-MOST_NAMED = 6
-"""Dotted stretches that are named by their rule in the picture; the text below names all."""
 COLOURED = 10
 """Groups with a colour of their own: as many as can be told apart."""
 
@@ -94,10 +95,10 @@ def _svg(
 
 
 def draw(display: FigureData, axes: Any) -> None:
-    """Draw on a matplotlib `Axes`: solid where a point is feasible, dotted where it is not.
+    """Draw on a matplotlib `Axes`: values where a point is feasible, a mark below where it is not.
 
-    Along a choice stand bars, along a number lines; an axis of wide range is logarithmic. A dotted
-    stretch is named by the rule that it breaks.
+    Along a choice stand bars, along a number lines; an axis of wide range is logarithmic. Marks
+    are named by the rule that is broken there. Raw values of infeasible points are dotted.
     """
     x, by = display.along[-1], display.along[:-1]
     sweep = display.sweep
@@ -118,9 +119,8 @@ def draw(display: FigureData, axes: Any) -> None:
                 _bars(axes, places + offset, values[i], feasible[i], label, width)
             else:
                 dash = DASHES[len(shown) % len(DASHES)]
-                _line(axes, places, values[i], feasible[i], label, dash)
+                _line(axes, places, values[i], feasible[i], label, dash, joined=x.kind == "int")
             shown.append(values[i])
-    _name_rules(display, axes, places)
     first, names_of = display.outputs[0], ", ".join(spoken(o.name) for o in display.outputs)
     doc = first.doc if len(display.outputs) == 1 else ""
     axes.set_xlabel(_said(x.name, x.doc, x.scale.unit, 80))
@@ -138,6 +138,10 @@ def draw(display: FigureData, axes: Any) -> None:
             axes.yaxis.set_major_formatter(_tick)
         if np.any(np.concatenate(shown) < 0) and np.any(np.concatenate(shown) > 0):
             axes.axhline(0, color="0.3", linewidth=0.8, zorder=0)
+    if sweep.is_raw:
+        name_stretches(display, axes, places)
+    else:
+        mark_infeasible(display, axes, places)
     _finish(axes, legend=count > 1)
 
 
@@ -282,43 +286,27 @@ def _tick(value: float, place: object) -> str:
     return plain(value)
 
 
-def _name_rules(display: FigureData, axes: Any, places: NDArray[Any]) -> None:
-    """Name the rule that each dotted stretch breaks first, once for a stretch and a rule."""
-    sweep, x = display.sweep, display.along[-1]
-    told: set[tuple[str, int]] = set()
-    broken = {b.rule: sweep.broken(b.rule).reshape(-1, len(places)) for b in display.broken}
-    values = np.asarray(sweep[display.outputs[0].name], float).reshape(-1, len(places))
-    for rule, where in broken.items():
-        for row, heights in zip(where, values, strict=True):
-            at = np.flatnonzero(row & np.isfinite(heights))
-            if not len(at) or (rule, int(at[0])) in told or len(told) >= MOST_NAMED:
-                continue
-            told.add((rule, int(at[0])))
-            middle = int(at[len(at) // 2])
-            side = {0: "left", len(places) - 1: "right"}.get(middle, "center")
-            axes.annotate(
-                rule.rpartition(".")[2] if "." in rule else rule, (places[middle], heights[middle]),
-                xytext=(0, 5), textcoords="offset points", ha=side, fontsize=8, color="0.35",
-                style="italic", gid=f"broken-{rule}-{x.name}",
-            )  # fmt: skip
-
-
 def _line(
-    axes: Any, x: NDArray[Any], y: Floats, feasible: NDArray[np.bool_], label: str, dash: Any
-) -> None:
-    """One line, dashed in its own way; what is infeasible is dotted, pale and joined to it.
+    axes: Any, x: NDArray[Any], y: Floats, feasible: NDArray[np.bool_], label: str, dash: Any,
+    *, joined: bool,
+) -> None:  # fmt: skip
+    """One line, dashed in its own way; raw values of infeasible points are dotted and pale.
 
-    A line without a feasible point is not in the legend: its dots are.
+    A line without a feasible point is not in the legend: its dots or marks are. One of whole
+    numbers is joined over those that cannot be built, each of the others with a marker.
     """
     finite = np.where(np.isfinite(y), y, np.nan)
     good = np.where(feasible, finite, np.nan)
     drawn = bool(np.isfinite(good).any())
-    (line,) = axes.plot(
-        x, good, label=label if drawn else "", marker="o" if len(x) < 8 else "", linewidth=1.8,
-        linestyle=dash,
-    )  # fmt: skip
     bad = ~feasible
-    if bad.any():
+    raw = bool((bad & np.isfinite(finite)).any())
+    few = len(x) < 8 or (joined and np.count_nonzero(feasible) <= FEW)
+    at = feasible if joined and not raw else np.ones(len(x), np.bool_)
+    (line,) = axes.plot(
+        x[at], good[at], label=label if drawn else "", marker="o" if few else "", linewidth=1.8,
+        markersize=4 if len(x) >= 8 else 6, linestyle=dash,
+    )  # fmt: skip
+    if raw:
         beside = bad.copy()
         beside[1:] |= bad[:-1]
         beside[:-1] |= bad[1:]
@@ -336,7 +324,7 @@ def _bars(
     label: str,
     width: float,
 ) -> None:
-    """Bars beside those of other series; what cannot be built is pale and dotted at its edge."""
+    """Bars beside those of other series; raw values of infeasible points are pale and dotted."""
     bars = axes.bar(x, np.where(np.isfinite(y), y, np.nan), width * 0.92, label=label)
     for bar, good in zip(bars, feasible, strict=True):
         if not good:

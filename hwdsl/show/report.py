@@ -43,17 +43,20 @@ def declares_any(module: Module) -> bool:
     return any(isinstance(item, ast.Display) for item in module.checked.main.tree.items)
 
 
-def markdown(module: Module) -> str:
-    """The tables of the file as Markdown. Raises DescriptionError for one that does not fit."""
+def markdown(module: Module, *, raw: bool = False) -> str:
+    """The tables of the file as Markdown. Raises DescriptionError for one that does not fit.
+
+    Infeasible rows have the rules they break for numbers, unless those are to be `raw`.
+    """
     parts = []
-    for display in displays(module):
+    for display in displays(module, raw=raw):
         if display.form == "table":
             head, rows, feasible = cells(display)
-            rows = [
-                [*row, "yes" if good else "no"] for row, good in zip(rows, feasible, strict=True)
-            ]
+            verdicts = _verdicts(display, feasible)
+            rows = [[*row, said] for row, said in zip(rows, verdicts, strict=True)]
             whole = table([*head, "feasible"], rows)
-            parts.append(_section(words(display.name), display.doc, whole))
+            left = " ".join(left_out(display))
+            parts.append(_section(words(display.name), f"{display.doc}\n\n{left}".strip(), whole))
     for found in _validations(module):
         tables = f"{table(*by_row(found))}\n\n{table(*by_group(found))}"
         parts.append(_section(found.request.title, "", tables))
@@ -62,18 +65,19 @@ def markdown(module: Module) -> str:
     return "\n\n".join(parts)
 
 
-def pages(module: Module) -> dict[str, str]:
+def pages(module: Module, *, raw: bool = False) -> dict[str, str]:
     """The whole report by file: `index.html`, which stands alone, and each figure as SVG.
 
-    Raises DescriptionError for a declaration that does not fit, and ModuleNotFoundError for a
-    figure without matplotlib.
+    What is infeasible has no numbers, unless they are to be `raw`. Raises
+    DescriptionError for a declaration that does not fit, and ModuleNotFoundError for a figure
+    without matplotlib.
     """
     from hwdsl.show.plots import svg
 
     title = module.path.stem
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(module.doc)}</p>"]
     files: dict[str, str] = {}
-    for display in displays(module):
+    for display in displays(module, raw=raw):
         parts.append(f'<h2 id="{escape(display.name)}">{escape(words(display.name))}</h2>')
         if display.form == "figure":
             drawn = files[f"{title}_{display.name}.svg"] = svg(display)
@@ -116,7 +120,31 @@ def cells(display: FigureData) -> tuple[list[str], list[list[str]], list[bool]]:
     head = [titled(spoken(x.name), x.scale.unit) for x in shown]
     columns = [display.sweep.column(x.name).tolist() for x in shown]
     rows = [[_cell(v) for v in row] for row in zip(*columns, strict=True)]
-    return head, rows, display.sweep.feasible.ravel().tolist()
+    feasible = display.sweep.feasible.ravel().tolist()
+    if not display.sweep.is_raw:
+        numbers = len(display.along)
+        none = ["\N{EN DASH}"] * len(display.outputs)
+        pairs = zip(rows, feasible, strict=True)
+        rows = [row if good else [*row[:numbers], *none] for row, good in pairs]
+    return head, rows, feasible
+
+
+def left_out(display: FigureData) -> list[str]:
+    """What to say of the whole numbers that are not shown since they cannot be built."""
+    return [
+        f"{each.values:,} of {each.tried:,} values of {each.param} cannot be built"
+        + (" and are left out." if each.values < each.tried else ".")
+        for each in display.left_out
+    ]
+
+
+def _verdicts(display: FigureData, feasible: Sequence[bool]) -> list[str]:
+    """Whether each row can be built, and if not, the rules it breaks."""
+    broken = display.sweep.violation_texts().tolist()
+    return [
+        "yes" if good else f"no: {', '.join(rules.split())}"
+        for good, rules in zip(feasible, broken, strict=True)
+    ]
 
 
 def _sources(module: Module) -> list[str]:
@@ -155,7 +183,8 @@ def _plain(found: Table) -> str:
 
 
 def _figure(display: FigureData, drawn: str) -> str:
-    caption = f"<figcaption>{escape(display.doc)}{_infeasible(display, 'Dotted')}</figcaption>"
+    looks = "Dotted" if display.sweep.is_raw else "Marked at the bottom"
+    caption = f"<figcaption>{escape(display.doc)}{_infeasible(display, looks)}</figcaption>"
     return f"<figure>\n{drawn}\n{caption}\n</figure>"
 
 
@@ -164,16 +193,18 @@ def _infeasible(display: FigureData, looks: str) -> str:
     if not display.broken:
         return ""
     told = [
-        f"<li><code>{escape(b.rule)}</code> at {b.points:,} of {len(display.sweep):,} points, "
+        f"<li><code>{escape(b.rule)}</code> at {b.points:,} of {len(display.tried):,} points, "
         f"the first: {escape(b.message)}</li>"
         for b in display.broken[:MOST_RULES]
     ]
     left = len(display.broken) - len(told)
     rest = f"<li>… {left} more rules</li>" if left > 0 else ""
-    return (
-        f'\n<div class="note">{looks}: infeasible, because these rules are broken:'
-        f"<ul>{''.join(told)}{rest}</ul></div>"
-    )
+    said = " ".join(map(escape, left_out(display)))
+    if not display.sweep.feasible.all():
+        said = f"{said} {looks}: infeasible, because these rules are broken:".strip()
+    else:
+        said += " They break these rules:"
+    return f'\n<div class="note">{said}<ul>{"".join(told)}{rest}</ul></div>'
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -70,8 +70,8 @@ def bits(number: float) -> bytes:
 
 
 def same(a: Any, b: Any) -> bool:
-    if isinstance(a, str) or isinstance(b, str):
-        return bool(a == b)
+    if isinstance(a, str | None) or isinstance(b, str | None):
+        return (a or "") == (b or "")  # no case: None at a point, and in a column of texts ""
     return bits(float(a)) == bits(float(b))
 
 
@@ -199,10 +199,13 @@ class Comparison:
         self.compared += 1
         expected = s.expected[at]
         for output in s.spec.outputs:
-            a, b = got[output.name], expected[output.name]
-            if not same(a, b):
-                self.say(s, way, at, f"{output.name} is {a!r}, not {b!r}")
-                return
+            for kind, a, b in (
+                ("", got[output.name], expected[output.name]),
+                ("raw ", got.raw[output.name], expected.raw[output.name]),
+            ):
+                if not same(a, b):
+                    self.say(s, way, at, f"{kind}{output.name} is {a!r}, not {b!r}")
+                    return
         if got.violations != expected.violations:
             self.say(s, way, at, f"breaks {got.violations}, not {expected.violations}")
         if got.feasible is not expected.feasible:
@@ -213,12 +216,17 @@ class Comparison:
         if not s.spec.params:
             return  # one point, which is asked otherwise
         columns = {o.name: sweep.column(o.name) for o in s.spec.outputs}
+        raw = {o.name: sweep.raw.column(o.name) for o in s.spec.outputs}
         feasible = sweep.feasible.reshape(-1)
         for at, expected in enumerate(s.expected):
             self.compared += 1
             for name, column in columns.items():
                 if not same(column[at], expected[name]):
                     self.say(s, way, at, f"{name} is {column[at]!r}, not {expected[name]!r}")
+                    break
+                if not same(raw[name][at], expected.raw[name]):
+                    wrong = f"raw {name} is {raw[name][at]!r}, not {expected.raw[name]!r}"
+                    self.say(s, way, at, wrong)
                     break
             if [int(w) for w in sweep.words[at]] != list(expected._words):
                 self.say(s, way, at, f"breaks {sweep[at].violations}, not {expected.violations}")

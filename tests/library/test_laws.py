@@ -222,7 +222,7 @@ def drawn(evaluator: Evaluator, seed: int, **given: object) -> dict[str, Any]:
 
 def columns(evaluator: Evaluator, given: dict[str, Any]) -> dict[str, Floats]:
     """The outputs at the points given."""
-    sweep = evaluator.sweep(zipped={name: list(column) for name, column in given.items()})
+    sweep = evaluator.sweep(zipped={name: list(column) for name, column in given.items()}).raw
     return {o.name: np.asarray(sweep.column(o.name), float) for o in evaluator.spec.outputs}
 
 
@@ -314,7 +314,7 @@ def times_of(evaluator: Evaluator, points: dict[str, Any], clock: float) -> dict
         powers = {base.rpartition(".")[2]: float(p) for base, p in info.unit.dim.powers}
         values, stride, count = axes[i]
         axes[i] = (np.asarray(values) * clock ** powers.get("time", 0.0), stride, count)
-    sweep = plan.at(replace(plan.grid, axes=tuple(axes))).run(threads=1)
+    sweep = plan.at(replace(plan.grid, axes=tuple(axes))).run(threads=1).raw
     return {o.name: np.asarray(sweep.column(o.name), float) for o in evaluator.spec.outputs}
 
 

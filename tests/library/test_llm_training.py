@@ -30,7 +30,7 @@ def ask(tmp_path: Path, body: str, **given: object) -> dict[str, float]:
     path = tmp_path / "ask.hw"
     path.write_text(f"{HEAD}evaluator ask {{\n{body}\n}}\n", encoding="utf-8")
     evaluator = hwdsl.load(path, compiled=False).ask
-    result = evaluator(**given)
+    result = evaluator(**given).raw  # what the formulas give, buildable or not
     return {o.name: float(result[o.name]) for o in evaluator.spec.outputs}
 
 

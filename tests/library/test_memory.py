@@ -169,7 +169,7 @@ def test_rewriting_keeps_data_and_costs_writes(memories: Any) -> None:
     assert kept.feasible
     assert kept.rewrites == pytest.approx(250 / 86400)
     assert kept.writes_per_cell == pytest.approx(YEARS / 86400 / 2)
-    assert kept.power - plain.power == pytest.approx(250e9 / 86400 * 8 * 2e-12)
+    assert kept.power - plain.raw.power == pytest.approx(250e9 / 86400 * 8 * 2e-12)
     assert memories.wear(amount="250 GB", lives="1 h", again=True).rewrites == 0
 
 

@@ -128,9 +128,14 @@ def test_answers_fit_their_schemas(name: str, capsys: pytest.CaptureFixture[str]
 
 
 def test_a_point_is_told_in_both_units(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "model.hw", "count=1", "width=9", "paint=green", "--format", "json"]) == 0
+    call = ["run", "model.hw", "count=1", "width=9", "paint=green", "--format", "json"]
+    assert main(call) == 0
+    masked = checked("run", capsys.readouterr().out)
+    assert {o["value"] for o in masked["outputs"]} == {"NaN", None}  # `root` is NaN: infeasible
+    assert main([*call, "--raw"]) == 0
     found = checked("run", capsys.readouterr().out)
-    result = hwdsl.load("model.hw").whole(count=1, width=9, paint="green")
+    assert (masked["raw"], found["raw"]) == (False, True)
+    result = hwdsl.load("model.hw").whole(count=1, width=9, paint="green").raw
     outputs = {o["name"]: o for o in found["outputs"]}
     assert outputs["time"]["value"] == result.time
     assert outputs["time"]["unit"] == "ms"

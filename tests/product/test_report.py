@@ -13,6 +13,7 @@ from hwdsl.cli.main import main
 from hwdsl.measure.validate import Validation, validate, validation_requests
 from hwdsl.show import plots
 from hwdsl.show.figure_data import FigureData, displays, plain
+from hwdsl.show.int_axis import LeftOut
 from hwdsl.show.report import markdown, pages
 
 HEAD = """edition 2026
@@ -92,7 +93,7 @@ def test_axes_are_as_given_or_over_the_declared_range(shown: dict[str, FigureDat
     assert shown["lines"].sweep.bandwidth[0].tolist() == [2, 2.5, 3, 3.5, 4]
     assert shown["bars"].sweep.format.tolist() == ["fp16", "fp8"]
     batch = shown["wide"].sweep.batch
-    assert (batch[0], batch[-1]) == (1, 512)
+    assert (batch[0], batch[-1]) == (1, 54)  # of 512 the last that fits
     assert len(set(batch.tolist())) == len(batch)
 
 
@@ -122,16 +123,16 @@ def test_what_is_drawn_is_what_was_swept(shown: dict[str, FigureData]) -> None:
     _, module = plots._matplotlib()
     axes = module.Figure().add_subplot()
     plots.draw(shown["lines"], axes)
-    solid = [line for line in axes.get_lines() if line.get_linestyle() != ":"]
-    dotted = [line for line in axes.get_lines() if line.get_linestyle() == ":"]
+    *solid, marks = axes.get_lines()
     assert [line.get_label() for line in solid][:2] == ["batch = 1", "batch = 8"]
     assert solid[2].get_label().startswith("_")  # not in the legend
     expected = shown["lines"].sweep.throughput
     for line, values in zip(solid[:2], expected[:2], strict=True):
         assert np.array_equal(line.get_ydata(), values)
     assert np.isnan(solid[2].get_ydata()).all()  # 90 GB do not fit
-    assert [line.get_ydata().tolist() for line in dotted] == [expected[2].tolist()]
-    assert [line.get_label() for line in dotted] == ["batch = 64, infeasible"]
+    assert marks.get_label() == "batch = 64, infeasible"
+    assert marks.get_xdata().tolist() == [2, 2.5, 3, 3.5, 4]
+    assert marks.get_transform() == axes.get_xaxis_transform()  # a mark at the bottom, no value
     assert axes.get_xlabel() == "Rate of the memory [TB/s]"
     assert axes.get_ylabel() == "Throughput [token/s]"
     axes = module.Figure().add_subplot()
@@ -141,6 +142,17 @@ def test_what_is_drawn_is_what_was_swept(shown: dict[str, FigureData]) -> None:
     axes = module.Figure().add_subplot()
     plots.draw(shown["wide"], axes)
     assert axes.get_xscale() == "log"
+
+
+def test_raw_values_of_infeasible_points_are_dotted(tmp_path: Path) -> None:
+    _, module = plots._matplotlib()
+    axes = module.Figure().add_subplot()
+    lines = displays(loaded(tmp_path, SHOWN), raw=True)[0]
+    plots.draw(lines, axes)
+    (dotted,) = [line for line in axes.get_lines() if line.get_linestyle() == ":"]
+    assert dotted.get_label() == "batch = 64, infeasible"
+    found = 64 / (90e9 / (0.8 * np.array([2, 2.5, 3, 3.5, 4]) * 1e12))
+    assert dotted.get_ydata() == pytest.approx(found)
 
 
 def test_a_page_stands_alone_and_is_the_same_each_time(tmp_path: Path) -> None:
@@ -154,7 +166,8 @@ def test_a_page_stands_alone_and_is_the_same_each_time(tmp_path: Path) -> None:
     assert text.count("<svg") == 3
     assert "&lt;decoding&gt;" in text
     assert "By the memory &amp; its bandwidth." in text
-    assert "Dotted: infeasible, because these rules are broken" in text
+    assert "Marked at the bottom: infeasible, because these rules are broken" in text
+    assert "458 of 512 values of batch cannot be built and are left out." in text
     assert 'class="infeasible"' in text
     for outside in ("http-equiv", "<script", "<link", "<img"):
         assert outside not in text
@@ -163,11 +176,13 @@ def test_a_page_stands_alone_and_is_the_same_each_time(tmp_path: Path) -> None:
 
 
 def test_tables_are_markdown(tmp_path: Path) -> None:
-    lines = markdown(loaded(tmp_path, SHOWN)).splitlines()
+    module = loaded(tmp_path, SHOWN)
+    lines = markdown(module).splitlines()
     head = "| bandwidth [TB/s] | format | throughput [token/s] | parts.0 [GB] | parts.1 [GB] |"
     assert f"{head} feasible |" in lines
     assert "| 2 | fp8 | 1,315.1 | 13 | 73 | yes |" in lines
-    assert "| 4 | fp16 | 2,232.6 | 26 | 86 | no |" in lines
+    assert "| 4 | fp16 | \N{EN DASH} | \N{EN DASH} | \N{EN DASH} | no: fits |" in lines
+    assert "| 4 | fp16 | 2,232.6 | 26 | 86 | no: fits |" in markdown(module, raw=True).splitlines()
 
 
 BAD = [
@@ -284,7 +299,8 @@ def test_infeasible_stretches_are_named_by_their_rule(tmp_path: Path) -> None:
 
 
 def test_whole_numbers_of_a_wide_range_are_powers_of_two(shown: dict[str, FigureData]) -> None:
-    assert shown["wide"].sweep.batch.tolist() == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+    assert shown["wide"].sweep.batch.tolist() == [1, 2, 4, 8, 16, 32, 54]
+    assert shown["wide"].left_out == (LeftOut("batch", 458, 512),)
 
 
 def test_a_wide_range_of_readings_is_one_of_what_is_shown(tmp_path: Path) -> None:

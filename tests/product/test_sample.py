@@ -63,7 +63,7 @@ def test_a_seed_gives_the_same_draws_on_any_threads_and_a_longer_run_begins_alik
 ) -> None:
     first = module.hour.sample(2 * CHUNK + 1000, seed=7, threads=1)
     again = module.hour.sample(CHUNK + 10, seed=7, threads=4)
-    assert (first["rate"][: CHUNK + 10] == again["rate"]).all()
+    assert (first.raw["rate"][: CHUNK + 10] == again.raw["rate"]).all()
     assert (module.hour.sample(100, seed=8)["rate"] != again["rate"][:100]).all()
 
 

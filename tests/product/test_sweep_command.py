@@ -79,7 +79,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Any:
         (("--where", "time <= 0.01 s"), lambda s: s.take(s.column("time") <= 10)),
         (("--where", "speed >= 900"), lambda s: s.take(s.column("speed") >= 900)),
         (("--where", "rate == 4 TB/s"), lambda s: s.take(s.column("rate") == 4)),
-        (("--where", "form != tall"), lambda s: s.take(s.column("form") != "tall")),
+        (("--where", "form != tall"), lambda s: s.take(s.column("form") == "flat")),
         (("--where", "feasible", "--where", "batch>7"),
          lambda s: s.take(s.feasible.ravel() & (s.column("batch") > 7))),
         (("--best", "speed"), lambda s: s.take([_place(s, s.best("speed"))])),

@@ -321,7 +321,7 @@ def test_what_does_not_fit(name: str, steps_run: dict[tuple[str, bool], Result])
         assert f"run.{rule}" in found.violations
     if message.startswith("Mem "):
         needed, unit = message.split(" needs ")[1].split()[:2]
-        ours = getattr(found, f"proc_mem_{message.split()[1]}_cap_req")
+        ours = getattr(found.raw, f"proc_mem_{message.split()[1]}_cap_req")
         power = ("B", "KiB", "MiB", "GiB", "TiB", "PiB").index(unit)
         assert ours / 1024**power == pytest.approx(float(needed), abs=5.1e-4)
 

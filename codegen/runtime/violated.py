@@ -1,0 +1,68 @@
+"""Which rules many points violate: bits of words as marks, counts and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .kernel import Words
+
+_TABLE = 1 << 16
+"""Combinations of rules that are told apart by a table of this size, without sorting points."""
+
+
+def marked(words: Words, masks: Sequence[int]) -> NDArray[np.bool_]:
+    """Where any of the bits in `masks`, one for each word, is set."""
+    found = np.zeros(len(words), np.bool_)
+    for k, mask in enumerate(masks):
+        if mask:
+            found |= (words[:, k] & np.uint64(mask)) != 0
+    return found
+
+
+def bit(words: Words, number: int) -> NDArray[np.bool_]:
+    """Where one bit is set."""
+    return np.asarray((words[:, number // 64] & np.uint64(1 << number % 64)) != 0)
+
+
+def ever(words: Words) -> list[int]:
+    """The numbers of the bits that are set at any point: of many rules few are violated."""
+    whole = np.bitwise_or.reduce(words, axis=0).tolist() if len(words) else []
+    return [64 * k + b for k, word in enumerate(whole) for b in range(64) if word >> b & 1]
+
+
+def counts(words: Words, names: Sequence[str]) -> dict[str, int]:
+    """How many points violate each rule that any violates."""
+    return {names[b]: int(np.count_nonzero(bit(words, b))) for b in ever(words)}
+
+
+def combinations(words: Words, names: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:
+    """Of each point the number of its combination of violated rules, and the text of each.
+
+    A text is the names of the rules with blanks between; that of no rule is empty.
+    """
+    codes, texts = np.zeros(len(words), np.int64), [""]
+    most = min(_TABLE, max(64, len(words)))
+    for number in ever(words):
+        if 2 * len(texts) > most:  # only the combinations that there are
+            codes, texts = _used(codes, texts)
+        codes += len(texts) * bit(words, number)
+        texts += [f"{text} {names[number]}".lstrip() for text in texts]
+    return _used(codes, texts)
+
+
+def _used(codes: NDArray[np.int64], texts: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:
+    """The same without the texts that no point has."""
+    used = np.flatnonzero(np.bincount(codes, minlength=len(texts)))
+    places = np.zeros(len(texts), np.int64)
+    places[used] = np.arange(len(used))
+    return places[codes], [texts[k] for k in used.tolist()]
+
+
+def texts(words: Words, names: Sequence[str]) -> NDArray[Any]:
+    """The names of the rules that each point violates; points share the texts."""
+    codes, found = combinations(words, names)
+    return np.array([*found, ""], np.object_)[codes]
