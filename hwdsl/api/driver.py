@@ -157,7 +157,7 @@ def _elaborate(
                 found[name] = record.noted(name, diagnostics, work)
             reached = found[name].reached
             if reached is not None:
-                record.reaches(name, places(checked, reached))
+                record.reaches(name, places(checked.main.tree, reached))
     if not (diagnostics.failed or free):
         _find_unread(checked, diagnostics, record)
     for node in () if diagnostics.failed else displays(checked):
@@ -185,7 +185,8 @@ def _find_unread(checked: Checked, diagnostics: Diagnostics, record: FileFinding
     for name, info in known.items() if found else ():
         first = record.reached[name]
         if found and not first.complete:  # only now, as most files have nothing to be told of
-            more = places(checked, reached_in_all(checked, info, first.unknown))
+            reached = reached_in_all(checked, info, Diagnostics(), first.unknown)
+            more = places(checked.main.tree, reached)
             record.reaches(name, evolve(first | more, complete=True))
             found = unread(checked, _all(record.reached, known))
     for each in warnings(checked, found):
@@ -198,6 +199,39 @@ def _all(reached: Mapping[str, Places], names: Iterable[str]) -> Places:
     for name in names:
         whole |= reached[name]
     return whole
+
+
+def unread(paths: Sequence[Path], diagnostics: Diagnostics) -> list[Diagnostic]:
+    """What files say of their components and no evaluator of any of them reads, waived or not."""
+    from hwdsl.elaborate import reached_in_all
+    from hwdsl.elaborate.unread import places, unread, warnings
+
+    read: dict[str, Places] = {}
+    programs: list[Checked] = []
+    for path in paths:
+        checked = check(path, found := Diagnostics())
+        if checked is not None and not found.failed:
+            programs.append(checked)
+            for name, info in evaluators(checked).items():
+                with doing(f"elaborating `{name}`"):
+                    reached = reached_in_all(checked, info, found)
+                for scope in checked.modules.values():
+                    where = _real(scope.tree.source)
+                    read[where] = read.get(where, Places()) | places(scope.tree, reached)
+        diagnostics.take(found)
+    return [
+        each
+        for checked in ([] if diagnostics.failed else programs)
+        for each in warnings(
+            checked,
+            unread(checked, read.get(_real(checked.main.tree.source), Places())),
+            waived=True,
+        )
+    ]
+
+
+def _real(source: Source) -> str:
+    return str(Path(source.name).resolve())
 
 
 def findings(path: Path | Source) -> Findings:

@@ -33,6 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--needs", action="store_true",
         help="list the values that FILE:EVALUATOR (or each of a file's) reads and nobody gives",
     )  # fmt: skip
+    parser.add_argument(
+        "--unread", action="store_true",
+        help="list all that the files say of components and none of their evaluators reads",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
@@ -45,6 +49,8 @@ def run(options: argparse.Namespace) -> int:
 
     if options.needs:
         return _needs(options)
+    if options.unread:
+        return _unread(options)
     diagnostics = Diagnostics()
     definitions = questions = 0
     names = listed(options.files)
@@ -74,6 +80,30 @@ def run(options: argparse.Namespace) -> int:
         print(f"{', '.join(counts)}: {_verdict(diagnostics)}")
     code = code_of(diagnostics)
     return WRONG_DESCRIPTION if code == FINE and options.warnings and diagnostics.items else code
+
+
+def _unread(options: argparse.Namespace) -> int:
+    """Print what files say of components and nothing reads, waived or not."""
+    from hwdsl.api import driver
+    from hwdsl.base.diagnostics import Diagnostics
+    from hwdsl.base.render import palette_for, render_text
+    from hwdsl.cli.streams import write_painted
+
+    if options.format == "sarif":
+        raise CommandError("--unread is printed as text or json")
+    names = listed(options.files)
+    found = driver.unread([Path(name) for name in names], diagnostics := Diagnostics())
+    wrong = diagnostics.items if diagnostics.failed else []
+    if options.format == "json":
+        from hwdsl.cli.jsons import render_json
+
+        sys.stdout.write(render_json([*wrong, *found]))
+    else:
+        if wrong or found:
+            write_painted(render_text([*wrong, *found], palette_for(sys.stdout)), sys.stdout)
+        if not wrong:
+            print(f"{_count(len(names), 'file')}: {len(found) or 'nothing'} unread")
+    return code_of(diagnostics)
 
 
 def _needs(options: argparse.Namespace) -> int:

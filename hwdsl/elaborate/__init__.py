@@ -95,29 +95,38 @@ def elaborate(
     return evolve(found, sampler=with_large_stack(lambda: draws(apart, evaluator, diagnostics)))
 
 
-def reached_in_all(checked: Checked, evaluator: EvaluatorInfo, unknown: Set[str]) -> Reached:
+def reached_in_all(
+    checked: Checked,
+    evaluator: EvaluatorInfo,
+    diagnostics: Diagnostics,
+    unknown: Set[str] = frozenset(),
+) -> Reached:
     """All that an evaluator reads, with what the first elaboration of it does not show.
 
     That is what would be read if values were known that nobody knows (given by their paths), since
     what reads one stops there; and what is read by the rules of the file's own components of which
-    the evaluator reads something, which are decided once for all evaluators.
+    the evaluator reads something, which are decided once for all evaluators. What is wrong with the
+    evaluator goes to `diagnostics`.
     """
     given, met = frozenset[str](), frozenset(unknown)
     found: list[Thunk] = []
     for _ in range(ROUNDS):
         given |= met
+        said = Diagnostics() if given else diagnostics
         m = new_partial_evaluator(checked)
         m.reads, m.assumed = [], given
-        found += with_large_stack(partial(_read_in_all, m, evaluator))
+        found += with_large_stack(partial(_read_in_all, m, evaluator, said))
         met = frozenset(m.unknown_read)
         if met <= given:
             break
     return Reached(tuple(found))
 
 
-def _read_in_all(m: PartialEvaluator, evaluator: EvaluatorInfo) -> tuple[Thunk, ...]:
+def _read_in_all(
+    m: PartialEvaluator, evaluator: EvaluatorInfo, diagnostics: Diagnostics
+) -> tuple[Thunk, ...]:
     """What outputs and rules read, those of the file's components included that are reached."""
-    made = elaborate_evaluator(m, evaluator, Diagnostics()).reached
+    made = elaborate_evaluator(m, evaluator, diagnostics).reached
     assert made is not None
     walk, todo, roots = RuleCollector(m), list(m.checked.main.values.values()), made.roots
     while True:

@@ -21,8 +21,12 @@ def is_range_test(m: PartialEvaluator, rule: ast.Rule, env: Env) -> bool:
     """
     if m.reads is None or not env.records:
         return False
-    read = list(_numbers_read(m, rule.condition, env))
-    return None not in read and len(set(read)) <= 1
+    first: str | None = None
+    for read in _numbers_read(m, rule.condition, env):
+        if read is None or (first is not None and read != first):
+            return False
+        first = read
+    return True
 
 
 def _numbers_read(m: PartialEvaluator, expr: ast.Node, env: Env) -> Iterator[str | None]:

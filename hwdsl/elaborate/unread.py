@@ -71,12 +71,11 @@ def place_of(node: ast.Node) -> Place:
     return node.span.start, node.span.end
 
 
-def places(checked: Checked, reached: Reached) -> Places:
-    """Where what was reached stands in the file itself."""
-    main = checked.main.tree.source
+def places(tree: ast.Module, reached: Reached) -> Places:
+    """Where what was reached stands in a file."""
 
     def here(statements: Collection[ast.Node]) -> frozenset[Place]:
-        return frozenset(place_of(s) for s in statements if s.span.source is main)
+        return frozenset(place_of(s) for s in statements if s.span.source is tree.source)
 
     read, replaced = reached.statements()
     return Places(here(read), here(replaced), reached.unknown)
@@ -94,10 +93,11 @@ def unread(checked: Checked, reached: Places) -> list[Unread]:
     ]
 
 
-def warnings(checked: Checked, found: Sequence[Unread]) -> list[Diagnostic]:
-    """The findings, less those that the file waives."""
-    waived = places_of(checked.main.tree, NAME)
-    kept = [u for u in found if not any(a <= u.span.start < b for a, b in waived)]
+def warnings(
+    checked: Checked, found: Sequence[Unread], *, waived: bool = False
+) -> list[Diagnostic]:
+    """The findings; those that the file waives only if they are asked for."""
+    allowed = [] if waived else places_of(checked.main.tree, NAME)
     return [
         Diagnostic(
             NAME,
@@ -106,7 +106,8 @@ def warnings(checked: Checked, found: Sequence[Unread]) -> list[Diagnostic]:
             (Label(u.span),),
             _help(checked, u),
         )
-        for u in kept
+        for u in found
+        if not any(a <= u.span.start < b for a, b in allowed)
     ]
 
 
