@@ -24,7 +24,7 @@ use std.cluster: cluster
 use std.link: link
 use std.node: accelerator, node
 use std.topology: cable, rail_optimized, star, switch
-use vendor.links: NDR400, SR4_400G, backplane_copper
+use vendor.links: NDR400, SR4_400G, board_copper
 use vendor.nodes: HGX_H100
 use vendor.nvidia: H100_SXM_80GB
 use vendor.switches: NVSwitch3, QM9700
@@ -37,10 +37,16 @@ accelerator my_gpu : H100_SXM_80GB {
 
 switch nvswitch : NVSwitch3 { price = 5 MUSD/unit }
 
-cable copper : backplane_copper { price = 20 USD/unit }
+cable copper : board_copper { price = 20 USD/unit }
 
 node tray : HGX_H100 {
-    scale_up = star(endpoints = 8, planes = 4, switch_part = nvswitch, endpoint_cable = copper)
+    scale_up = star(
+        endpoints = 8,
+        planes = 4,
+        links_per_plane = 4.5,
+        switch_part = nvswitch,
+        endpoint_cable = copper,
+    )
     price    = 8 * gpu.price + 8 * nic.price + 60 kUSD/unit
     accelerator gpu[8] : my_gpu
     link nic[8]        : NDR400 { price = 1.5 kUSD/unit, mttf = 500_000 h }
@@ -103,7 +109,7 @@ def test_what_is_warned_of_changes_no_answer_and_the_rest_may() -> None:
 
     def answers(varied: dict[ast.Node, float]) -> dict[str, float]:
         made = elaborate(checked, info, Diagnostics(), literals=VariedLiterals(varied))
-        point = [p.default or 0.0 for p in made.graph.params]
+        point = [p.default or 0.0 for p in made.params]
         return {name: float(v) for name, v in interpret(made.graph, point).outputs.items()}
 
     written = VariedLiterals()
@@ -146,7 +152,7 @@ def test_all_that_is_unread_is_listed(
     assert text.endswith("2 files: 3 unread\n")
     assert main(["check", "--unread", "study.hw", "parts.hw", "--format", "json"]) == 0
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    told = sorted((f["places"][0]["file"], f["message"].split("`")[1]) for f in found)
+    told = sorted((f["labels"][0]["file"], f["message"].split("`")[1]) for f in found)
     assert told == [("parts.hw", "c"), ("parts.hw", "weight"), ("study.hw", "price")]
     assert main(["check", "--unread", "study.hw", "--format", "sarif"]) == 2
     Path("study.hw").write_text("edition 2026\nuse parts: gone\n")
