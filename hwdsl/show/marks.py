@@ -26,23 +26,25 @@ def mark_infeasible(display: FigureData, axes: Any, places: NDArray[Any]) -> Non
         return
     if not sweep.feasible.any():
         _say_none(display, axes)
+        return
     feasible = sweep.feasible.reshape(-1, len(places))
     by = display.along[:-1]
     names = np.atleast_1d(sweep[by[0].name][:, 0]) if by else np.array([""])
     transform = axes.get_xaxis_transform()
     drawn = axes.get_lines()[: len(feasible)]
+    bars = [box for box in axes.containers[: len(feasible)] if len(box)]
     count = min(len(feasible), MOST_ROWS)
     _make_room(axes, (count + 1.5) * ROW)
-    bars = not drawn
     for i, (good, name) in enumerate(zip(feasible, names, strict=True)):
         if good.all():
             continue
         height = (min(i, count - 1) + 0.7) * ROW
         few = np.count_nonzero(~good) <= FEW
-        colour = axes.containers[i][0].get_facecolor() if bars else drawn[i].get_color()
+        colour = bars[i][0].get_facecolor() if bars else drawn[i].get_color()
+        middles = [b.get_x() + b.get_width() / 2 for b in bars[i]] if bars else places
         label = "" if good.any() or not by else f"{_called(display, name)}, infeasible"
         axes.plot(
-            places, np.where(good, np.nan, height), transform=transform, color=colour,
+            middles, np.where(good, np.nan, height), transform=transform, color=colour,
             linestyle="" if few else ":", marker="x" if few else "", markersize=4, linewidth=1.8,
             label=label, gid=f"infeasible-{i}", clip_on=False,
         )  # fmt: skip
@@ -62,8 +64,9 @@ def _make_room(axes: Any, share: float) -> None:
     low, high = axes.get_ylim()
     if axes.get_yscale() == "log":
         axes.set_ylim(low * (low / high) ** (share / (1 - share)), high)
-    else:
-        axes.set_ylim(low - (high - low) * share / (1 - share), high)
+        return
+    axes.set_yticks([tick for tick in axes.get_yticks() if low <= tick <= high])
+    axes.set_ylim(low - (high - low) * share / (1 - share), high)
 
 
 def _name_rows(display: FigureData, axes: Any, places: NDArray[Any], height: float) -> None:
@@ -94,6 +97,7 @@ def _say_none(display: FigureData, axes: Any) -> None:
         0.5, 0.55, "\n".join(["No point can be built:", *rules]), transform=axes.transAxes,
         ha="center", va="center", color="0.35", gid="none-feasible",
     )  # fmt: skip
+    axes.set_yticks([])
 
 
 def _short(rule: str) -> str:

@@ -127,6 +127,7 @@ def draw(display: FigureData, axes: Any) -> None:
     axes.set_ylabel(_said(names_of, doc, first.scale.unit, 38))
     if categories:
         axes.set_xticks(places, [str(c) for c in across])
+        axes.set_xlim(-0.5, len(places) - 0.5)  # where the first or the last is not drawn, too
     else:
         if _is_wide(across):
             _logarithmic(axes.set_xscale, axes.xaxis)
