@@ -50,6 +50,10 @@ __all__ = [
 ]
 
 
+FARTHEST = 1000
+"""Steps from a whole number to which a neighbour is looked for that can be built."""
+
+
 class DescriptionError(ValueError):
     """A file that cannot be loaded; the message shows its diagnostics."""
 
@@ -176,9 +180,10 @@ class Evaluator(runtime.KernelEvaluator):
     ) -> dict[str, float]:
         """Per cent of change of an output for one per cent of each real and whole param.
 
-        Of a real by the exact derivative; of an int by the slope between its neighbours, one to
-        each side as far as its range, its alternatives and the rules go. NaN where the output is 0
-        or infinite, and at a point that is infeasible. With `raw` no rule counts.
+        Of a real by the exact derivative; of an int by the slope between its neighbours, the next
+        values to each side at which the point is feasible, as far as its range or its alternatives
+        go. NaN where the output is 0 or infinite, and at a point that is infeasible. With `raw` no
+        rule counts.
         """
         point = self._point(self.named("elasticity", at, given, wrt=wrt, raw=raw))
         names = [wrt] if isinstance(wrt, str) else list(wrt or ())
@@ -198,24 +203,25 @@ class Evaluator(runtime.KernelEvaluator):
         return Result(self.spec, point, *self.kernel.point(point)).feasible
 
     def _step_slope(self, output: str, name: str, point: Sequence[float], *, raw: bool) -> float:
-        """The slope of an output between the neighbours of an int, in declared units.
-
-        Unless `raw`, the point itself stands for a neighbour that cannot be built.
-        """
+        """The slope of an output between the neighbours of an int, in declared units."""
         slot = next(k for k, p in enumerate(self.spec.params) if p.name == name)
         param, here = self.spec.params[slot], point[slot]
-        below = max((v for v in param.values or (here - 1,) if param.low <= v < here), default=here)
-        above = min(
-            (v for v in param.values or (here + 1,) if here < v <= param.high), default=here
-        )
-        moved = {v: [*point[:slot], v, *point[slot + 1 :]] for v in (below, here, above)}
-        if not raw:
-            below, above = (v if self._feasible(moved[v]) else here for v in (below, above))
+
+        def moved(value: float) -> list[float]:
+            return [*point[:slot], value, *point[slot + 1 :]]
+
+        def neighbour(side: int) -> float:
+            steps = [here + side * k for k in range(1, FARTHEST + 1)]
+            values = sorted(param.values, reverse=side < 0) or steps
+            beyond = (v for v in values if (v - here) * side > 0 and param.low <= v <= param.high)
+            return next((v for v in beyond if raw or self._feasible(moved(v))), here)
+
+        below, above = neighbour(-1), neighbour(1)
         if below == above:
             return float("nan")
         scale = self._output(output).scale
         at = [o.name for o in self.spec.outputs].index(output)
-        low, high = (scale.from_base(self.kernel.point(moved[v])[0][at]) for v in (below, above))
+        low, high = (scale.from_base(self.kernel.point(moved(v))[0][at]) for v in (below, above))
         return float(high - low) / (above - below)
 
     def _slopes(

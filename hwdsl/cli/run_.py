@@ -130,8 +130,11 @@ def _verdict(evaluator: Evaluator, result: Result, given: Mapping[str, str]) -> 
         if help:
             lines.append(f"    help: {help}")
     if not result.feasible:
-        shown = "with --raw, as they are here" if result.is_raw else "--raw shows them"
-        lines.append(f"  note: the formulas give outputs nevertheless; {shown}")
+        lines.append(
+            "  note: these outputs are what the formulas give for what cannot be built"
+            if result.is_raw
+            else "  note: what cannot be built has no outputs; --raw shows what the formulas give"
+        )
     endless = [
         o.name
         for o in evaluator.spec.outputs
