@@ -42,6 +42,12 @@ def _dtype(name: str) -> str:
     return _DTYPES[name.upper()]
 
 
+_FP4_KERNELS = {
+    "moe_torch_flow_cutlass": "cutlass",
+    "moe_torch_flow_min_latency": "min_latency",
+}
+
+
 def moe_layers(dtype: str) -> list[Row]:
     """MoE layers of aic_moe in one dtype, `bfloat16`, `fp8` or `nvfp4`."""
 
@@ -58,7 +64,7 @@ def moe_layers(dtype: str) -> list[Row]:
             "expert_parallel": r["moe_ep"],
             "balanced_routing": "true" if r["token_distribution"] == "balanced" else "false",
             "measured": r["meas_time_us"],
-        }
+        } | ({"kernel": _FP4_KERNELS[r["kernel_source"]]} if dtype == "nvfp4" else {})
 
     return converted((r for r in read("aic_moe") if r["moe_dtype"] == dtype), make)
 
@@ -415,12 +421,14 @@ def _static(
 
 
 SETS = (
-    Set("llmcompass_ops, GEMMs above 500 us", _KERNELS, "gemm", llmcompass_gemms, "us"),
+    Set("llmcompass_ops, GEMMs above 500 us", _KERNELS, "gemm", llmcompass_gemms, "us",
+        fitted="MI210's"),
     Set("vllm_layer_ops, GEMMs", _KERNELS, "gemm", vllm_gemms, "us"),
     Set("deepgemm_h800", _KERNELS, "gemm_fp8", deepgemm, "us"),
     Set("aic_moe, 16 bits", _KERNELS, "moe_experts", lambda: moe_layers("bfloat16"), "us"),
     Set("aic_moe, 8 bits", _KERNELS, "moe_experts_fp8", lambda: moe_layers("fp8"), "us"),
-    Set("aic_moe, 4 bits", _KERNELS, "moe_experts_fp4", lambda: moe_layers("nvfp4"), "us"),
+    Set("aic_moe, 4 bits", _KERNELS, "moe_experts_fp4", lambda: moe_layers("nvfp4"), "us",
+        fitted="all", coefficients=("fp4_cutlass_expert_ratio", "fp4_min_latency_expert_ratio")),
     Set("ft_bert_inference", "studies/bert.hw", "bert_inference", bert_encoders, "ms",
         group="group"),
     Set("vllm_requests, TPOT", _SERVING, "serving", lambda: request_traces("tpot_ms"), "ms",

@@ -199,7 +199,7 @@ def test_memory_of_batches() -> None:
         ("deepgemm_h800", 8.7, 30),
         ("aic_moe, 16 bits", 9, 26),
         ("aic_moe, 8 bits", 9, 27.5),
-        ("aic_moe, 4 bits", 34, 68),
+        ("aic_moe, 4 bits", 22, 52),
         ("ft_bert_inference", 18, 41),
         ("vllm_requests, TPOT", 11, 13),
         ("vllm_requests, TTFT", 28, 37),
