@@ -49,7 +49,7 @@ def die(given: dict[str, Any]) -> dict[str, float]:
         "effective_area_mm2": right.effective_area,
         "gross_dies_per_wafer": right.per_wafer,
         "model_yield": right.clean / 100,
-        "wafer_yield_as_coded_with_no_spares": shipped.working / 100,
+        "wafer_yield_as_coded_with_no_spares": shipped.raw.working / 100,
         "probe_cost_usd": right.probe,
         "unit_price_usd_with_model_yield": right.unit_price,
     }

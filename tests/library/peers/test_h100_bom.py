@@ -72,7 +72,7 @@ def test_the_stated_price_of_a_node(case: dict[str, Any]) -> None:
     given = point(case) | {"node_price": f"{stated!r} USD"}
     result = model("h100_bom").bill(**given)
     differs = case["check"]["node_price_implied"] != stated
-    assert (result.machines != pytest.approx(case["output"]["nodes_usd"], rel=1e-9)) == differs
+    assert (result.raw.machines != pytest.approx(case["output"]["nodes_usd"], rel=1e-9)) == differs
 
 
 @pytest.mark.parametrize(
