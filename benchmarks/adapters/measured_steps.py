@@ -71,6 +71,7 @@ def bloom(column: str) -> list[Row]:
         return {
             "case": f"{r['row_id']} {r['note'].split(';')[0]}",
             **_gpt(r, (r["tp"], r["pp"], r["dp"]), r["micro_batch"], r["global_batch_seqs"]),
+            "bf16_optimizer": YES[r["note"].startswith("02-28")],
             "measured": r[f"meas_{column}"],
         }
 
