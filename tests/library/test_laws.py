@@ -18,6 +18,7 @@ POINTS = 400
 CLOSE = 1 + 1e-9
 TEXT = """edition 2026
 use std.collectives
+use std.communicator
 use std.execution
 use std.memory: memory
 use std.overlap: overlap_strategy, assumed_contention
@@ -175,8 +176,8 @@ evaluator grouped {
     param store  : bandwidth = 2039 GB/s in 10 GB/s .. 100 TB/s
 
     let all = communicator(
-        intra_node = interconnect(ranks = inside, bandwidth = wire, memory_bandwidth = store),
-        inter_node = interconnect(
+        scale_up = interconnect(ranks = inside, bandwidth = wire, memory_bandwidth = store),
+        scale_out = interconnect(
             ranks = nodes,
             bandwidth = port,
             memory_bandwidth = store,

@@ -194,7 +194,8 @@ def test_a_study_says_that_contention_is_not_measured(
 
 
 NEEDS = """edition 2026
-use std.collectives: communicator_of, hierarchical_all_reduce
+use std.communicator: communicator_of, hierarchical_all_reduce
+use std.placement: process_group
 use std.overlap
 use std.operators: matmul, activation
 use vendor.clusters: Llama3_24k
@@ -208,7 +209,7 @@ evaluator needs {
     let passing = compute_demand([activation(elements = rows * 8192)], H100_SXM_80GB)
     let sum = collective_demand(
         size,
-        hierarchical_all_reduce(size, communicator_of(8, 1, Llama3_24k)),
+        hierarchical_all_reduce(size, communicator_of(process_group(ranks = 8), Llama3_24k)),
         H100_SXM_80GB,
     )
 
