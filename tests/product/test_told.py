@@ -87,6 +87,8 @@ def test_rules_that_nobody_can_decide_are_counted_once_and_shortly(
 ) -> None:
     text = HEAD + PARTS.replace("40 mm", "20 mm").replace("41 mm", "21 mm").replace("1000", "500")
     text += "evaluator cost {\n    param a : real = 1\n    let it = second\n    output b = a\n}\n"
+    for package in ("first", "second", "third"):
+        text += f'allow {package}.dies_joined "what joins them is not asked here"\n'
     summary = check(text).splitlines()[-1]
     count = int(summary.split("; ")[1].split()[0])
     assert summary.endswith(f"; {count} rules undecided (--undecided)")
