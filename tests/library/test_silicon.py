@@ -358,12 +358,18 @@ def test_a_wafer_scale_die_is_one_per_wafer(tmp_path: Path, how: str) -> None:
 
 
 def test_a_die_wider_than_the_wafer_is_refused(tmp_path: Path) -> None:
-    """However many fields it stitches: 8 mm from a corner, half a side is 107.5 and 99.5 mm."""
+    """However many fields it stitches: a twentieth from a corner, 0.673 sides reach 147 mm."""
     path = tmp_path / "one.hw"
     path.write_text(WAFER, encoding="utf-8")
     one = hwdsl.load(path, compiled=False).one
-    for side, fits in [(200, True), (215, True), (217, False), (240, False)]:
+    for side, fits in [(200, True), (215, True), (218, True), (219, False), (300, False)]:
         assert one(side=f"{side} mm").feasible == fits, side
+    # The square of WSE-3 as published, on N5 as it stands, whose rim is 5 mm.
+    plain = WAFER.replace(
+        "cores.unit_area ", "process.edge_exclusion = 5 mm\n        cores.unit_area "
+    )
+    path.write_text(plain, encoding="utf-8")
+    assert hwdsl.load(path, compiled=False).one().feasible
     large = "die huge : WSE_3_wafer { area = 160000 mm^2, width = 400 mm, stitched_fields = 190 }\n"
     path.write_text(WAFER + large, encoding="utf-8")
     with pytest.raises(hwdsl.DescriptionError, match=r"die\.wafer"):
