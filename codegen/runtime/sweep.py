@@ -125,7 +125,7 @@ class Sweep:
             info = next(o for o in self.spec.outputs if o.name == name)
             found = self._columns[name]
             if not (self.is_raw or self._whole):
-                found = np.where(self._good, found, np.nan)
+                found = found + self._absent
             return _labelled(found, info.labels) if info.labels else found
         for p, (values, stride, count) in zip(self.spec.params, self.grid.axes, strict=True):
             if p.name == name:
@@ -138,6 +138,15 @@ class Sweep:
     def _good(self) -> NDArray[np.bool_]:
         """The feasible points, found once for all columns."""
         return ~violated.marked(self.words, self.spec.required)
+
+    @cached_property
+    def _absent(self) -> Floats:
+        """What leaves an output as it is, to the bit, or makes it NaN where a point is infeasible.
+
+        Adding it takes a third of the time of a selection.
+        """
+        with np.errstate(invalid="ignore"):
+            return np.divide(-0.0, self._good)  # -0.0 / 1, and 0 / 0
 
     @cached_property
     def _whole(self) -> bool:
