@@ -39,6 +39,7 @@ class Case:
 
 
 CASES = [Case(**row) for row in DATA["case"]]
+PAGE = Path(__file__).parents[2] / "docs" / "compositions.md"
 CAUGHT = [case for case in CASES if not case.pending]
 PENDING = [case for case in CASES if case.pending]
 
@@ -56,6 +57,18 @@ def findings(case: Case, part: str, folder: Path) -> list[dict[str, Any]]:
     return [row for row in found if row["severity"] != "note" and row["name"] != "unused-use"]
 
 
+def row_of(case: Case, message: str) -> str:
+    """The line of the page: who wrote it, what is wrong, which rule says what."""
+    return f"| {case.of} | {case.mistake} | `{case.rule}` | {message} |"
+
+
+def test_the_page_has_a_row_for_each() -> None:
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    rows = [line for line in lines if line.startswith(("| review |", "| ours |"))]
+    mistakes = [row.split(" | ")[1] for row in rows]
+    assert mistakes == [case.mistake for case in CASES]
+
+
 def test_the_table_is_whole() -> None:
     assert len(CASES) == len({case.mistake for case in CASES})
     assert sum(case.of == "review" for case in CASES) >= 43
@@ -70,6 +83,8 @@ def test_the_rule_says_it(case: Case, tmp_path: Path) -> None:
     assert said, found or "nothing was said"
     assert any(case.says in row["message"] for row in said), said
     assert all(row["help"] for row in said), f"{case.rule} says not what to do"
+    row = row_of(case, said[0]["message"])
+    assert row in PAGE.read_text(encoding="utf-8").splitlines(), f"docs/compositions.md lacks {row}"
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
