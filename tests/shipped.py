@@ -73,7 +73,7 @@ class Shipped:
         diagnostics = Diagnostics()
         infos = driver.evaluators(self.checked).items()
         made = {
-            name: elaborate(self.checked, info, diagnostics, callees=self.callees)
+            name: elaborate(self.checked, info, diagnostics, callees=self.callees, reached=True)
             for name, info in infos
         }
         pictures(self.checked, made, diagnostics)
