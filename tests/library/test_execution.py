@@ -112,22 +112,6 @@ def test_a_cache_takes_what_comes_back_soon(tmp_path: Path) -> None:
     assert far == pytest.approx({"half": 1, "gain": 1})
 
 
-def test_power_limits_the_rate(tmp_path: Path) -> None:
-    body = """param tdp : power = 700 W in 1 W .. 10 kW
-    let costly = hopper with { energy_per_flop = 1 J / 1e12 FLOP }
-    let on = H100_SXM_80GB with {
-        tdp               = tdp
-        kernel_efficiency = costly
-    }
-    output rate in TFLOP/s = power_limited_rate(on.peak_fp16, on)"""
-    # A clock lowered by the root of what power is short of, since the voltage falls with it.
-    full = 989.4
-    assert ask(tmp_path, body)["rate"] == pytest.approx(full * math.sqrt(700 / full))
-    half = full * math.sqrt(350 / full)
-    assert ask(tmp_path, body, tdp="350 W")["rate"] == pytest.approx(half)
-    assert ask(tmp_path, body, tdp="2 kW")["rate"] == pytest.approx(989.4)
-
-
 def rate(tmp_path: Path, one: str, on: str, *, size: int = 8192) -> float:
     """TFLOP/s of an operator on an accelerator."""
     body = f"""param size : int = 8192 in 1 .. 100000

@@ -34,7 +34,8 @@ def test_a_batch_is_its_first_token_and_the_others(request_of: Evaluator) -> Non
 
 def test_energy_and_cost_are_those_of_the_accelerators(request_of: Evaluator) -> None:
     answer = request_of(tensor=4, gpu_hour_cost=3)
-    assert answer.energy_per_token * answer.output_throughput == pytest.approx(4 * 400)
+    # Between the static power, 0.3 of 400 W, and the limit.
+    assert 4 * 120 < answer.energy_per_token * answer.output_throughput <= 4 * 400
     assert answer.cost_per_mtoken * 1e-6 * answer.output_throughput * 3600 == pytest.approx(4 * 3)
 
 

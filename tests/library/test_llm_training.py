@@ -55,19 +55,16 @@ def step(more: str = "", **cut: object) -> str:
 
 
 def test_a_load_that_lasts_lowers_the_clock(tmp_path: Path) -> None:
-    """Hopper at 700 W keeps 0.752 of its rate, at 500 W the root of five sevenths of that."""
-    body = """param tdp : power = 700 W in 1 W .. 2 kW
-    let on = under_sustained_load(H100_SXM_80GB with {
-        package          = unknown "asked at any power"
-        memory_capacity  = 80 GB
-        memory_bandwidth = 3.35 TB/s
-        tdp              = tdp
-    })
-    output share = power_limited_rate(on.peak_fp16, on) / on.peak_fp16"""
-    full, capped = ask(tmp_path, body), ask(tmp_path, body, tdp="500 W")
-    assert full == pytest.approx({"share": 0.752}, rel=2e-3)
-    assert capped["share"] / full["share"] == pytest.approx((5 / 7) ** 0.5)
-    assert ask(tmp_path, body, tdp="1.9 kW")["share"] == 1
+    """On Hopper the matrix units keep about 0.75 of their rate at 700 W, without memory traffic."""
+    body = """param limit : power = 700 W in 211 W .. 2 kW
+    let on = under_sustained_load(H100_SXM_80GB with { power_limit = limit })
+    output share = 1 s / power_limited_time(1 s, 0 B, on)
+    allow on.power_limit_above_tdp "asked at any power" """
+    full, capped = ask(tmp_path, body), ask(tmp_path, body, limit="500 W")
+    assert full == pytest.approx({"share": 0.76}, rel=2e-2)
+    # Dynamic power goes with the square of the clock; 0.3 of 700 W are static.
+    assert capped["share"] / full["share"] == pytest.approx((290 / 490) ** 0.5)
+    assert ask(tmp_path, body, limit="1.9 kW")["share"] == 1
 
 
 def test_older_kernels_are_slower(tmp_path: Path) -> None:

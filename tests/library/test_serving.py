@@ -31,7 +31,8 @@ def test_longer_prompts_cost_throughput(serving: Evaluator) -> None:
 
 def test_energy_and_cost_are_those_of_the_accelerators(serving: Evaluator) -> None:
     answer = serving(tensor=4, gpu_hour_cost=2)
-    assert answer.energy_per_token * answer.output_throughput == pytest.approx(4 * 700)
+    # Between the static power, 0.3 of 700 W, and the limit.
+    assert 4 * 210 < answer.energy_per_token * answer.output_throughput <= 4 * 700
     assert answer.cost_per_mtoken * 1e-6 * answer.output_throughput * 3600 == pytest.approx(4 * 2)
 
 
