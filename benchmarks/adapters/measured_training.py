@@ -1,5 +1,7 @@
 """Adapters of published tables of language-model training, for the studies of training."""
 
+import re
+
 from machines import Undescribed, component
 from measured import Row, Set, converted, read, shape
 
@@ -96,6 +98,13 @@ def _moe(r: Row, gpu: str) -> Row:
     }
 
 
+def _transformer_engine(release: str) -> str:
+    """The release of Transformer Engine in a container of NeMo, or of MLPerf's code, by its date:
+    1.8 is of July 2024."""
+    year, month = (int(part) for part in re.findall(r"\b(\d\d)\.(\d\d)", release)[0])
+    return "1.8" if (year, month) <= (24, 7) else "2.0"
+
+
 def _nemo(r: Row) -> Row:
     gpu = _gpu(r["gpu"])
     sizes = {name: _cell(r, name, "1") for name in ("tp", "pp", "cp", "vp", "ep")}
@@ -103,6 +112,7 @@ def _nemo(r: Row) -> Row:
     return {
         "case": f"{r['row_id']} {r['model']} {gpu} {r['precision'].split(' ')[0]} {r['release']}",
         "release": r["release"].partition(" ")[0],
+        "transformer_engine": _transformer_engine(r["release"]),
         **_model(r, gpu, "ungated" not in r["mlp_act"], r["tied_embeddings"] == "True"),
         "ffn_hidden_size": _cell(r, "d_ffn", "1"),
         "experts": _cell(r, "n_experts", "0"),
@@ -136,8 +146,15 @@ WITHOUT = {
         "ep_overlap",
         "grouped_gemm",
     ),
-    "moe": ("model", "gated", "tied_embeddings"),
-    "mla_moe": ("model", "gated", "tied_embeddings", "kv_heads", "head_dim"),
+    "moe": ("model", "gated", "tied_embeddings", "transformer_engine"),
+    "mla_moe": (
+        "model",
+        "gated",
+        "tied_embeddings",
+        "kv_heads",
+        "head_dim",
+        "transformer_engine",
+    ),
 }
 
 
@@ -185,6 +202,7 @@ def long_context() -> list[Row]:
             "case": f"{r['row_id']} {r['model']} {gpu} {r['seq_len_k']}k x{r['n_gpus']}",
             **_model(row, gpu, gated=True, tied_embeddings=False),
             "dtype": DTYPES.get(r["precision"], "fp8"),
+            "transformer_engine": _transformer_engine(r["container"]),
             "tensor": str(tensor),
             "pipeline": str(stages),
             "context": str(context),

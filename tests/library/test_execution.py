@@ -166,6 +166,8 @@ FLASH = (
         ("H100_SXM_80GB", "false", "flash_attention_3", 16384, 0.97 * 621, 1.03 * 621),
         ("H100_SXM_80GB", "false", "flash_attention_3", 4096, 0.95 * 590, 1.05 * 590),
         ("H100_SXM_80GB", "true", "flash_attention_3", 16384, 590, 650),
+        # Transformer Engine 1.8: cuDNN 9.0 is 20 to 50 % faster than FlashAttention-2 there.
+        ("H100_SXM_80GB", "false", "cudnn_9_0", 16384, 1.2 * 346, 1.5 * 346),
         # Zadouri et al. 2026: up to 1,613 TFLOP/s, 1.3 times what cuDNN 9.13 reaches.
         ("B200_SXM_180GB", "false", "flash_attention_4", 16384, 0.97 * 1613, 1.03 * 1613),
         ("B200_SXM_180GB", "false", "vendor_library", 16384, 0.85 * 1241, 1.15 * 1241),
@@ -191,6 +193,21 @@ def test_attention_of_pytorch(tmp_path: Path) -> None:
     output on_ampere = if ampere == flash_attention_2 then 2 else 0"""
     assert ask(tmp_path, body) == {"on_hopper": 2, "on_ampere": 2}
     assert ask(tmp_path, body, release=2.5) == {"on_hopper": 0, "on_ampere": 2}
+
+
+def test_attention_of_transformer_engine(tmp_path: Path) -> None:
+    """FlashAttention on Ampere and cuDNN on Hopper, by its source: as of July 2024 up to 1.8."""
+    body = """param release : real = 1.8 in 1 .. 3
+    let a100 = transformer_engine_attention_efficiency(release, ampere)
+    let h100 = transformer_engine_attention_efficiency(release, hopper)
+    let b200 = transformer_engine_attention_efficiency(release, blackwell)
+    output on_ampere    = a100 / ampere.flash_attention_2_efficiency
+    output on_hopper    = h100 / hopper.attention_efficiency
+    output on_blackwell = b200 / blackwell.attention_efficiency"""
+    old, new = ask(tmp_path, body), ask(tmp_path, body, release=2)
+    assert new == {"on_ampere": 1, "on_hopper": 1, "on_blackwell": 1}
+    assert old["on_ampere"] == old["on_blackwell"] == 1
+    assert 0.7 < old["on_hopper"] < 0.9
 
 
 def test_memory_of_amds_parts(tmp_path: Path) -> None:
