@@ -5,7 +5,6 @@ bandwidths that were published.
 """
 
 import itertools
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,12 +57,14 @@ cluster pod    { oversubscription = 7, pod_size = 512, node nodes[1024] : DGX_H1
 cluster TPU_v4 { node nodes[1024] : TPU_v4_tray { link nic[4] : NDR400 } }
 cluster racks  { node nodes[16] : GB200_NVL72 }
 node tray : GB200_NVL72 {
-    gpu.count = 8, nic.count = 8, in_network_reduction = true, cpu.count = 4, scale_up_domain = 72, scale_up.endpoints = 72
+    gpu.count = 8, nic.count = 8, in_network_reduction = true, cpu.count = 4
+    scale_up_domain = 72, scale_up.endpoints = 72
     scale_up.switch_cost = 18 * 10 kUSD/unit, scale_up.switch_power = 18 * 400 W
     scale_up.switch_failure_rate = 18 / (300_000 h)
     price = accelerator_price + scale_up_price, gpu.price = 30 kUSD/unit
     scale_up.endpoint_cable = backplane_copper with { price = 10 USD/unit, mttf = 1_000_000 h }
-    non_accelerator_power = scale_up_power, other_failure_rate = 0 h^-1, gpu.mttf = 50_000 h, cpu.mttf = inf, nic.mttf = inf
+    non_accelerator_power = scale_up_power, other_failure_rate = 0 h^-1, gpu.mttf = 50_000 h
+    cpu.mttf = inf, nic.mttf = inf
 }
 cluster trays { node nodes[144] : tray }
 
