@@ -23,7 +23,14 @@ from hwdsl.elaborate.reached import Reached
 from hwdsl.elaborate.records import component, find_definition, member
 from hwdsl.elaborate.rules import RuleCollector, Waivers, module_waivers
 from hwdsl.elaborate.trace import Trace
-from hwdsl.elaborate.values import ElaborationError, Record, SelectRecord, Thunk
+from hwdsl.elaborate.values import (
+    ElaborationError,
+    Record,
+    SelectRecord,
+    Thunk,
+    UnknownValue,
+    Value,
+)
 from hwdsl.semantics.displays import settings_of
 from hwdsl.semantics.symbols import (
     Checked,
@@ -229,20 +236,35 @@ def _check_main(m: PartialEvaluator, diagnostics: Diagnostics) -> None:
         except ElaborationError as failure:
             diagnostics.add(failure.diagnostic)
 
-    # By `is_known`: a value that nobody knows is told of where it is needed.
     for symbol in m.checked.main.values.values():
         if isinstance(symbol, ComponentInfo):
             attempt(partial(_assert, walk, symbol, top))
             for name in _fields(symbol.kind):
-                attempt(partial(m.is_known, partial(_read, m, symbol, name)))
+                attempt(partial(_assert_value, walk, partial(_read, m, symbol, name), "", ()))
         elif isinstance(symbol, ValueInfo):
-            attempt(partial(m.is_known, partial(symbol_value, m, symbol)))
+            value = partial(symbol_value, m, symbol)
+            attempt(partial(_assert_value, walk, value, symbol.name, top))
+    walk.settle(top, lambda failure: diagnostics.add(failure.diagnostic))
     for assertion in deduplicate(m, walk.found):
         report_static_violations(m, assertion, diagnostics)
 
 
 def _assert(walk: RuleCollector, symbol: ComponentInfo, waivers: Waivers) -> None:
     walk.component(component(walk.m, symbol), symbol.name, waivers)
+
+
+def _assert_value(
+    walk: RuleCollector, compute: Callable[[], Value | None], name: str, waivers: Waivers
+) -> None:
+    """The rules of a value's components, and of what is read on the way to it."""
+    try:
+        value, assertions = walk.m.collect(compute)
+        assertions, where, _ = walk.m.where_known(assertions)
+    except UnknownValue:
+        return  # A value that nobody knows is told of where it is needed.
+    walk.take(assertions, waivers)
+    if value is not None:
+        walk.value(value, name, waivers, None if where.known else where)
 
 
 def _fields(kind: KindInfo) -> list[str]:

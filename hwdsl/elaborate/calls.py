@@ -20,6 +20,7 @@ from hwdsl.base.source import Span
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.passes.inlining import Inliner
 from hwdsl.elaborate import messages, params
+from hwdsl.elaborate.asked import parted
 from hwdsl.elaborate.evaluator import open_evaluator, rules_of
 from hwdsl.elaborate.module_values import symbol_value
 from hwdsl.elaborate.partial_evaluator import MAX_OPS, Instance, PartialEvaluator
@@ -137,6 +138,8 @@ class EvaluatorCall:
         """An output at the arguments; the rules that it implies are the caller's too."""
         with self._inside():
             value, assertions = self.callee.output(name)
+        # The rules of components are the callee's, and in its `feasible`.
+        assertions, _ = parted(assertions)
         nowhere = {id(e) for e in self.callee.m.read_nowhere(assertions)}
         # What is proved in the callee, for all its arguments, is not carried over; the rest is
         # looked at again with the arguments of this call.

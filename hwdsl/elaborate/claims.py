@@ -15,6 +15,7 @@ from hwdsl.elaborate.messages import known_only, literal_unit, render
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.quantities import PURE, coherent_unit, dim_of
 from hwdsl.elaborate.records import with_lets
+from hwdsl.elaborate.rules import RuleCollector, Waivers, module_waivers
 from hwdsl.elaborate.values import ElaborationError, EnumValue, Env, Value
 from hwdsl.semantics.symbols import ClaimInfo
 from hwdsl.syntax import ast
@@ -58,6 +59,8 @@ def verify_claim(
     lets = [x for x in claim.decl.members if isinstance(x, ast.Let)]
     env = with_lets(m, Env(claim.scope), lets)
     verdicts: list[ClaimResult] = []
+    own = (x for x in claim.decl.members if isinstance(x, ast.Allow))
+    waivers = (*own, *module_waivers(claim.scope))
     rests = "unsure" if confidence(claim.decl) == ast.CONFIDENCES[0] else ""
     m.watching = True
     for member in claim.decl.members:
@@ -65,7 +68,8 @@ def verify_claim(
             rests = "assumed"
         elif isinstance(member, ast.Expect):
             try:
-                verdicts.append(_judged(m, member, env, member.status or rests))
+                status = member.status or rests
+                verdicts.append(_judged(m, member, env, status, waivers))
             except ElaborationError as failure:
                 diagnostics.add(failure.diagnostic)
                 text = failure.diagnostic.message
@@ -80,12 +84,18 @@ def confidence(claim: ast.Claim) -> str:
     return min(said, key=ast.CONFIDENCES.index, default="")
 
 
-def _judged(m: PartialEvaluator, node: ast.Expect, env: Env, status: str) -> ClaimResult:
+def _judged(
+    m: PartialEvaluator, node: ast.Expect, env: Env, status: str, waivers: Waivers
+) -> ClaimResult:
     """The verdict. Against it is an implied rule (`whole`, a loop that must settle) that is broken,
-    and an infeasible result that was read, unless the expectation read its `feasible` too.
+    one of a component that the claim makes, and an infeasible result that was read, unless the
+    expectation read its `feasible` too.
     """
     verdict, assertions = m.collect(lambda: _expect(m, node, env, status))
-    assertions = m.need_values(assertions)
+    walk = RuleCollector(m)
+    assertions = walk.rules(m.need_values(assertions))
+    walk.settle(waivers)
+    assertions += walk.found
     asked = [e.result for e in assertions if e.rule == ASKED]
     verdict = evolve(verdict, **_beside_baseline(m, node, env, verdict))
     broken = [

@@ -12,7 +12,9 @@ from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.dependence import param_dependences
 from hwdsl.codegen.ir.graph import REAL, Graph, rounds
 from hwdsl.elaborate import messages, params
+from hwdsl.elaborate.asked import parted
 from hwdsl.elaborate.elaboration_info import (
+    UNKNOWN,
     Elaboration,
     LoweredHole,
     OutputInfo,
@@ -110,19 +112,21 @@ def _find_rules(instance: Instance) -> tuple[list[Assertion], list[ElaborationEr
                 rule = info.rules.get(node.name.name)
                 if rule is not None and rule.name is node.name:  # of a param: its range
                     name = f"{info.name}.{node.name.name}"
-                    found.extend(lower_rule(m, name, rule, instance.env, ""))
+                    found.extend(walk.rules(lower_rule(m, name, rule, instance.env, "")))
             elif isinstance(node, ast.Let | ast.Output):
                 name = node.name.name
                 value, assertions = m.collect(partial(m.read, instance.names[name]))
                 assertions, where, unknown = m.where_known(assertions)
                 if isinstance(node, ast.Output) and unknown is not None:
                     raise unknown
-                found.extend(assertions)
+                found.extend(walk.rules(assertions))
                 walk.value(value, name, waivers, None if where.known else where)
         except ElaborationError as failure:
             # A variable may be unknown: what reads it reports it. An output is read by the caller.
             if not (isinstance(node, ast.Let) and isinstance(failure, UnknownValue)):
                 failures.append(failure)
+    # Last, so that what a variable holds is named by it.
+    walk.settle(waivers, failures.append)
     # The walk applies the waivers of components itself; these are those of the evaluator.
     kept = [e for e in found if not waived(waivers, e.rule, f"{e.path}.{e.rule}")]
     return [*kept, *walk.found], failures
@@ -166,7 +170,7 @@ def elaborate_evaluator(
         report(each)
     try:
         # What the defaults and ranges of params state; that of outputs came with the rules.
-        stated = m.need_values(m.assertions)
+        stated, _ = parted(m.need_values(m.assertions))
     except UnknownValue as failure:
         report(failure)
         stated = []
@@ -326,18 +330,25 @@ def decide(
     ]
 
 
+def _pieces(m: PartialEvaluator, rule: Assertion) -> list[str | LoweredHole]:
+    """The pieces of a rule's message; what varies with the rounds of a loop is none."""
+    found = messages.pieces(m, rule.text)
+    inner = (isinstance(p, LoweredHole) and p.ref.region is not m.builder.root for p in found)
+    return [UNKNOWN if hidden else p for p, hidden in zip(found, inner, strict=True)]
+
+
 def _rule_info(m: PartialEvaluator, name: str, group: Sequence[Assertion]) -> RuleInfo:
     def message(point: Sequence[float]) -> str:
         def work() -> str:
             numbers = messages.at_point(m, point)
             held = numbers([e.holds for e in group])
             broken = next((e for e, h in zip(group, held, strict=True) if h != 1.0), group[0])
-            return messages.render(m, broken.text, numbers)
+            return messages.said(m, broken, point)
 
         return with_large_stack(work)
 
     def said() -> list[tuple[Ref, list[str | LoweredHole]]]:
-        return with_large_stack(lambda: [(e.holds, messages.pieces(m, e.text)) for e in group])
+        return with_large_stack(lambda: [(e.holds, _pieces(m, e)) for e in group])
 
     first = group[0]
     help = next((e.help for e in group if e.help is not None), None)

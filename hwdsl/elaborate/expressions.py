@@ -112,7 +112,10 @@ def _attr(m: PartialEvaluator, expr: ast.Attr, env: Env) -> Value:
     base = m.evaluate(expr.base, env)
     if isinstance(base, ResultValue):
         return m.read(base.fields[expr.name.name])
-    return records.member(m, as_component(base), expr.name.name, expr.span)
+    of = as_component(base)
+    if expr.name.name != "feasible":  # who asks whether rules hold does not need them to
+        m.ask(of, expr.span)
+    return records.member(m, of, expr.name.name, expr.span)
 
 
 def _index(m: PartialEvaluator, expr: ast.Index, env: Env) -> Value:
@@ -215,6 +218,7 @@ def _call(m: PartialEvaluator, expr: ast.Call, env: Env) -> Value:
     if isinstance(meaning, Method):
         assert isinstance(expr.function, ast.Attr)
         base = as_component(m.evaluate(expr.function.base, env))
+        m.ask(base, expr.span)
         return _call_method(m, base, meaning.name, expr, env)
     assert isinstance(meaning, Global)
     symbol = meaning.symbol

@@ -26,6 +26,9 @@ NAMED = 2
 LABELLED = 2
 """Number of the fields read by a broken rule for which a label shows where they are given."""
 
+CALLS = 3
+"""Number of the calls, from the innermost on, for which a label shows where they are."""
+
 Key = tuple[object, ...]
 
 
@@ -94,7 +97,7 @@ def _together(m: PartialEvaluator, group: Sequence[Assertion]) -> Assertion:
 
 def _broken(m: PartialEvaluator, assertion: Assertion) -> Diagnostic:
     """The diagnostic of a rule known to be broken."""
-    text = messages.render(m, assertion.text, messages.known_only)
+    text = messages.said(m, assertion)
     help = (
         None if assertion.help is None else messages.render(m, assertion.help, messages.known_only)
     )
@@ -151,4 +154,5 @@ def _labels(assertion: Assertion) -> tuple[Label, ...]:
     if assertion.place is None:
         return (rule,)
     also = f", which is also {assertion.elsewhere}" if assertion.elsewhere else ""
-    return (Label(assertion.place, assertion.owner + also), rule)
+    calls = (Label(span, "made in this call") for span in assertion.calls[:CALLS])
+    return (Label(assertion.place, assertion.owner + also), *calls, rule)

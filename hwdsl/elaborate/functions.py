@@ -32,9 +32,8 @@ def call_function(
     key = (decl, tuple(id(r) for r in env.records), _key(list(arguments.items())))
     label = f"{decl.name.name}(…)"
     keep = (env, arguments)
-    return _once(
-        m, key, Thunk(label, span, lambda: _body(m, decl, env, arguments, span), keep=keep)
-    )
+    call = Thunk(label, span, lambda: _body(m, decl, env, arguments, span), keep=keep, called=True)
+    return _once(m, key, call)
 
 
 def _once(m: PartialEvaluator, key: object, call: Thunk) -> Value:

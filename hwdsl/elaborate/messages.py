@@ -11,8 +11,10 @@ from hwdsl.elaborate import records
 from hwdsl.elaborate.elaboration_info import UNKNOWN, LoweredHole
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.quantities import dim_of, least_size, suited_unit
+from hwdsl.elaborate.rounds import broken_round
 from hwdsl.elaborate.select_lowering import text_index
 from hwdsl.elaborate.values import (
+    Assertion,
     Component,
     ElaborationError,
     EnumValue,
@@ -102,6 +104,14 @@ def at_point(m: PartialEvaluator, point: Sequence[float]) -> Callable[[Sequence[
         return [float(results.outputs[n]) for n in names]
 
     return numbers
+
+
+def said(m: PartialEvaluator, rule: Assertion, point: Sequence[float] = ()) -> str:
+    """The message of a rule that is broken at a point, or known to be."""
+    if rule.rounds:
+        numbers, where = broken_round(m.builder, rule, point)
+        return render(m, rule.text, numbers) + where
+    return render(m, rule.text, at_point(m, point) if rule.holds.known is None else known_only)
 
 
 def known_only(refs: Sequence[Ref]) -> Sequence[float | None]:

@@ -25,6 +25,7 @@ from hwdsl.elaborate.elaboration_info import ParamInfo
 from hwdsl.elaborate.literals import VariedLiterals
 from hwdsl.elaborate.trace import Trace
 from hwdsl.elaborate.values import (
+    AskedTogether,
     Assertion,
     Block,
     Component,
@@ -78,6 +79,7 @@ class PartialEvaluator:
     depth: int = 0
     steps: int = 0
     records: int = 0
+    serial: int = 0
     literals: dict[ast.Node, Ref] = field(factory=dict)
     symbols: dict[object, Value | Thunk] = field(factory=dict)
     calls: dict[object, Thunk] = field(factory=dict)
@@ -86,6 +88,7 @@ class PartialEvaluator:
     kind_layers: dict[KindInfo, tuple[Layer, ...]] = field(factory=dict)
     select_records: dict[object, SelectRecord] = field(factory=dict)
     ranges: Ranges = field(factory=Ranges)
+    proved: dict[object, bool] = field(factory=dict)  # what `read_nowhere` has found
     free_params: dict[str, ValueInfo] = field(factory=dict)  # coefficients that are params
     assumed: frozenset[str] = frozenset()  # missing values taken as given, by their paths
     placeholders: dict[str, Ref] = field(factory=dict)
@@ -169,7 +172,7 @@ class PartialEvaluator:
         self.running.append(thunk)
         try:
             value = thunk.compute() if self.trace is None else self.trace.running(thunk)
-            thunk.assertions = tuple(distinct(self.assertions))
+            thunk.assertions = self._bundled(distinct(self.assertions))
             thunk.value = value
         except ElaborationError as failure:
             thunk.failure = failure
@@ -188,6 +191,15 @@ class PartialEvaluator:
             yield
         finally:
             self.reads = before
+
+    def _bundled(self, assertions: Sequence[Assertion]) -> tuple[Assertion, ...]:
+        """The assertions, those of components that were read as one."""
+        asking = tuple(e for e in assertions if e.asks is not None)
+        if len(asking) < 2:
+            return tuple(assertions)
+        together = AskedTogether(asking, self.next_serial())
+        rest = (e for e in assertions if e.asks is None)
+        return (*rest, self.asking(together, asking[0].span, self.truth(False)))
 
     def _cycle(self, thunk: Thunk) -> ElaborationError:
         chain = self.running[self.running.index(thunk) :]
@@ -212,7 +224,12 @@ class PartialEvaluator:
                 span,
                 "give a part a count (`part x[8]`) where there are many that are the same",
             )
-        return Record(kind, layers, name, path, span)
+        return Record(kind, layers, name, path, span, serial=self.next_serial())
+
+    def next_serial(self) -> int:
+        """A number above those of all components made so far."""
+        self.serial += 1
+        return self.serial
 
     # --- operations ---------------------------------------------------------------------------
 
@@ -350,8 +367,17 @@ class PartialEvaluator:
             for e in assertions
             if e.choice is not None
         }
-        among = list(choices.values())
-        return [e for e in assertions if e.absent and is_always_true(self.builder, e.holds, among)]
+        absent = [e for e in assertions if e.absent is not None]
+        return [e for e in absent if self._is_proved(e.holds, choices)]
+
+    def _is_proved(self, holds: Ref, choices: Mapping[tuple[int, int], tuple[Ref, int]]) -> bool:
+        """Whether a condition holds in all cases of some choices; proved once, for each reader."""
+        key = (id(holds.region), holds.index, frozenset(choices))
+        found = self.proved.get(key)
+        if found is None:
+            found = is_always_true(self.builder, holds, list(choices.values()))
+            self.proved[key] = found
+        return found
 
     def is_known(self, compute: Callable[[], object]) -> Ref:
         """Where something can be computed without reading a field that is `unknown`."""
@@ -401,6 +427,17 @@ class PartialEvaluator:
         message = MessageText(ast.Template(span, (text,)), env)
         severity = Severity.WARNING if warns else Severity.ERROR
         self.assertions.append(Assertion(rule, self.path, holds, severity, span, message))
+
+    def ask(self, of: Component, span: Span) -> None:
+        """State that a component is read, at `span`: its rules have to be asked, if no declaration
+        does it."""
+        if of.made:
+            self.assertions.append(self.asking(of, span, self.truth(False)))
+
+    def asking(self, of: Component | AskedTogether, span: Span, unread: Ref) -> Assertion:
+        """That the rules of what was read have to be asked, but where it is `unread`."""
+        text = MessageText(ast.Template(span, ()), Env(self.checked.main))
+        return Assertion("", "", unread, Severity.ERROR, span, text, asks=of)
 
     # --- choices ------------------------------------------------------------------------------
 

@@ -180,7 +180,9 @@ def with_block(m: PartialEvaluator, node: ast.With, env: Env) -> Component:
     """`base with { … }`."""
     base = as_component(m.evaluate(node.base, env))
     layer = Layer(block_of(m, node, node.members), env, own=True)
-    return _derive(m, base, (layer,), None, None, node.span)
+    derived = _derive(m, base, (layer,), None, None, node.span)
+    _note_made(m, derived)
+    return derived
 
 
 def construct(m: PartialEvaluator, kind: KindInfo, call: ast.Call, env: Env) -> Record:
@@ -190,7 +192,25 @@ def construct(m: PartialEvaluator, kind: KindInfo, call: ast.Call, env: Env) -> 
     }
     # Read where the call stands: the second `x` of `K(x = x)` is a variable there, not the field.
     layer = Layer(Block(entries, node=call), env, own=False)
-    return m.make_record(kind, (layer, *layers_of_kind(m, kind)), kind.name, kind.name, call.span)
+    layers = (layer, *layers_of_kind(m, kind))
+    made = m.make_record(kind, layers, kind.name, kind.name, call.span)
+    _note_made(m, made)
+    return made
+
+
+def _note_made(m: PartialEvaluator, of: Component) -> None:
+    """Note that a component is made by an expression, and in which calls."""
+    if isinstance(of, SelectRecord):
+        for each in of.alternatives:
+            _note_made(m, each)
+        return
+    of.made = True
+    for thunk in reversed(m.running):
+        if thunk.called:
+            of.calls = (*of.calls, thunk.span)
+        if isinstance(thunk.keep, Record):  # a member: its component was made in calls of its own
+            of.calls = (*of.calls, *thunk.keep.calls)
+            break
 
 
 def env_of(m: PartialEvaluator, record: Record, layer: Layer) -> Env:

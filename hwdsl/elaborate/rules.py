@@ -1,24 +1,29 @@
 """Constraint collection: the rules of the components that an evaluator reaches, less those waived.
 
 Reached is what parts and fields lead to from the evaluator's variables and outputs, whether or not
-an output reads it.
+an output reads it, and each component made by an expression that is read on the way to something
+(decision 36).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from attrs import define, evolve, field
 
 from hwdsl.base.diagnostics import Severity
+from hwdsl.base.source import Span
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.elaborate import records
+from hwdsl.elaborate.asked import Read, parted, reached
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.range_tests import is_range_test
 from hwdsl.elaborate.values import (
+    AskedTogether,
     Assertion,
     Component,
+    ElaborationError,
     Env,
     Layer,
     ListValue,
@@ -41,13 +46,18 @@ class RuleCollector:
     """A walk through components: the rules found, and the components visited.
 
     `visited` has pairs of a component and the guard under which it was reached: a component that is
-    reached without a guard need not be visited again under one.
+    reached without a guard need not be visited again under one. `read` are the components that were
+    read on the way, for `settle` to ask. From a component that was read (`of_read`) the walk goes
+    to its parts and to fields whose component is made in the text too: declared ones are asked
+    where they are declared.
     """
 
     m: PartialEvaluator
     found: list[Assertion] = field(factory=list)
-    visited: set[tuple[int, int]] = field(factory=set)
+    visited: set[tuple[int, Ref | None]] = field(factory=set)
     alive: list[object] = field(factory=list)
+    read: list[Assertion] = field(factory=list)
+    of_read: bool = False
 
     def value(self, value: Value, path: str, waivers: Waivers, guard: Ref | None = None) -> None:
         """The rules of all components a value holds."""
@@ -57,14 +67,67 @@ class RuleCollector:
             for item in value.items:
                 self.value(item, path, waivers, guard)
 
+    def rules(self, assertions: Sequence[Assertion]) -> list[Assertion]:
+        """Those of the assertions that are rules; what was read is kept for `settle`."""
+        found, read = parted(assertions)
+        self.read.extend(read)
+        return found
+
+    def take(self, assertions: Sequence[Assertion], waivers: Waivers) -> None:
+        """Add what was stated on the way to a value."""
+        self._add(assertions, waivers, None)
+
+    def settle(
+        self,
+        waivers: Waivers,
+        failed: Callable[[ElaborationError], None] | None = None,
+        since: int = 0,
+    ) -> list[Assertion]:
+        """Ask the rules of all components that were read, of those that their rules read too, each
+        once for all its readers.
+
+        What is older than `since` is not asked but returned. A component whose rules cannot be
+        evaluated is left to `failed`.
+        """
+        m, read = self.m, self.read
+        self.read = []
+        rules: dict[int, list[Assertion]] = {}
+
+        def ask(of: Read) -> list[Assertion]:
+            """Evaluate the rules of a component; what they read."""
+            if (
+                isinstance(of, AskedTogether)
+                or of.serial <= since
+                or (id(of), None) in self.visited
+            ):
+                return []
+            walk = RuleCollector(m, of_read=True)
+            around = [w for each in _records(of) for r in _around(each) for w in _waivers_of(r)]
+            try:
+                walk.component(of, of.path, (*waivers, *around))
+            except ElaborationError as failure:
+                if failed is None:
+                    raise
+                failed(failure)
+            rules[id(of)] = walk.found
+            return walk.read
+
+        left: list[Assertion] = []
+        for of, where in reached(m, read, ask, since):
+            if isinstance(of, AskedTogether) or of.serial <= since:
+                left.append(m.asking(of, read[0].span, m.op(read[0].span, "not", where)))
+                continue
+            found = rules.get(id(of), [])
+            self.found.extend(found if where.known else (m.guarded(where, e) for e in found))
+        return left
+
     def component(
         self, of: Component, path: str, waivers: Waivers, guard: Ref | None = None
     ) -> None:
         """The rules of a component, of its parts and of the components in its fields."""
-        key = (id(of), -1 if guard is None else guard.index)
-        if key in self.visited or (id(of), -1) in self.visited:
+        if (id(of), guard) in self.visited or (id(of), None) in self.visited:
             return
-        self.visited.add(key)
+        self.visited.add((id(of), guard))
         self.alive.append(of)  # Its id stays taken while the walk lasts.
         self._walk(of, path, waivers, guard)
 
@@ -106,7 +169,19 @@ class RuleCollector:
         self._add(assertions, waivers, guard)
         if where.known is None:
             guard = where if guard is None else m.op(of.span, "and", guard, where)
-        self.value(value, f"{path}.{name}", waivers, guard)
+        if self.of_read and name not in _part_names(of):
+            self._ask_made(value, of.span, guard)
+        else:
+            self.value(value, f"{path}.{name}", waivers, guard)
+
+    def _ask_made(self, value: Value, span: Span, guard: Ref | None) -> None:
+        """Ask the components of a field that are made in the text, once for all that hold them."""
+        if isinstance(value, ListValue):
+            for item in value.items:
+                self._ask_made(item, span, guard)
+        elif isinstance(value, Record | SelectRecord) and value.made:
+            unread = self.m.truth(False) if guard is None else self.m.op(span, "not", guard)
+            self.read.append(self.m.asking(value, span, unread))
 
     def _select_record(
         self,
@@ -148,13 +223,14 @@ class RuleCollector:
         for i, alternative in enumerate(of.alternatives):
             # A copy of `visited`: what one alternative has visited, under its guard, is not yet
             # visited for another.
-            inner = RuleCollector(m, [], set(self.visited), self.alive)
+            inner = RuleCollector(m, [], set(self.visited), self.alive, [], self.of_read)
             # Not by `component`: the alternative's id may be noted, and then nothing would be done.
             inner._walk(alternative, path, waivers, None, alike, [*known, *names])
-            if inner.found:
+            if inner.found or inner.read:
                 here = m.case_condition(of.selector, i)
                 here = here if guard is None else m.op(of.span, "and", guard, here)
                 self.found.extend(m.guarded(here, e) for e in inner.found)
+                self.read.extend(m.guarded(here, e) for e in inner.read)
         for name in names:
             self._member(of, name, path, waivers, guard)
 
@@ -168,12 +244,17 @@ class RuleCollector:
             return []
         assertions = lower_rule(self.m, name, rule, env, path)
         return [
-            e if e.place is not None else evolve(e, place=of.span, owner=of.path)
+            e
+            if e.place is not None or e.asks is not None
+            else evolve(e, place=of.span, owner=of.path, calls=_calls(of))
             for e in assertions
         ]
 
     def _add(self, assertions: Sequence[Assertion], waivers: Waivers, guard: Ref | None) -> None:
         for assertion in assertions:
+            if assertion.asks is not None:
+                self.read.append(assertion if guard is None else self.m.guarded(guard, assertion))
+                continue
             if waived(waivers, assertion.rule, f"{assertion.path}.{assertion.rule}"):
                 continue
             self.found.append(assertion if guard is None else self.m.guarded(guard, assertion))
@@ -250,6 +331,25 @@ def _member_names(m: PartialEvaluator, of: Component) -> list[str]:
     return list(names)
 
 
+def _part_names(of: Component) -> Sequence[str]:
+    """The members that are parts."""
+    if isinstance(of, SelectRecord):
+        return _in_all([_part_names(a) for a in of.alternatives])
+    return records.part_names(of)
+
+
+def _calls(of: Component) -> tuple[Span, ...]:
+    """The places of the calls in which a component is made, the innermost first."""
+    return _records(of)[0].calls
+
+
+def _around(of: Record) -> Iterator[Record]:
+    """The components in whose text one is made."""
+    for layer in of.layers:
+        if layer.kind is None:
+            yield from (r for r in layer.env.records if isinstance(r, Record))
+
+
 def _in_all(rows: Sequence[Sequence[T]]) -> list[T]:
     """What is in the first row and in all others."""
     return [x for x in rows[0] if all(x in row for row in rows[1:])]
@@ -301,4 +401,5 @@ def all_requires(m: PartialEvaluator, of: Component) -> Ref:
     """Whether all `require` rules of a component and of what it consists of hold."""
     walk = RuleCollector(m)
     walk.component(of, of.path, ())
+    walk.settle(())
     return m.all_of([e.holds for e in walk.found if e.severity is Severity.ERROR], of.span)

@@ -209,7 +209,9 @@ def merge_components(
     if found is None:
         kind = common_kind([c.kind for c in components])
         first = components[0]
-        found = SelectRecord(selector, tuple(components), kind, first.name, first.path, span)
+        found = SelectRecord(
+            selector, tuple(components), kind, first.name, first.path, span, m.next_serial()
+        )
         m.select_records[key] = found
     return found
 

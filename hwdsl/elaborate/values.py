@@ -14,7 +14,7 @@ from attrs import define, field, frozen
 
 from hwdsl.base.diagnostics import Diagnostic, Label, Severity
 from hwdsl.base.source import Span
-from hwdsl.codegen.ir.builder import Ref
+from hwdsl.codegen.ir.builder import Ref, Region
 from hwdsl.semantics.symbols import EnumInfo, KindInfo, ModuleScope
 from hwdsl.syntax import ast
 
@@ -144,7 +144,7 @@ class Thunk:
     nothing reads is not evaluated. A thunk stores the assertions made while it was computed too:
     each reader makes them again, since the assertions of a value are those of all that it depends
     on. One that is read while it is `running` depends on itself. `keep` is what the thunk belongs
-    to: a component, or the arguments of a call. `reads` are the thunks read while it was computed,
+    to: a component, or the arguments of a call, of a function if `called`. `reads` are the thunks read while it was computed,
     if that is noted; `statement` is the text that gives a member or a file's variable its value.
     """
 
@@ -158,6 +158,7 @@ class Thunk:
     keep: object = None
     reads: list[Thunk] | None = None
     statement: ast.Node | None = None
+    called: bool = False
 
 
 @frozen(eq=False)
@@ -175,6 +176,11 @@ class Assertion:
     nobody knows is that of one alternative: `holds` then says where it is not read, of alternatives
     that `choice` tells apart; it is an error unless that is everywhere. `elsewhere` names other
     places of the same component. `condition` is that of a written rule.
+
+    `asks` is set where it is no rule yet: a component was read whose rules have to be asked, but
+    where `holds`. `calls` are the places of the calls in which the component is made. `rounds` has
+    the loops of which `holds` came out, the outermost first, each with the number of a round that
+    says whether it holds there.
     """
 
     rule: str
@@ -193,6 +199,36 @@ class Assertion:
     choice: SelectIndex | None = None
     elsewhere: str = ""
     condition: ast.Expr | None = None
+    asks: Component | AskedTogether | None = None
+    calls: tuple[Span, ...] = ()
+    rounds: tuple[tuple[LoopRounds, Ref], ...] = ()
+
+
+@frozen(eq=False)
+class AskedTogether:
+    """The components that were read on behalf of one thunk, each with where it is not.
+
+    The thunk's readers hold this one in place of them all: along a chain of thunks their number
+    would be that of all pairs of a thunk and a component. `serial` is above those of its members.
+    """
+
+    members: tuple[Assertion, ...]
+    serial: int
+
+
+@frozen(eq=False)
+class LoopRounds:
+    """A loop of the graph: its range, its states before the first round and after each, and what
+    the text calls its `variable`."""
+
+    variable: str
+    region: Region
+    low: Ref
+    high: Ref
+    bound: int
+    initial: tuple[Ref, ...]
+    following: tuple[Ref, ...]
+    until: Ref | None
 
 
 @frozen(eq=False)
@@ -293,6 +329,10 @@ class Record:
 
     Members are thunks evaluated in this record, whatever layer they come from (late binding): where
     a `with` changes a field, all formulas that read the field see the change.
+
+    One that is `made` by an expression, `K(…)` or `with`, stands in no declaration: its rules are
+    asked where it is read. `calls` are the places of the calls in which it was made, the innermost
+    first. `serial` numbers components in the order in which they were made.
     """
 
     kind: KindInfo
@@ -302,6 +342,9 @@ class Record:
     span: Span
     thunks: dict[str, Thunk] = field(factory=dict)
     envs: dict[int, Env] = field(factory=dict)
+    made: bool = False
+    calls: tuple[Span, ...] = ()
+    serial: int = 0
 
 
 @define(eq=False)
@@ -319,7 +362,13 @@ class SelectRecord:
     name: str
     path: str
     span: Span
+    serial: int
     thunks: dict[str, Thunk] = field(factory=dict)
+
+    @property
+    def made(self) -> bool:
+        """Whether one of the alternatives is made by an expression."""
+        return any(a.made for a in self.alternatives)
 
 
 Component = Record | SelectRecord
@@ -360,6 +409,6 @@ def distinct(assertions: Sequence[Assertion]) -> list[Assertion]:
     found: dict[object, Assertion] = {}
     for e in assertions:
         holds = (id(e.holds.region), e.holds.index)
-        key = (e.rule, e.path, holds, id(e.text.template), id(e.result))
-        found.setdefault(key, e)
+        said = id(e.text.template) if e.asks is None else id(e.asks)
+        found.setdefault((e.rule, e.path, holds, said, id(e.result)), e)
     return list(found.values())

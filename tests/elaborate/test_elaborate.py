@@ -114,13 +114,13 @@ def test_an_amendment_reaches_what_derives_from_it() -> None:
         param d : 1 / area = 0.2 cm^-2 in 0 cm^-2 .. 1 cm^-2
         let g = gpu with { process.defect_density = d, process.yield_model = poisson }
         output y : real = g.yield
-        output w : length = (g with { area = 400 mm^2 }).width
+        output w : length = (g with { area = 784 mm^2 }).width
         output old : real = gpu.yield
     }"""
     )
     got = run(text)
     assert got["y"] == pytest.approx(math.exp(-1.628))
-    assert got["w"] == pytest.approx(0.02)
+    assert got["w"] == pytest.approx(0.028)
     assert got["old"] == pytest.approx(hand("negative_binomial")[0])
 
 
