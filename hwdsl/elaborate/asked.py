@@ -24,7 +24,7 @@ def parted(assertions: Sequence[Assertion]) -> tuple[list[Assertion], list[Asser
     return rules, [e for e in assertions if e.asks is not None]
 
 
-def reached(
+def read_where(
     m: PartialEvaluator,
     read: Sequence[Assertion],
     ask: Callable[[Read], Sequence[Assertion]],

@@ -16,7 +16,7 @@ from hwdsl.base.diagnostics import Severity
 from hwdsl.base.source import Span
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.elaborate import records
-from hwdsl.elaborate.asked import Read, parted, reached
+from hwdsl.elaborate.asked import Read, parted, read_where
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.range_tests import is_range_test
 from hwdsl.elaborate.values import (
@@ -113,7 +113,7 @@ class RuleCollector:
             return walk.read
 
         left: list[Assertion] = []
-        for of, where in reached(m, read, ask, since):
+        for of, where in read_where(m, read, ask, since):
             if isinstance(of, AskedTogether) or of.serial <= since:
                 left.append(m.asking(of, read[0].span, m.op(read[0].span, "not", where)))
                 continue

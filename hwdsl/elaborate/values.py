@@ -144,8 +144,9 @@ class Thunk:
     nothing reads is not evaluated. A thunk stores the assertions made while it was computed too:
     each reader makes them again, since the assertions of a value are those of all that it depends
     on. One that is read while it is `running` depends on itself. `keep` is what the thunk belongs
-    to: a component, or the arguments of a call, of a function if `called`. `reads` are the thunks read while it was computed,
-    if that is noted; `statement` is the text that gives a member or a file's variable its value.
+    to: a component, or the arguments of a call, of a function if `called`. `reads` are the
+    thunks read while it was computed, if that is noted; `statement` is the text that gives a member
+    or a file's variable its value.
     """
 
     label: str
