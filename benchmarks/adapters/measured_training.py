@@ -129,6 +129,7 @@ def _nemo(r: Row) -> Row:
         "global_batch": r["global_batch_seqs"],
         "virtual_pipeline": sizes["vp"],
         "sharding": "zero_3" if int(_cell(r, "fsdp", "0")) else "zero_1",
+        "bytes_per_gradient": "2",
         **_moe(r, gpu),
         "measured": r["meas_tokens_per_s_per_gpu"],
     }
