@@ -14,6 +14,7 @@ from hwdsl.api.evaluator import Module
 STUDY = Path(__file__).parents[2] / "library" / "studies" / "kernels.hw"
 HEAD = """edition 2026
 use std.execution
+use std.fused_attention
 use std.operators
 use std.kernel_efficiency
 use vendor.kernel_efficiency
