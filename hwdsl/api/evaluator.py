@@ -24,7 +24,7 @@ from hwdsl.api.interface import evaluator_spec
 from hwdsl.api.program import LoadedProgram
 from hwdsl.api.quantities import scales
 from hwdsl.base import render
-from hwdsl.base.diagnostics import Diagnostics, did_you_mean
+from hwdsl.base.diagnostics import Diagnostics, Label, did_you_mean
 from hwdsl.base.source import Source
 from hwdsl.codegen import runtime
 from hwdsl.codegen.ir.graph import count_operations
@@ -362,6 +362,12 @@ class Evaluator(runtime.KernelEvaluator):
             else:
                 found.append((name, rule.message(point), rule.help or ""))
         return found
+
+    def made(self, name: str, given: Mapping[str, Any]) -> Sequence[Label]:
+        """Where a component is made that breaks a rule at a point, if no declaration names it; the
+        calls in which it is made and what it is given."""
+        rule = next((r for r in self.elaboration.rules if r.name == name), None)
+        return () if rule is None else rule.made(self._point(given))
 
 
 @define

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from attrs import field, frozen
 
-from hwdsl.base.diagnostics import Diagnostic, Severity
+from hwdsl.base.diagnostics import Diagnostic, Label, Severity
 from hwdsl.base.source import Span
 from hwdsl.base.units import ONE, Dim, Unit
 from hwdsl.codegen.ir.builder import Ref
@@ -94,7 +94,8 @@ class RuleInfo:
 
     `message` takes a point: the values of all params, in order, in base units (an index for enums
     and components). `said` gives, for each of the rule's conditions, the number that is 1 where it
-    holds and the pieces of its message.
+    holds and the pieces of its message. `made` gives the places that explain a violation at a point
+    of a component that no declaration names: where it is made, the calls, what it is given.
     """
 
     name: str
@@ -104,6 +105,9 @@ class RuleInfo:
     message: Callable[[Sequence[float]], str] = field(eq=False, repr=False)
     said: Callable[[], list[tuple[Ref, list[str | LoweredHole]]]] = field(eq=False, repr=False)
     help: str | None
+    made: Callable[[Sequence[float]], Sequence[Label]] = field(
+        default=lambda point: (), eq=False, repr=False
+    )
 
 
 @frozen

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
-from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.base.diagnostics import Diagnostics, Label
 from hwdsl.base.units import Unit
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.dependence import param_dependences
@@ -21,7 +21,12 @@ from hwdsl.elaborate.elaboration_info import (
     ParamInfo,
     RuleInfo,
 )
-from hwdsl.elaborate.findings import deduplicate, report_static_violations, undecided_note
+from hwdsl.elaborate.findings import (
+    deduplicate,
+    made_labels,
+    report_static_violations,
+    undecided_note,
+)
 from hwdsl.elaborate.large_stack import with_large_stack
 from hwdsl.elaborate.loop_lowering import check_rounds
 from hwdsl.elaborate.partial_evaluator import Instance, PartialEvaluator
@@ -338,14 +343,15 @@ def _pieces(m: PartialEvaluator, rule: Assertion) -> list[str | LoweredHole]:
 
 
 def _rule_info(m: PartialEvaluator, name: str, group: Sequence[Assertion]) -> RuleInfo:
-    def message(point: Sequence[float]) -> str:
-        def work() -> str:
-            numbers = messages.at_point(m, point)
-            held = numbers([e.holds for e in group])
-            broken = next((e for e, h in zip(group, held, strict=True) if h != 1.0), group[0])
-            return messages.said(m, broken, point)
+    def broken(point: Sequence[float]) -> Assertion:
+        held = messages.at_point(m, point)([e.holds for e in group])
+        return next((e for e, h in zip(group, held, strict=True) if h != 1.0), group[0])
 
-        return with_large_stack(work)
+    def message(point: Sequence[float]) -> str:
+        return with_large_stack(lambda: messages.said(m, broken(point), point))
+
+    def made(point: Sequence[float]) -> Sequence[Label]:
+        return with_large_stack(lambda: made_labels(m, broken(point)))
 
     def said() -> list[tuple[Ref, list[str | LoweredHole]]]:
         return with_large_stack(lambda: [(e.holds, _pieces(m, e)) for e in group])
@@ -360,4 +366,5 @@ def _rule_info(m: PartialEvaluator, name: str, group: Sequence[Assertion]) -> Ru
         message,
         said,
         None if help is None else messages.render(m, help, messages.known_only),
+        made,
     )

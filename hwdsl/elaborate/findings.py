@@ -105,6 +105,14 @@ def _broken(m: PartialEvaluator, assertion: Assertion) -> Diagnostic:
     return Diagnostic(assertion.rule, assertion.severity, text, labels, help)
 
 
+def made_labels(m: PartialEvaluator, assertion: Assertion) -> tuple[Label, ...]:
+    """Where a component that no declaration names is made, the calls, and what it is given."""
+    if not assertion.inline or assertion.place is None:
+        return ()
+    calls = (Label(span, "made in this call") for span in assertion.calls[:CALLS])
+    return (Label(assertion.place, "made here"), *calls, *_given(m, assertion))
+
+
 def _given(m: PartialEvaluator, assertion: Assertion) -> Iterator[Label]:
     """Where the main file gives what the condition of a rule reads, itself or by way of others."""
     of = assertion.text.env.records[0] if assertion.text.env.records else None

@@ -246,7 +246,7 @@ class RuleCollector:
         return [
             e
             if e.place is not None or e.asks is not None
-            else evolve(e, place=of.span, owner=of.path, calls=_calls(of))
+            else evolve(e, place=of.span, owner=of.path, calls=_calls(of), inline=self.of_read)
             for e in assertions
         ]
 

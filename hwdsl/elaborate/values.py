@@ -179,7 +179,8 @@ class Assertion:
     places of the same component. `condition` is that of a written rule.
 
     `asks` is set where it is no rule yet: a component was read whose rules have to be asked, but
-    where `holds`. `calls` are the places of the calls in which the component is made. `rounds` has
+    where `holds`. `calls` are the places of the calls in which the component is made;
+    with `inline` no declaration or variable of the evaluator names it. `rounds` has
     the loops of which `holds` came out, the outermost first, each with the number of a round that
     says whether it holds there.
     """
@@ -202,6 +203,7 @@ class Assertion:
     condition: ast.Expr | None = None
     asks: Component | AskedTogether | None = None
     calls: tuple[Span, ...] = ()
+    inline: bool = False
     rounds: tuple[tuple[LoopRounds, Ref], ...] = ()
 
 
