@@ -117,12 +117,20 @@ def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
 
 @pytest.mark.parametrize(
     ("layers", "stages", "first", "middle", "last"),
-    [(126, 16, 7, 8, 7), (61, 16, 3, 4, 3), (96, 8, 12, 12, 12), (95, 8, 12, 12, 11)],
+    [
+        (126, 16, 7, 8, 7),
+        (61, 16, 3, 4, 3),
+        (96, 8, 12, 12, 12),
+        (95, 8, 12, 12, 11),
+        (80, 1, 80, 0, 80),
+        (61, 2, 31, 0, 30),
+    ],
 )
 def test_layers_are_spread_evenly(
     module: Module, layers: int, stages: int, first: int, middle: int, last: int
 ) -> None:
     found = module.layout(layers=layers, stages=stages)
+    assert found.feasible
     assert (found.first, found.middle, found.last) == (first, middle, last)
 
 
