@@ -134,7 +134,10 @@ evaluator own {
         context_length = context_length,
     )
     let site      = us_site with { electricity_price = electricity_price }
-    let ownership = straight_line_4y with { depreciation_period = lifetime }
+    let ownership = straight_line_4y with {
+        depreciation_period = lifetime
+        interest_rate       = 0 year^-1
+    }
     let tco_rate = priced_server.price * 1 unit * ownership.depreciation_rate
         + priced_server.power * 0.8 * site.pue * site.electricity_price
         + priced_server.power * site.capex_per_power / site.depreciation_period

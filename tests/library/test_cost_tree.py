@@ -58,7 +58,7 @@ def test_it_adds_up(rows: list[BreakdownRow]) -> None:
         ("rail.endpoint_cable.price", "1,024 ×"),
         ("switch_cost = 48 × rail.switch_part.price", ""),
         ("colocation_depreciation", ""),
-        ("energy_opex", "1/1,024 ×"),
+        ("energy_opex = 1.1 × 0.75 × it_power", "1/1,024 ×"),
     ],
 )
 def test_each_stage_has_a_line_with_its_multiplicity(

@@ -1,0 +1,81 @@
+"""Cost of capital, NRE in a price, and energy of hours that are not used."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hwdsl
+from hwdsl.api.evaluator import Module
+
+TEXT = """edition 2026
+use std.cluster: cluster
+use std.node: accelerator
+use studies.h100_cluster: H100_1024
+use vendor.nvidia: H100_SXM_80GB
+use vendor.packages: H100_SXM
+
+evaluator hour {
+    param interest : real = 8 % in 0 % .. 50 %
+    param pue : real = 1.1 in 1 .. 3
+    param used : real = 1 in 0.05 .. 1
+    let it = H100_1024 with {
+        ownership.interest_rate = interest / 1 year
+        ownership.utilization   = used
+        site.pue                = pue
+    }
+    output cost   in USD/h = it.tco_rate
+    output energy in USD/h = it.energy_opex
+    output stated in year^-1 = H100_1024.ownership.interest_rate
+}
+
+evaluator custom {
+    param volume : units = 10000 unit in 1000 unit .. 10_000_000 unit
+    let part = accelerator(
+        package = H100_SXM with { production_volume = volume, gpu.production_volume = volume },
+        compute_units = 132,
+        margin = 60 %,
+    )
+    output price in USD/unit = part.price
+    output made  in USD/unit = H100_SXM.cost
+    output nre   in USD      = H100_SXM.gpu.nre
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
+    path = tmp_path_factory.mktemp("capital") / "capital.hw"
+    path.write_text(TEXT, encoding="utf-8")
+    return hwdsl.load(path, compiled=False)
+
+
+def test_interest_is_in_the_default_ownership(module: Module) -> None:
+    assert module.hour().stated == pytest.approx(0.08)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.floats(0, 0.5), st.floats(0, 0.5))
+def test_the_hour_rises_with_the_cost_of_capital(module: Module, a: float, b: float) -> None:
+    """Half of the price bears interest over four years."""
+    low, high = sorted((100 * a, 100 * b))
+    free, one, other = (module.hour(interest=r) for r in (0, low, high))
+    assert other.cost - one.cost == pytest.approx(
+        (free.cost - free.energy) * 2 * (high - low) / 100, abs=1e-6
+    )
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.floats(0.05, 1), st.floats(1, 1.5))
+def test_energy_follows_the_use(module: Module, used: float, pue: float) -> None:
+    full, part = module.hour(pue=pue), module.hour(used=used, pue=pue)
+    assert used * full.energy <= part.energy * (1 + 1e-9)
+    assert part.energy <= full.energy * (1 + 1e-9)
+    assert module.hour(used=used, pue=2 * pue).energy == pytest.approx(2 * part.energy)
+
+
+def test_nre_over_the_volume_is_in_the_price(module: Module) -> None:
+    few, many = module.custom(volume=10_000), module.custom(volume=10_000_000)
+    # Design and masks of the die alone; the substrate's add to it.
+    assert few.price * 0.4 > few.made + few.nre / 1e4
+    assert many.price * 0.4 == pytest.approx(many.made + many.nre / 1e7, rel=0.01)
+    assert few.price > 20 * many.price
