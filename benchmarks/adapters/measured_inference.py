@@ -272,6 +272,7 @@ def _benchmark(r: Row) -> Row:
     ending = "synchronized" if r["backend"] == "sglang" else "grouped"
     return {
         "kv_cache_dtype": "fp8" if fp8_kv_cache and _effective(r) != "bf16" else "bf16",
+        "runtime": "vllm" if r["backend"] == "vllm" else "cuda_graphs",
         "input_length": str(round(length * int(r["isl_tokens"]))),
         "output_length": str(round(length * int(r["osl_tokens"]))),
         "concurrency": r["concurrency"],

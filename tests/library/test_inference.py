@@ -49,7 +49,8 @@ def test_stages_hold_less_and_never_hurry_a_token(request_of: Evaluator) -> None
     """One sequence goes through all stages; two take two stages no longer than one takes one. What
     the engine holds before any model and takes ahead is on each."""
     one, two = request_of(tensor=4), request_of(tensor=4, pipeline=2)
-    own = 2.74 + 28 * 512 * 8192 / 4 * 2e-9
+    # Live at a time: the stream, the input of a GEMM, and a quarter of gate, up and their product.
+    own = 2.74 + (2 + 3 * 28672 / 8192 / 4) * 512 * 8192 * 2e-9
     assert two.memory_used - own == pytest.approx((one.memory_used - own) / 2, rel=0.01)
     assert two.tpot >= one.tpot
     both = request_of(tensor=4, pipeline=2, batch=2)
@@ -282,3 +283,43 @@ def test_a_model_spread_over_chips_with_their_own_memory(tmp_path: Path) -> None
     assert 69e9 / 576 < found.memory * 1e6 < 230e6
     assert found.tpot < 1.5 * 3.7
     assert not one(pipeline=20).feasible
+
+
+SEATS = """edition 2026
+use std.inference: inference_server, cuda_graphs, vllm, compiled_engine
+use vendor.clusters: DGX_A100_pod
+use vendor.nodes: DGX_H100
+use workloads.transformers: Llama3_8B
+evaluator seats {
+    let pod  = DGX_A100_pod with { nodes = DGX_H100 with { count = 8 } }
+    let free = inference_server(
+        model = Llama3_8B,
+        cluster = pod,
+        input_length = 1000,
+        output_length = 1000,
+    )
+    let all      = free with { runtime = vllm }
+    let reserved = free with { runtime = compiled_engine }
+    output usable   in GB = free.usable_memory
+    output weights  in GB = free.weight_memory
+    output from_free in GB = free.kv_cache_capacity
+    output from_all in GB = all.kv_cache_capacity
+    output planned  in GB = free.engine_memory(8192)
+    output taken    in GB = reserved.engine_memory(8192)
+}
+"""
+
+
+def test_each_engine_reserves_its_cache_from_what_it_says(tmp_path: Path) -> None:
+    """vLLM: 0.9 of all less weights and a step of 8,192 tokens; else a part of what is left."""
+    path = tmp_path / "seats.hw"
+    path.write_text(SEATS, encoding="utf-8")
+    found = hwdsl.load(path, compiled=False).seats()
+    per_token = 4096 * 2e-9
+    live = 2 + 3 * 14336 / 4096
+    assert found.planned == pytest.approx(2.74 + live * 8192 * per_token)
+    assert found.taken == pytest.approx(2.74 + 28 * 8192 * per_token)
+    own = found.weights + found.planned
+    assert found.from_all == pytest.approx(0.9 * found.usable - own)
+    prompt = 2.74 + live * 1000 * per_token
+    assert found.from_free == pytest.approx(0.8 * (found.usable - found.weights - prompt))
