@@ -32,7 +32,6 @@ use vendor.switches: NVSwitch3, QM9700
 accelerator my_gpu : H100_SXM_80GB {
     price     = 25 kUSD/unit
     mttf      = 80_000 h
-    peak_fp64 = 60 TFLOP/s
 }
 
 switch nvswitch : NVSwitch3 { price = 5 MUSD/unit }
@@ -130,7 +129,7 @@ def test_the_newcomers_numbers_that_reach_nothing_are_told_of_at_their_lines() -
     lines = {MACHINE.count("\n", 0, start) + 1 for start, _ in warned(MACHINE)}
     text = MACHINE.splitlines()
     told = {text[line - 1].split("=")[0].strip() for line in lines}
-    assert {"peak_fp64", "other_cost"} <= told
+    assert "other_cost" in told
     assert not {"nodes", "tiers", "scale_out"} & told
 
 
