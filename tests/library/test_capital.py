@@ -12,7 +12,8 @@ use std.cluster: cluster
 use std.node: accelerator
 use studies.h100_cluster: H100_1024
 use vendor.nvidia: H100_SXM_80GB
-use vendor.packages: H100_SXM
+use vendor.memories: HBM2, HBM3, HBM3E
+use vendor.packages: B200, H100_SXM, MI300X
 
 evaluator hour {
     param interest : real = 8 % in 0 % .. 50 %
@@ -38,6 +39,13 @@ evaluator custom {
     output price in USD/unit = part.price
     output made  in USD/unit = H100_SXM.cost
     output nre   in USD      = H100_SXM.gpu.nre
+}
+
+evaluator memory_prices {
+    output of_HBM2  in USD/unit/GB = HBM2.price / HBM2.capacity
+    output of_HBM3  in USD/unit/GB = HBM3.price / HBM3.capacity
+    output of_HBM3E in USD/unit/GB = HBM3E.price / HBM3E.capacity
+    output larger = B200.cost / MI300X.cost
 }
 """
 
@@ -79,3 +87,12 @@ def test_nre_over_the_volume_is_in_the_price(module: Module) -> None:
     assert few.price * 0.4 > few.made + few.nre / 1e4
     assert many.price * 0.4 == pytest.approx(many.made + many.nre / 1e7, rel=0.01)
     assert few.price > 20 * many.price
+
+
+def test_memory_of_later_generations_costs_more_at_one_date(module: Module) -> None:
+    """11.5 USD/GB of 2026 in prices of 2023, by the fall of DDR5 from 2.4 to 1.75 USD/GB."""
+    prices = module.memory_prices()
+    assert prices.of_HBM2 < prices.of_HBM3 < prices.of_HBM3E
+    assert prices.of_HBM3E == pytest.approx(11.5 * 2.4 / 1.75)
+    # 192 GB of HBM3E and two dies at the reticle's limit, against 192 GB of HBM3.
+    assert prices.larger > 1
