@@ -87,6 +87,16 @@ evaluator exchange {
     output send_tapered   in us = neighbour_send(size, g, c)
 }
 
+## Switches between nodes that reduce (SHARP), for one rank of each node.
+evaluator sharp {
+    choice reduces : bool in [false, true] = true
+    param nodes : int  = 64   in 2 .. 1024
+    param size  : data = 8 GB in 1 B .. 1 TB
+    let c = on_tree with { in_network_reduction = reduces }
+    output reduce in us = all_reduce(size, process_group(ranks = nodes, stride = 8), c)
+    output gather in us = all_gather(size, process_group(ranks = nodes, stride = 8), c)
+}
+
 ## The same on nodes of eight H100 whose scale-up fabric joins more or fewer.
 node many : DGX_H100 { scale_up = unknown "any", scale_up_domain = 8 }
 evaluator domain {
@@ -373,6 +383,16 @@ def test_no_all_to_all_exceeds_the_bisection(module: Module, on: str) -> None:
 
 
 # --- price, power, failures; serving; ports -------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-3, 0.1, 8])
+def test_switches_between_nodes_reduce(module: Module, size: float) -> None:
+    """A port sends the message once instead of 2 (n - 1) / n times; gathers are as before."""
+    with_, without = (module.sharp(reduces=r, size=size) for r in (True, False))
+    assert with_.reduce <= without.reduce
+    assert with_.gather == without.gather
+    if size == 8:
+        assert without.reduce / with_.reduce == pytest.approx(2 * 63 / 64, rel=0.02)
 
 
 def test_trays_share_the_fabric_of_their_domain(module: Module) -> None:
