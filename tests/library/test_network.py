@@ -24,11 +24,11 @@ use std.node: node
 use std.overlap: contention, assumed_contention, overlap_strategy
 use std.parallelism: plan
 use std.placement
-use std.topology: fat_tree, dragonfly, torus, cable, switch
+use std.topology: fat_tree, dragonfly, torus, cable, star, switch
 use vendor.clusters: Llama3_24k, Frontier
 use vendor.links
 use vendor.nodes
-use vendor.switches: QM9700
+use vendor.switches: NVSwitch4, QM9700
 use workloads.transformers: DeepSeek_V3
 
 ## Ranks of each group of a placement within a part of the machine.
@@ -67,6 +67,16 @@ node tray : GB200_NVL72 {
     cpu.mttf = inf, nic.mttf = inf
 }
 cluster trays { node nodes[144] : tray }
+## One wide cable from each accelerator to a single switch.
+switch wide : NVSwitch4 { bandwidth_per_direction = 900 GB/s }
+node thin : GB200_NVL72 {
+    gpu.count = 8, nic.count = 8, cpu.count = 4, scale_up_domain = 72
+    scale_up = star(
+        endpoints = 72, switch_part = wide,
+        endpoint_cable = backplane_copper with { bandwidth_per_direction = 900 GB/s },
+    )
+}
+cluster thin_trays { node nodes[144] : thin }
 
 ## Collectives of neighbouring ranks.
 evaluator exchange {
@@ -153,6 +163,8 @@ evaluator shares {
     output tray_price in USD/unit = tray.scale_up_price
     output tray_power in W        = tray.scale_up_power
     output tray_rate  in h^-1     = tray.scale_up_failure_rate
+    output planes     = trays.blast_radius
+    output one_plane  = thin_trays.blast_radius
     output node_price in USD/unit = tray.price - 8 * 30 kUSD/unit
     output node_power in W        = tray.power - tray.accelerator_power
     output node_rate  in h^-1     = tray.interruption_rate - 8 / (50_000 h)
@@ -401,6 +413,8 @@ def test_trays_share_the_fabric_of_their_domain(module: Module) -> None:
     assert found.tray_price * 9 == pytest.approx(18 * 10_000 + 72 * 18 * 10)
     assert found.tray_power * 9 == pytest.approx(18 * 400)
     assert found.tray_rate * 9 == pytest.approx(18 / 300_000 + 72 * 18 / 1_000_000)
+    # A switch of 18 that fails narrows the fabric of 72; the only one stops it.
+    assert (found.planes, found.one_plane) == (8, 72)
     for name in ("price", "power", "rate"):
         part = getattr(found, f"tray_{name}")
         assert getattr(found, f"node_{name}") == pytest.approx(part), name
