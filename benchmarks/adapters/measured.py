@@ -146,10 +146,13 @@ def folder() -> Path | None:
 
 
 def read(name: str) -> list[Row]:
-    """The rows of a table as published. Raises FileNotFoundError without the tables."""
+    """The rows of a table as published; `systems/NAME` is one in the folder of the tables of systems,
+    beside `measured`. Raises FileNotFoundError without the tables."""
     place = folder()
     if place is None:
         raise FileNotFoundError("HWDSL_REFERENCE_DATA names no folder of tables")
+    if "/" in name and place.name == "measured":
+        place = place.parent
     with (place / f"{name}.csv").open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 

@@ -78,7 +78,7 @@ ASKED = {
     "(DGX_H100 with { other_failure_rate = 0 h^-1 }).mtbf in h": "cpu.mttf",
     "DGX_H100.psu.efficiency": "psu.efficiency",
     "LUMI_G.mtbf in h": "other_failure_rate",
-    "LUMI_G.network_bandwidth_per_accelerator in GB/s": "oversubscription",
+    "El_Capitan.network_bandwidth_per_accelerator in GB/s": "oversubscription",
     "El_Capitan.nodes.power in kW": "non_accelerator_power",
     "owned.depreciation_rate in year^-1": "owned.interest_rate",
     "owned.depreciation_and_maintenance_rate in year^-1": "owned.interest_rate",
@@ -109,7 +109,7 @@ ASKED = {
 KNOWN = {
     "DGX_H100.mtbf_upper_bound in h": 6468.3,
     "pod.mtbf_upper_bound in h": 6468.3 / 4,
-    "LUMI_G.mtbf_upper_bound in h": 150_000 / 4 / 2978,
+    "El_Capitan.mtbf_upper_bound in h": 150_000 / 4 / 11136,
     "held.mean_writes_per_cell": 0.1 * 5 * 365.25 * 86400 / 64,
     "bare.shoreline_lower_bound in mm": 0,
     "two.power_lower_bound in kW": 20.4,
