@@ -86,7 +86,9 @@ def test_rules_that_nobody_can_decide_are_counted_once_and_shortly(
     check, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = HEAD + PARTS.replace("40 mm", "20 mm").replace("41 mm", "21 mm").replace("1000", "500")
-    text += "evaluator cost {\n    param a : real = 1\n    let it = second\n    output b = a\n}\n"
+    # What no output reads would be told of, too.
+    text += "evaluator cost {\n    param a : real = 1\n    let it = second\n"
+    text += "    output b = a * (first.test_time + third.test_time + big.test_time)\n}\n"
     for package in ("first", "second", "third"):
         text += f'allow {package}.dies_joined "what joins them is not asked here"\n'
     summary = check(text).splitlines()[-1]
