@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define
 
-from hwdsl.cli.base import assignments, load_evaluator, number, table, target_argument
+from hwdsl.cli.base import assignments, load_evaluator, named, number, table, target_argument
 from hwdsl.cli.errors import FINE, CommandError, told
 from hwdsl.cli.files import replacing
 from hwdsl.cli.signals import POLITE, caught, ending
@@ -63,6 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pareto", metavar="NAME,min:NAME", help="only the points that none beats in all of these"
     )
     parser.add_argument(
+        "--show", metavar="NAME,NAME", help="print these columns alone; not with -o, whose are all"
+    )
+    parser.add_argument(
         "--raw", action="store_true",
         help="outputs as the formulas give them, at infeasible points too, where they are NaN",
     )  # fmt: skip
@@ -88,11 +91,12 @@ def run(options: argparse.Namespace) -> int:
         plan = _plan(evaluator, given, options.zip)
         conditions = [picking.condition(evaluator, text) for text in options.where]
         threads = workers(options.threads)
+    shown = _shown(evaluator, options.show)
     if goals:
-        return _picked(plan, target, goals, conditions, threads)
+        return _picked(plan, target, goals, conditions, shown, threads)
     look = picking.Look(tuple(conditions), raw=options.raw)
     if target is None:
-        _show_first(plan, look, threads)
+        _show_first(plan, look, shown, threads)
         return FINE
     sweep = resuming.identity(evaluator, plan, [*options.where, *(["--raw"] * options.raw)])
     before = resuming.found(target, sweep) if options.resume else None
@@ -117,6 +121,8 @@ def _check_options(options: argparse.Namespace, target: Path | None) -> None:
         raise CommandError(
             "--resume goes on with a whole table: it needs -o, without --best, --pareto"
         )
+    if options.show and target is not None:
+        raise CommandError("--show says what is printed; a table that is written has all columns")
     if target is not None:
         check_table(target)
         resuming.check(target)
@@ -140,17 +146,25 @@ def _plan(evaluator: Evaluator, given: dict[str, str], together: str | None) -> 
     return evaluator.plan(dict[str, Any](given), zipped=zipped or None)
 
 
-def _header(plan: ExecutionPlan) -> list[str]:
-    spec = plan.spec
-    header = [title(p.name, p.scale.unit) for p in spec.params]
-    header += [title(o.name, o.scale.unit) for o in spec.outputs]
-    return [*header, FEASIBLE, VIOLATIONS]
+def _shown(evaluator: Evaluator, text: str | None) -> tuple[str, ...]:
+    """The names of the columns to print, all of them if none are given."""
+    known = [it.name for it in (*evaluator.spec.params, *evaluator.spec.outputs)]
+    names = [name.strip() for name in text.split(",")] if text else known
+    return tuple(named(evaluator.name, "output or param", name, known) for name in names)
+
+
+def _header(plan: ExecutionPlan, shown: Sequence[str] | None = None) -> list[str]:
+    """The titles of the columns: all, or those with the names that are shown."""
+    titles = {
+        it.name: title(it.name, it.scale.unit) for it in (*plan.spec.params, *plan.spec.outputs)
+    }
+    return [*(titles[name] for name in shown or titles), FEASIBLE, VIOLATIONS]
 
 
 # --- printed -------------------------------------------------------------------------------------
 
 
-def _show_first(plan: ExecutionPlan, look: Look, threads: int) -> None:
+def _show_first(plan: ExecutionPlan, look: Look, shown: Sequence[str], threads: int) -> None:
     """Print the first rows that fit."""
     found, count, conditions = [], 0, look.conditions
     for part in plan.iter_chunks(CHUNK if conditions else FIRST, threads):
@@ -161,22 +175,22 @@ def _show_first(plan: ExecutionPlan, look: Look, threads: int) -> None:
     if not count:
         print(f"none of the {plan.points:,} points fits")
         return
-    _show(plan, found)
+    _show(plan, found, shown)
     if conditions and count > FIRST:
         print("… more rows: write them with -o OUT.csv")
     elif not conditions and plan.points > FIRST:
         print(f"… {plan.points - FIRST:,} more rows: write them with -o OUT.csv")
 
 
-def _show(plan: ExecutionPlan, parts: Sequence[Sweep]) -> None:
-    """Print the first rows of parts."""
+def _show(plan: ExecutionPlan, parts: Sequence[Sweep], shown: Sequence[str]) -> None:
+    """Print the first rows of parts, with the columns of these names."""
     rows: list[list[str]] = []
     for part in parts:
-        columns = _columns(part)
+        columns = _columns(part, shown)
         lists = [c if isinstance(c, Sequence) else c.tolist() for c in columns]
         cells = [[number(c) if isinstance(c, float) else str(c) for c in row] for row in lists]
         rows += [list(row) for row in zip(*cells, strict=True)]
-    header = _header(plan)
+    header = _header(plan, shown)
     print(table([header, *rows[:FIRST]], right=range(len(header) - 2)))
 
 
@@ -185,6 +199,7 @@ def _picked(
     target: Path | None,
     goals: Sequence[Goal],
     conditions: Sequence[Condition],
+    shown: Sequence[str],
     threads: int,
 ) -> int:
     """Print or write the best point, or the front of several goals."""
@@ -201,7 +216,7 @@ def _picked(
     chosen = plan.grid.subset(found if len(goals) > 1 else found[:1])
     sweep = plan.at(chosen).run(threads=threads)
     if target is None:
-        _show(plan, [sweep])
+        _show(plan, [sweep], shown)
         if len(sweep) > FIRST:
             print(f"… {len(sweep) - FIRST:,} more rows: write them with -o OUT.csv")
         return FINE
@@ -341,7 +356,7 @@ def _parts(plan: ExecutionPlan, first: int, threads: int) -> Iterator[_Parts]:
         yield parts
 
 
-def _columns(part: Sweep) -> list[Column]:
-    names = [*(p.name for p in part.spec.params), *(o.name for o in part.spec.outputs)]
+def _columns(part: Sweep, shown: Sequence[str] | None = None) -> list[Column]:
+    names = shown or [it.name for it in (*part.spec.params, *part.spec.outputs)]
     columns: list[Column] = [part.column(name) for name in names]
     return [*columns, part.feasible.ravel(), part.violation_texts().tolist()]

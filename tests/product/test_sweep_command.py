@@ -223,6 +223,8 @@ def test_only_the_same_sweep_is_resumed(
         (["--best", "less:time"], "write NAME for the most of it"),
         (["--best", "time", "--pareto", "speed"], "give one of them"),
         (["--resume"], "it needs -o"),
+        (["--show", "form,tim"], "did you mean `time`?"),
+        (["--show", "form", "-o", "out.csv"], "a table that is written has all columns"),
     ],
 )
 def test_options_that_do_not_fit_are_told(
@@ -284,6 +286,17 @@ def test_a_table_with_a_long_header_is_known_again() -> None:
         f"edition 2026\nevaluator e {{\n    param x : real = 1\n{outputs}}}\n"
     )
     assert [main(["sweep", "wide.hw", "x=1,2", "-o", "wide.csv"]) for _ in range(2)] == [0, 0]
+
+
+@pytest.mark.parametrize("goal", [[], ["--best", "speed"]])
+def test_only_the_columns_that_are_asked_for_are_printed(
+    goal: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["sweep", "e.hw", "rate=1 TB/s", "batch=10,20", "shape=tall", *goal]
+    assert main([*command, "--show", "form,batch"]) == 0
+    head, *rows = (line.split() for line in capsys.readouterr().out.splitlines())
+    assert head == ["form", "batch", "feasible", "violations"]
+    assert rows == [["tall", batch, "True"] for batch in (["20"] if goal else ["10", "20"])]
 
 
 def test_nothing_that_fits_is_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
