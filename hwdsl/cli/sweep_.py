@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hwdsl.cli.picking import Condition, Goal, Look
     from hwdsl.cli.resuming import ResumePoint
     from hwdsl.cli.tables import Column
-    from hwdsl.codegen.runtime import ExecutionPlan, Sweep
+    from hwdsl.codegen.runtime import ExecutionPlan, Spec, Sweep
 
 CHUNK = 1 << 16
 FIRST = 20
@@ -146,18 +146,21 @@ def _plan(evaluator: Evaluator, given: dict[str, str], together: str | None) -> 
     return evaluator.plan(dict[str, Any](given), zipped=zipped or None)
 
 
-def _shown(evaluator: Evaluator, text: str | None) -> tuple[str, ...]:
+def _shown(evaluator: Evaluator, text: str | None) -> list[str]:
     """The names of the columns to print, all of them if none are given."""
-    known = [it.name for it in (*evaluator.spec.params, *evaluator.spec.outputs)]
+    known = _names(evaluator.spec)
     names = [name.strip() for name in text.split(",")] if text else known
-    return tuple(named(evaluator.name, "output or param", name, known) for name in names)
+    return [named(evaluator.name, "output or param", name, known) for name in names]
+
+
+def _names(spec: Spec) -> list[str]:
+    return [*(p.name for p in spec.params), *(o.name for o in spec.outputs)]
 
 
 def _header(plan: ExecutionPlan, shown: Sequence[str] | None = None) -> list[str]:
     """The titles of the columns: all, or those with the names that are shown."""
-    titles = {
-        it.name: title(it.name, it.scale.unit) for it in (*plan.spec.params, *plan.spec.outputs)
-    }
+    titles = {p.name: title(p.name, p.scale.unit) for p in plan.spec.params}
+    titles |= {o.name: title(o.name, o.scale.unit) for o in plan.spec.outputs}
     return [*(titles[name] for name in shown or titles), FEASIBLE, VIOLATIONS]
 
 
@@ -357,6 +360,6 @@ def _parts(plan: ExecutionPlan, first: int, threads: int) -> Iterator[_Parts]:
 
 
 def _columns(part: Sweep, shown: Sequence[str] | None = None) -> list[Column]:
-    names = shown or [it.name for it in (*part.spec.params, *part.spec.outputs)]
+    names = shown or _names(part.spec)
     columns: list[Column] = [part.column(name) for name in names]
     return [*columns, part.feasible.ravel(), part.violation_texts().tolist()]
