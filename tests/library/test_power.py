@@ -15,12 +15,18 @@ use std.cluster: cluster
 use std.execution: operator_time, dynamic_energy, memory_bound_time
 use std.inference: inference_server
 use std.llm_training: llm_training_step
-use std.node: node
+use std.link: link
+use std.memory: memory
+use std.node: accelerator, cpu, node, power_supply
 use std.operators: matmul, elementwise
 use std.parallelism: plan
+use std.topology: star
 use vendor.clusters: DGX_A100_pod
+use vendor.links: NDR400, board_copper
+use vendor.memories: DDR5_4800
 use vendor.nodes: DGX_H100
 use vendor.nvidia: H100_SXM_80GB
+use vendor.switches: NVSwitch3
 use workloads.transformers: Llama3_70B, Llama3_8B
 
 cluster one_node { node nodes : DGX_H100 }
@@ -70,6 +76,36 @@ evaluator serving {
     output power      in W       = server.accelerator_power / 8
     output at_load    in J/token = server.energy_per_token_at(rate)
     output power_at_load in W    = server.accelerator_power_at(rate) / 8
+}
+
+node of_parts {
+    accelerator gpu[8] : H100_SXM_80GB { tdp = 700 W }
+    link nic[8] : NDR400 { tdp = 25 W }
+    cpu cpu[2] { cores = 56, tdp = 350 W }
+    memory dimm[32] : DDR5_4800 { power = 12.5 W }
+    power_supply psu[6] { rating = 3.3 kW }
+    scale_up = star(
+        endpoints = 8,
+        planes = 4,
+        links_per_plane = 4.5,
+        switch_part = NVSwitch3 with { power = 0 W },
+        endpoint_cable = board_copper with { energy_per_bit = 0 pJ/bit },
+    )
+}
+
+evaluator at_the_wall {
+    param efficiency : real  = 0.94   in 0.5 .. 1
+    param pue        : real  = 1.1    in 1 .. 2
+    param rating     : power = 3.3 kW in 1 kW .. 4 kW
+    let it = of_parts with { psu.efficiency = efficiency, psu.rating = rating }
+    output node   in W = it.power
+    let two = one_node with {
+        nodes         = it with { count = 2 }
+        site.pue      = pue
+        network_power = 0 W
+    }
+    output site   in W = two.facility_power
+    output stated in W = (DGX_H100 with { psu.efficiency = efficiency }).power
 }
 
 evaluator training {
@@ -169,6 +205,17 @@ def test_the_facility_draws_the_nodes_times_the_pue_once(serving: Evaluator) -> 
     assert twice.energy == once.energy
     node = once.energy * once.throughput + 10200 - 8 * 700
     assert once.facility * once.throughput == pytest.approx(1.1 * node)
+
+
+def test_power_supplies_lose_before_the_pue(module: Module) -> None:
+    """Eight GPUs of 700 W, two hosts of 350 W, 600 W of memory and network, at the wall."""
+    for efficiency in (0.9, 1):
+        found = module.at_the_wall(efficiency=efficiency, pue=1.2)
+        assert found.node == pytest.approx(6900 / efficiency)
+        assert found.site == pytest.approx(1.2 * (2 * 6900 / efficiency))
+    assert module.at_the_wall(efficiency=0.9, rating=1.151).feasible  # six deliver 6.906 kW
+    assert not module.at_the_wall(efficiency=1, rating=1.149).feasible
+    assert module.at_the_wall().stated == pytest.approx(10_200)  # of a data sheet, loss included
 
 
 @settings(max_examples=15, deadline=None)

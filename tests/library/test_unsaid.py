@@ -76,7 +76,6 @@ ASKED = {
     "pod.mtbf in h": "other_failure_rate",
     "DGX_H100.mtbf in h": "DGX_H100.other_failure_rate",
     "(DGX_H100 with { other_failure_rate = 0 h^-1 }).mtbf in h": "cpu.mttf",
-    "DGX_H100.psu.efficiency": "psu.efficiency",
     "LUMI_G.mtbf in h": "other_failure_rate",
     "El_Capitan.network_bandwidth_per_accelerator in GB/s": "oversubscription",
     "El_Capitan.nodes.power in kW": "non_accelerator_power",
@@ -104,7 +103,6 @@ ASKED = {
     "held.max_writes_per_cell": "held.wear_leveling_efficiency",
     "some.shoreline in mm": "some.shoreline",
     "GDDR6.shoreline in mm": "GDDR6.shoreline",
-    "some.refresh_power in W": "write_energy|read_energy|refresh_window",
 }
 KNOWN = {
     "DGX_H100.mtbf_upper_bound in h": 6468.3,
