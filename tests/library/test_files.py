@@ -70,6 +70,10 @@ def columns(name: str) -> tuple[list[str], list[list[str]]]:
     return rows[0], rows[1:]
 
 
+# What neither table states: the defaults of the evaluator hold for every row.
+UNSTATED = {"sharding", "bytes_per_gradient"}
+
+
 @pytest.mark.parametrize("table", ["megatron", "vtrain"])
 def test_tables_fit_their_evaluator(table: str) -> None:
     header, rows = columns(table)
@@ -78,7 +82,7 @@ def test_tables_fit_their_evaluator(table: str) -> None:
     evaluator = next(item for item in module.items if isinstance(item, ast.Evaluator))
     free = {m.name.name for m in evaluator.members if isinstance(m, ast.Param | ast.Choice)}
     names = {title.partition("[")[0].strip() for title in header}
-    assert names - {"case", "measured"} == free
+    assert names - {"case", "measured"} == free - UNSTATED
     assert len({row[0] for row in rows}) == len(rows), "two cases share a name"
     assert all(float(row[-1]) > 0 for row in rows)
 
