@@ -22,7 +22,8 @@ OSU_WINDOW = "64"
 # Ports that a rank uses for large messages, as its library does by default: UCX two, Cray MPICH one.
 RAILS = {"leonardo": "2", "lumi": "1"}
 MACHINES = {"leonardo": "Leonardo_booster", "lumi": "LUMI_G_dies"}
-NODES = {"gh200": ("Alps", "4"), "mi200": ("LUMI_G_dies", "8")}
+# Machine with the nodes of CSCS, and the GPUs of two of them.
+NODES = {"gh200": ("Alps", 8), "mi200": ("LUMI_G_dies", 16)}
 
 
 def _large(table: str, keep: Callable[[Row], bool]) -> list[Row]:
@@ -109,29 +110,26 @@ def node_pairs() -> list[Row]:
     return [*alps, *converted(lumi, make)]
 
 
-def _job(case: str, group: str, machine: str, gpus: str, size: str, seconds: float) -> Row:
+def _job(case: str, group: str, machine: str, gpus: int, size: str, seconds: float) -> Row:
+    """An all-reduce of GPUs on two nodes."""
     return {"case": case, "accelerator": group, "machine": machine, "operation": "reduce_all",
-            "nodes": "2", "gpus_per_node": gpus, "size [B]": size,
-            "measured": str(seconds * 1e6)}  # fmt: skip
+            "gpus": str(gpus), "one_of_each_node": "true" if gpus == 2 else "false",
+            "size [B]": size, "measured": str(seconds * 1e6)}  # fmt: skip
 
 
 def all_reduce_of_alps() -> list[Row]:
     """All-reduces of NCCL on two nodes of Alps over the network's own transport."""
 
     def make(r: Row) -> Row:
-        gpus = str(int(r["ranks"]) // 2)
         return _job(f"{r['placement']}, {r['size_bytes']} B", f"Alps, {r['placement']}", "Alps",
-                    gpus, r["size_bytes"], float(r["latency_us"]) / 1e6)  # fmt: skip
+                    int(r["ranks"]), r["size_bytes"], float(r["latency_us"]) / 1e6)  # fmt: skip
 
-    rows = read(f"{FOLDER}/row16_alps_cscs_docs")
-    wanted = [
+    rows = [
         r
-        for r in rows
-        if r["library"] == "NCCL"
-        and "CXI" in r["network_path"]
-        and int(r["size_bytes"]) >= KIBIBYTE
+        for r in read(f"{FOLDER}/row16_alps_cscs_docs")
+        if r["library"] == "NCCL" and "CXI" in r["network_path"]
     ]
-    return converted(wanted, make)
+    return converted((r for r in rows if int(r["size_bytes"]) >= KIBIBYTE), make)
 
 
 def accepted_all_reduce() -> list[Row]:
@@ -141,11 +139,9 @@ def accepted_all_reduce() -> list[Row]:
         if r["node"] not in NODES:
             raise Undescribed(f"the library has no cluster of the nodes `{r['node']}` of CSCS")
         machine, gpus = NODES[r["node"]]
-        ranks = 2 * int(gpus)
-        seconds = (
-            2 * (ranks - 1) / ranks * float(r["size_bytes"]) / float(r["avg_busbw_GBps"]) / 1e9
-        )
-        return _job(r["node"], r["node"], machine, gpus, r["size_bytes"], seconds)
+        traffic = 2 * (gpus - 1) / gpus * float(r["size_bytes"])
+        return _job(r["node"], r["node"], machine, gpus, r["size_bytes"],
+                    traffic / (float(r["avg_busbw_GBps"]) * 1e9))  # fmt: skip
 
     rows = (r for r in read(f"{FOLDER}/row16_cscs_xccl_reference") if r["test"] == "all_reduce")
     return converted(rows, make)
@@ -199,7 +195,7 @@ def host_all_gather() -> list[Row]:
 
 _STUDY = "studies/interconnects.hw"
 SETS = (
-    Set("row16, GPU pairs, MPI", _STUDY, "pair", pairs_by_mpi, "us", fitted="latency: all",
+    Set("row16, GPU pairs, MPI", _STUDY, "pair", pairs_by_mpi, "us", fitted="latency: all but GH200",
         coefficients=("copy_latency",)),
     Set("row16, GPU pairs, NCCL", _STUDY, "pair", pairs_by_nccl, "us"),
     Set("row16, node pairs, MPI", _STUDY, "node_pair", node_pairs, "us", fitted="efficiency: all"),

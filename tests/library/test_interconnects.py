@@ -192,7 +192,7 @@ def test_a_large_all_reduce_takes_the_rings_of_the_node_and_then_the_ports(
     inside = 2 * (gpus - 1) / gpus * size / ring
     outside = 2 * (nodes - 1) / nodes * size / gpus / far
     staged = study.job_collective(
-        machine=machine, operation="reduce_all", nodes=nodes, gpus_per_node=gpus, size="16 GiB"
+        machine=machine, operation="reduce_all", gpus=gpus * nodes, size="16 GiB"
     )
     # A flat ring through all ranks is the other algorithm: it enters a node over all of its ports.
     ranks = gpus * nodes
@@ -204,7 +204,7 @@ def test_a_large_all_reduce_takes_the_rings_of_the_node_and_then_the_ports(
 def test_an_all_to_all_between_nodes_is_bound_by_the_uplinks_of_the_leaves(study: Module) -> None:
     size, nodes = 2**30, 512
     answer = study.job_collective(
-        machine="Leonardo_booster", operation="exchange_all", nodes=nodes, size="1 GiB"
+        machine="Leonardo_booster", operation="exchange_all", gpus=4 * nodes, size="1 GiB"
     )
     remote = size * (1 - 1 / nodes)
     assert answer.time > remote / 12.5e9 * 1e6
