@@ -135,7 +135,8 @@ def _nemo(r: Row) -> Row:
     }
 
 
-# Columns that are no params of the evaluator of each architecture.
+# Columns that are no params of the evaluator of each architecture; those of the models with experts
+# state the bytes of a gradient themselves.
 WITHOUT = {
     "dense": (
         "release",
@@ -147,7 +148,7 @@ WITHOUT = {
         "ep_overlap",
         "grouped_gemm",
     ),
-    "moe": ("model", "gated", "tied_embeddings", "transformer_engine"),
+    "moe": ("model", "gated", "tied_embeddings", "transformer_engine", "bytes_per_gradient"),
     "mla_moe": (
         "model",
         "gated",
@@ -155,6 +156,7 @@ WITHOUT = {
         "kv_heads",
         "head_dim",
         "transformer_engine",
+        "bytes_per_gradient",
     ),
 }
 
