@@ -253,3 +253,31 @@ def test_the_all_to_all_of_a_node_starts_a_copy_for_every_other_die(study: Modul
         launches = (answer.time - wire) / (ranks - 1)
         assert launches == pytest.approx(study.pair(gpus="MI250X_package", size="64 KiB").time
                                          - 65536 / (4 * LINK * 0.75) * 1e6)  # fmt: skip
+
+
+def test_a_node_with_a_link_graph_communicates_over_its_rings(tmp_path: Path) -> None:
+    """All eight V100 of DGX-1 have six links each, all of them in rings: 150 GB/s."""
+    file = tmp_path / "dgx1.hw"
+    file.write_text(
+        """edition 2026
+#! All-reduce in a DGX-1.
+use std.cluster: cluster
+use std.communicator: all_reduce, all_to_all
+use std.node: node
+use std.placement: process_group
+use vendor.nodes: DGX_1
+cluster one { node nodes[1] : DGX_1 }
+evaluator ask {
+    param ranks : int = 8 in 2 .. 8
+    output reduce in s = all_reduce(64 GB, process_group(ranks = ranks), one)
+    output exchange in s = all_to_all(64 GB, process_group(ranks = ranks), one)
+}
+""",
+        encoding="utf-8",
+    )
+    ask = hwdsl.load(file).ask
+    assert ask(ranks=8).reduce == pytest.approx(2 * 7 / 8 * 64 / (0.958 * 150), rel=0.05)
+    # GPUs 0 and 3 alone have two links; 0 and 1, the first two, have one.
+    assert ask(ranks=2).reduce == pytest.approx(64 / (0.958 * 25), rel=0.05)
+    # Six links lead from GPUs 0 to 3 to the other four, with 16 messages each way.
+    assert ask(ranks=8).exchange > 7 / 8 * 64 / (0.958 * 25 * 7 * 6 / 16)
