@@ -14,6 +14,7 @@ from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.codegen.runtime.message import number_text
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
+from hwdsl.elaborate.parts import common_part_names, is_part_of_kind, part_of_chosen_kind
 from hwdsl.elaborate.select_lowering import merge_components, merge_select
 from hwdsl.elaborate.values import (
     UNKNOWN,
@@ -488,44 +489,29 @@ def method(of: Component, name: str) -> MemberInfo | None:
 # --- parts -------------------------------------------------------------------------------------
 
 
-def part_names(of: Record) -> tuple[str, ...]:
-    """The names of a record's direct parts, in the order of their first declaration."""
-    names: dict[str, None] = {}
-    # From the bottom layer up: parts that a `with` adds come after those of its base.
-    for layer in reversed(of.layers):
-        for name in layer.block.parts:
-            names[name] = None
-    return tuple(names)
-
-
 def all_parts(m: PartialEvaluator, of: Component, span: Span) -> ListValue:
     """`x.parts`."""
-    if isinstance(of, Record):
-        names = part_names(of)
-        with m.noting([]):  # a list of parts is no reader of those that are not picked from it
-            items = tuple(member(m, of, n, span) for n in names)
-        return ListValue(items, names, of)
-    rows = [all_parts(m, a, span) for a in of.alternatives]
-    if len({row.labels for row in rows}) == 1:
-        names = rows[0].labels or ()
-        with m.noting([]):
-            items = tuple(member(m, of, n, span) for n in names)
-        return ListValue(items, names, of)
-    # Different parts: `parts.K` may still be as many in each; `items_of` refuses `parts` itself.
-    return ListValue((), None, of)
+    names = common_part_names(of)
+    if names is None:
+        # `parts.K` may still be as many in each; `items_of` refuses `parts` itself.
+        return ListValue((), None, of)
+    with m.noting([]):  # a list of parts is no reader of those that are not picked from it
+        items = tuple(member(m, of, n, span) for n in names)
+    return ListValue(items, names, of)
 
 
 def parts_of_kind(m: PartialEvaluator, parts: ListValue, kind: KindInfo, span: Span) -> Value:
     """`parts.K`."""
     of = parts.parts_of
-    if isinstance(of, SelectRecord) and parts.labels is None:
-        rows = [parts_of_kind(m, all_parts(m, a, span), kind, span) for a in of.alternatives]
-        return merge_select(m, of.selector, rows, span)
-    kept = [
-        (item, label)
-        for item, label in zip(parts.items, parts.labels or (), strict=True)
-        if isinstance(item, Record | SelectRecord) and item.kind.is_a(kind)
-    ]
+    fits = [is_part_of_kind(item, kind) for item in parts.items]
+    if isinstance(of, SelectRecord) and (parts.labels is None or None in fits):
+        return map_alternatives(
+            m, of, lambda a: parts_of_kind(m, all_parts(m, a, span), kind, span), span
+        )
+    if None in fits:
+        raise part_of_chosen_kind(m, parts, fits.index(None), kind, span)
+    named = zip(parts.items, parts.labels or (), strict=True)
+    kept = [pair for pair, fit in zip(named, fits, strict=True) if fit]
     if m.reads is not None and of is not None:
         m.reads += [of.thunks[label] for _, label in kept if label in of.thunks]
     return ListValue(tuple(i for i, _ in kept), tuple(label for _, label in kept))

@@ -18,6 +18,7 @@ from hwdsl.codegen.ir.builder import Ref
 from hwdsl.elaborate import records
 from hwdsl.elaborate.asked import Read, parted, read_where
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
+from hwdsl.elaborate.parts import part_names
 from hwdsl.elaborate.range_tests import is_range_test
 from hwdsl.elaborate.values import (
     AskedTogether,
@@ -321,7 +322,7 @@ def _member_names(m: PartialEvaluator, of: Component) -> list[str]:
     """The members that hold components: parts, and fields of a kind that have a value."""
     if isinstance(of, SelectRecord):
         return _in_all([_member_names(m, a) for a in of.alternatives])
-    names = dict.fromkeys(records.part_names(of))
+    names = dict.fromkeys(part_names(of))
     for kind in reversed(list(of.kind.lineage())):
         for info in kind.members.values():
             fits = info.role == "field" and _holds_components(info.type)
@@ -335,7 +336,7 @@ def _part_names(of: Component) -> Sequence[str]:
     """The members that are parts."""
     if isinstance(of, SelectRecord):
         return _in_all([_part_names(a) for a in of.alternatives])
-    return records.part_names(of)
+    return part_names(of)
 
 
 def _calls(of: Component) -> tuple[Span, ...]:

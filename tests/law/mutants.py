@@ -192,6 +192,77 @@ evaluator e {
 """,
         compiled=True,
     ),
+    Mutant(
+        "B11",
+        "a choice of choices whose alternatives have different parts has none",
+        (
+            Edit(
+                "hwdsl/elaborate/parts.py",
+                "found = {common_part_names(a) for a in of.alternatives}\n",
+                "found = {common_part_names(a) or () for a in of.alternatives}\n",
+            ),
+        ),
+        """kind memory { size : real }
+memory small { size = 1 }
+kind package { scale : real = 1, let total = scale * sum(m.size * m.count for m in parts.memory) }
+package one { memory a : small }
+package two { memory b : small, memory c[4] : small }
+evaluator e {
+    choice p : package in [one, two]
+    param f : bool = true
+    output y = (if f then p else p with { scale = 2 }).total
+}
+""",
+    ),
+    Mutant(
+        "B12",
+        "a part that is of a narrower kind in some alternatives is of it in none",
+        (
+            Edit(
+                "hwdsl/elaborate/parts.py",
+                "found = {is_part_of_kind(a, kind) for a in item.alternatives}\n",
+                "found = {False}\n",
+            ),
+        ),
+        """kind memory { size : real }
+kind stack : memory { let layers = 8 }
+memory flat { size = 1 }
+stack tall { size = 2 }
+kind package { let layers = sum(m.layers * m.count for m in parts.stack) }
+package one { memory a : flat }
+package two { memory a[3] : tall }
+evaluator e {
+    choice p : package in [one, two]
+    output y = p.layers
+}
+""",
+    ),
+    Mutant(
+        "B13",
+        "what the parts of one alternative imply holds where another is chosen too",
+        (
+            Edit(
+                "hwdsl/elaborate/records.py",
+                "    names = common_part_names(of)\n",
+                "    names = common_part_names(of)\n"
+                "    if isinstance(of, SelectRecord):\n"
+                "        for each in of.alternatives:\n"
+                "            all_parts(m, each, span)\n",
+            ),
+        ),
+        """kind memory { size : real = 1 }
+memory small { }
+memory large { size = 2 }
+kind package { let total = sum(m.size * m.count for m in parts.memory) }
+package one { memory a : small }
+package two { memory b : small }
+evaluator e {
+    param f : bool = true
+    param i : int = 0 in 0 .. 9
+    output y = (if f then two with { b = [small, large][i] } else one).total
+}
+""",
+    ),
 )
 
 
