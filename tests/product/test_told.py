@@ -101,7 +101,11 @@ def test_rules_that_nobody_can_decide_are_counted_once_and_shortly(
     assert waiting == [len(rows) for _, *rows in groups]
     assert sum(waiting) == count
     assert 'wait for `tdp`, unknown "state the TDP of the die"  ' in listed
-    assert all(str(tmp_path) in row for _, *rows in groups for row in rows)
+    # A part of the library is told of where it stands: the process of the interposer.
+    elsewhere = [row for _, *rows in groups for row in rows if str(tmp_path) not in row]
+    assert {tuple(row.split()[:2]) for row in elsewhere} <= {
+        ("process.mask_set_cost", "interposer_65")
+    }
     assert check(text, "--format", "json") == ""
     lines = check(text, "--format", "json", "--undecided").splitlines()
     notes = [json.loads(line) for line in lines]
