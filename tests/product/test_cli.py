@@ -302,7 +302,7 @@ def test_verify_prints_published_beside_reproduced(
     claim = """
 claim published {
     source "by hand"
-    expect area_of(width = 3 m).area == %s m^2 within 2 %% relative
+    expect area_of(width = 3 m).area == %s m^2 within 2 %% relative baseline area_of().area
     identity expect area_of().area == 12 m^2 within 1e-9 relative
 }
 """
@@ -326,7 +326,8 @@ def test_what_is_said_to_be_missed_is_shown_and_exits_with_0(
     claim = """
 claim published {
     source "by hand" confidence %s
-    expect area_of(width = 3 m).area == %s m^2 within 2 %% relative missed "nine of them"
+    expect area_of(width = 3 m).area == %s m^2 within 2 %% relative
+        baseline area_of().area missed "nine of them"
 }
 """
     Path("claims.hw").write_text(GOOD + claim % ("high", 30))
@@ -348,7 +349,7 @@ def test_whatever_is_missed_is_counted_and_exits_with_1(
     claim = """
 claim published {
     source "by hand"
-    expect area_of(width = 3 m).area == 27 m^2 within 2 % relative
+    expect area_of(width = 3 m).area == 27 m^2 within 2 % relative baseline area_of().area
     assume "three of them"
     expect area_of().area == 99 m^2 within 2 % relative
 }
@@ -357,9 +358,10 @@ claim published {
     assert main(["verify", "claims.hw"]) == 1
     out = capsys.readouterr().out
     assert out.count("MISS") == 1
-    assert out.splitlines()[-3:] == [
+    assert out.splitlines()[-4:] == [
         "claims: 1 reproduced, 0 missed",
-        "identities, calibrations, what rests on assumptions or sources of low confidence:",
+        "identities, calibrations, what rests on assumptions or sources of low confidence,",
+        "and what has no baseline or is no better than it:",
         "  0 hold, 1 missed",
     ]
 
