@@ -58,14 +58,17 @@ def with_sources(page: Page, where: ModuleScope, node: ast.Node) -> Page:
 
 
 def begin_so(name: str) -> Iterator[str]:
-    """What else begins with the name, as the products of a chip do."""
-    known = [
-        f"`{other}` ({found[0].word})"
+    """What else begins with the name, as the products of a chip do; components of a kind of that
+    name stand first."""
+    words = {
+        other: found[0].word
         for other, found in definitions().items()
         if other.lower().startswith(name.lower())
         and other.lower() != name.lower()
         and not isinstance(found[0].item, ast.Reference)
-    ]
+    }
+    first = sorted(words, key=lambda other: words[other].lower() != name.lower())
+    known = [f"`{other}` ({words[other]})" for other in first]
     if known and len(name) > 2:
         more = f" and {len(known) - MOST_OTHERS} more" if len(known) > MOST_OTHERS else ""
         yield f"Names that begin so: {', '.join(known[:MOST_OTHERS])}{more}."
