@@ -32,6 +32,8 @@ LEGEND_WIDTH = 0.85
 """Part of a picture's width that a legend above the axes may take; the rest is their labels."""
 FEW = 24
 """Whole numbers on a line up to which each has a marker."""
+ACROSS = 78
+"""Letters that fit side by side below the axes."""
 LARGEST = 1e150
 """Beyond it, a picture's margins and squares are not finite."""
 FARTHEST = 10.0
@@ -126,7 +128,7 @@ def draw(display: FigureData, axes: Any) -> None:
     axes.set_xlabel(_said(x.name, x.doc, x.scale.unit, 80))
     axes.set_ylabel(_said(names_of, doc, first.scale.unit, 38))
     if categories:
-        axes.set_xticks(places, [str(c) for c in across])
+        axes.set_xticks(places, [_in_lines(str(c), ACROSS // len(across)) for c in across])
         axes.set_xlim(-0.5, len(places) - 0.5)  # where the first or the last is not drawn, too
     else:
         if _is_wide(across):
@@ -144,6 +146,16 @@ def draw(display: FigureData, axes: Any) -> None:
     else:
         mark_infeasible(display, axes, places)
     _finish(axes, legend=count > 1)
+
+
+def _in_lines(name: str, width: int) -> str:
+    """A name broken behind underscores, so that no line has more letters, where that can be."""
+    lines = [""]
+    for part in name.replace("_", "_\n").split("\n"):
+        if lines[-1] and len(lines[-1]) + len(part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
 
 
 def draw_validated(validation: Validation, figure: Any) -> None:

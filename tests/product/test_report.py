@@ -1,6 +1,7 @@
 """Figures and tables that a file declares, printed and drawn."""
 
 import warnings
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -142,6 +143,25 @@ def test_what_is_drawn_is_what_was_swept(shown: dict[str, FigureData]) -> None:
     axes = module.Figure().add_subplot()
     plots.draw(shown["wide"], axes)
     assert axes.get_xscale() == "log"
+
+
+def test_long_names_below_bars_do_not_run_into_each_other(tmp_path: Path) -> None:
+    names = ["concurrent_streams", "schedule_prioritization", "resource_partitioning", "b", "c_d"]
+    text = HEAD.replace("fp16, fp8", f"fp16, fp8, {', '.join(names)}").replace(
+        "        fp8  => 13 GB\n", "".join(f"        {n} => 13 GB\n" for n in ["fp8", *names])
+    )
+    path = tmp_path / "long.hw"
+    chosen = f"[{', '.join(names)}]"
+    settings = f"of = decode\n x = format\n y = step_time\n format = {chosen}\n"
+    path.write_text(f"{text}figure f {{\n {settings}}}\n")
+    (bars,) = displays(hwdsl.load(path, compiled=False))
+    _, module = plots._matplotlib()
+    figure = module.Figure(figsize=plots.SIZE)
+    axes = figure.add_subplot()
+    plots.draw(bars, axes)
+    figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
 def test_raw_values_of_infeasible_points_are_dotted(tmp_path: Path) -> None:
