@@ -218,12 +218,16 @@ class Declarations:
             kind.fields.update(old.fields)
             kind.parts.update(old.parts)
             kind.methods.update(old.methods)
+            kind.summed += old.summed
+            kind.sums += old.sums
+            kind.bases += [base, *old.bases]
             inner = inner.within(readable(old))
         for _ in range(1 + d.below(4)):
             inner = self.field(kind, lines, inner)
         others = [k for k in self.world.kinds if self.world.components.get(k) and k != base]
         for _ in range(d.below(3) if others else 0):
             self.slot(kind, lines, others, inner)
+        self.sums(kind, lines, others)
         for _ in range(d.below(3)):
             let, type = self.name("m"), d.one([*NUMBERS, "real", "bool"])
             typed = d.one(["", f" : {self.type(type)}"])
@@ -301,6 +305,38 @@ class Declarations:
                 m, let = d.one(summed), d.new("all")
                 lines.append(f"let {let} = sum(x.{m} * x.count for x in parts.{of})")
                 kind.members[let] = "real" if other.members[m] == "int" else other.members[m]
+                kind.summed.append(of)
+                kind.sums.append(let)
+
+    def sums(self, kind: Kind, lines: list[str], others: list[str]) -> None:
+        """A sum over parts of which only components have some, or over those of a narrower kind."""
+        # Drawn apart, so that the rest of a program is the same with more of these or fewer.
+        random = Random(f"sums of {kind.name} {lines}")
+        for of in random.sample(others, min(len(others), random.randrange(3))):
+            below = self.world.kinds[of]
+            summed = sorted(m for m, t in readable(below).items() if t in NUMBERS)
+            if summed:
+                m, let = random.choice(summed), self.draws.new("all")
+                lines.append(f"let {let} = sum(x.{m} * x.count for x in parts.{of})")
+                kind.members[let] = "real" if below.members[m] == "int" else below.members[m]
+                kind.summed.append(of)
+                kind.sums.append(let)
+
+    def extra(self, kind: Kind, lines: list[str]) -> None:
+        """Parts of one component alone: those of another of its kind are others."""
+        random = Random(f"parts of {kind.name} {lines} {len(self.items)}")
+        fits = [
+            k
+            for k, each in self.world.kinds.items()
+            if self.world.components.get(k)
+            and any(s in (k, *each.bases) for s in kind.summed)
+            and kind.name not in (k, *each.bases)
+            and k not in kind.bases
+        ]
+        for _ in range(random.choice([0, 1, 1, 2]) if fits else 0):
+            of, count = random.choice(fits), random.choice(["", "[2]", "[3]"])
+            base = random.choice(self.world.components[of])
+            lines.append(f"{of} {self.draws.new('extra')}{count} : {base}")
 
     def components(self, kind: Kind) -> None:
         d = self.draws
@@ -333,6 +369,7 @@ class Declarations:
                     )
                 elif pick < 0.55:
                     lines.append(f"{of} {part}[2] : {d.one(self.world.components[of])} {{ }}")
+            self.extra(kind, lines)
             if d.chance(0.1):
                 own = [r for r in self.rules if r.startswith(kind.name + ".")]
                 lines.insert(0, f'allow {d.one(own)} "drawn"' if own else self.sources())

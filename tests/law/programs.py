@@ -135,6 +135,7 @@ class _Program(Declarations):
                 unit = f" : {self.type(type)}"
             lines.append(f"output {output}{unit} = {inner.text(type, 3)}{self.basis()}")
             made.outputs[output] = type
+        self.merged(made, inner, lines)
         for _ in range(d.below(3)):
             lines.append(self.rule(inner, name, name))
         if d.chance(0.15):
@@ -142,6 +143,26 @@ class _Program(Declarations):
             lines.insert(0, d.one([self.sources(), waiver]))
         self.items.append(f"evaluator {name} {d.block(lines)}")
         self.world.evaluators[name] = made
+
+    def merged(self, made: Evaluator, inner: Draws, lines: list[str]) -> None:
+        """A sum over the parts of a component that is chosen twice, where some kind has one."""
+        kinds = [
+            k for k, each in self.world.kinds.items() if each.sums and self.world.components[k]
+        ]
+        draws = inner.within({}, random=Random(f"merged {lines}"))  # apart, as the sums are
+        if not kinds or draws.chance(0.3):
+            return
+        kind, chosen, output = draws.one(kinds), draws.new("p"), draws.new("out")
+        among = list(self.world.components[kind])
+        lines.insert(0, f"choice {chosen} : {kind} in [{', '.join(among)}]")
+        made.params[chosen] = lambda given, depth: given.one(among)
+        other = f"({chosen} with {draws.amendments(self.world.kinds[kind], 1)})"
+        if draws.chance(0.2):
+            other = draws.one(among)
+        member = draws.one(self.world.kinds[kind].sums)
+        condition = draws.text("bool", 2)
+        lines.append(f"output {output} = (if {condition} then {chosen} else {other}).{member}")
+        made.outputs[output] = self.world.kinds[kind].members[member]
 
     def free(self, name: str) -> tuple[str, str, Callable[[Draws, int], str], bool]:
         """A param or choice: its type, its line, what a call may give it, whether it has bounds."""

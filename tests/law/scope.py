@@ -36,6 +36,9 @@ class Kind:
     bare: set[str] = field(default_factory=set)  # fields without a default
     fields: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)
+    summed: list[str] = field(default_factory=list)  # kinds whose parts a member sums up
+    sums: list[str] = field(default_factory=list)  # those members
+    bases: list[str] = field(default_factory=list)
     methods: dict[str, tuple[list[str], str]] = field(default_factory=dict)
 
 
