@@ -77,7 +77,7 @@ ASKED = {
     "DGX_H100.mtbf in h": "DGX_H100.other_failure_rate",
     "(DGX_H100 with { other_failure_rate = 0 h^-1 }).mtbf in h": "cpu.mttf",
     "LUMI_G.mtbf in h": "other_failure_rate",
-    "El_Capitan.network_bandwidth_per_accelerator in GB/s": "oversubscription",
+    "El_Capitan.oversubscription": "oversubscription",
     "El_Capitan.nodes.power in kW": "non_accelerator_power",
     "owned.depreciation_rate in year^-1": "owned.interest_rate",
     "owned.depreciation_and_maintenance_rate in year^-1": "owned.interest_rate",
