@@ -27,6 +27,9 @@ TABLES = [*measured_training.SETS, *measured_steps.SETS, *measured_inference.SET
         ("training of DeepSeek-V3, NeMo", 0.97),
         # Rows of Llama 3.1 405B on GB200 without a pipeline, and of fine-tuning, are refused.
         ("training of dense models, NeMo", 0.94),
+        ("training with MaxText on TPUs", 1),
+        # Two rows whose global batch is no multiple of the replicas are refused.
+        ("training over long sequences, NeMo", 0.75),
         # A loss that is not fused holds what the runs had no room for; see docs/workloads.md.
         ("training of MPT", 0.58),
         ("trtllm_static_batch", 1),
