@@ -16,8 +16,9 @@ MODELS = ["Llama3_70B", "GPT3", "Llama3_405B"]
 HEAD = """edition 2026
 use std.node: accelerator, node
 use std.link: link
+use std.package: package
 use std.topology: star, switch, cable
-use vendor.lite_gpu: Lite_domain, Lite_GPU, Lite_port, Lite_fibre, optical_switch
+use vendor.lite_gpu: Lite_domain, Lite_GPU, Lite_package, Lite_port, Lite_fibre, optical_switch
 """
 
 
@@ -119,7 +120,7 @@ evaluator cut {
         study.token_cost()["lite_packages_cost"], rel=1e-12
     )
     assert ask()["alone"] < ask()["package"] / 2
-    assert ask(pieces=2)["package"] > ask()["package"] > ask(pieces=8)["package"]
+    assert ask(pieces=2)["package"] > ask(pieces=3)["package"] > ask()["package"]
 
 
 def test_a_cluster_beyond_the_radix_is_found(tmp_path: Path) -> None:
@@ -133,7 +134,14 @@ def test_twice_the_light_does_not_fit_one_switch(tmp_path: Path) -> None:
     text = """
 cable fibre : Lite_fibre { bandwidth_per_direction = 1800 Gb/s }
 switch fast : optical_switch { radix = 28, bandwidth_per_direction = 1800 Gb/s }
-accelerator twice : Lite_GPU { link fabric : Lite_port { lanes = 18 } }
+package wide_package : Lite_package {
+    gpu.optics.lanes = 18
+    gpu.optics.bandwidth_per_direction = 225 GB/s
+}
+accelerator twice : Lite_GPU {
+    package = wide_package
+    link fabric : Lite_port { lanes = 18 }
+}
 node wide : Lite_domain {
     scale_up = star(endpoints = gpu.count, PLANES, switch_part = fast, endpoint_cable = fibre)
     accelerator gpu[32] : twice
