@@ -42,8 +42,10 @@ from hwdsl.semantics.symbols import (
     Global,
     Int,
     KindInfo,
+    ListType,
     MemberInfo,
     Real,
+    RecordType,
     Symbol,
 )
 from hwdsl.syntax import ast
@@ -104,12 +106,21 @@ def layers_of_kind(m: PartialEvaluator, kind: KindInfo) -> tuple[Layer, ...]:
                 Env(k.scope),
                 own=True,
                 kind=k,
+                holds=any(holds_components(info) for info in k.members.values()),
             )
             for k in kind.lineage()
             if k.decl is not None and k.scope is not None
         )
         m.kind_layers[kind] = found
     return found
+
+
+def holds_components(info: MemberInfo) -> bool:
+    """Whether a member is a field for a component, or a list of them."""
+    type_ = info.type
+    while isinstance(type_, ListType):
+        type_ = type_.element
+    return info.role == "field" and isinstance(type_, RecordType)
 
 
 def component(m: PartialEvaluator, info: ComponentInfo) -> Record | SelectRecord:
@@ -200,12 +211,14 @@ def construct(m: PartialEvaluator, kind: KindInfo, call: ast.Call, env: Env) -> 
 
 
 def _note_made(m: PartialEvaluator, of: Component) -> None:
-    """Note that a component is made by an expression, and in which calls."""
+    """Note that a component with rules is made by an expression, and in which calls."""
     if isinstance(of, SelectRecord):
         for each in of.alternatives:
             _note_made(m, each)
         return
-    of.made = True
+    of.made = of.asks
+    if not of.made:
+        return
     for thunk in reversed(m.running):
         if thunk.called:
             of.calls = (*of.calls, thunk.span)

@@ -35,7 +35,7 @@ from hwdsl.elaborate.values import (
     UnknownValue,
     Value,
 )
-from hwdsl.semantics.symbols import KindInfo, ListType, ModuleScope, RecordType, Type
+from hwdsl.semantics.symbols import KindInfo, ModuleScope
 from hwdsl.syntax import ast
 
 T = TypeVar("T")
@@ -126,7 +126,7 @@ class RuleCollector:
         self, of: Component, path: str, waivers: Waivers, guard: Ref | None = None
     ) -> None:
         """The rules of a component, of its parts and of the components in its fields."""
-        if (id(of), guard) in self.visited or (id(of), None) in self.visited:
+        if not of.asks or (id(of), guard) in self.visited or (id(of), None) in self.visited:
             return
         self.visited.add((id(of), guard))
         self.alive.append(of)  # Its id stays taken while the walk lasts.
@@ -325,7 +325,7 @@ def _member_names(m: PartialEvaluator, of: Component) -> list[str]:
     names = dict.fromkeys(part_names(of))
     for kind in reversed(list(of.kind.lineage())):
         for info in kind.members.values():
-            fits = info.role == "field" and _holds_components(info.type)
+            fits = records.holds_components(info)
             found = records.find_definition(m, of, info.name) if fits else None
             if found is not None and not isinstance(found.node, ast.Unknown):
                 names[info.name] = None
@@ -354,12 +354,6 @@ def _around(of: Record) -> Iterator[Record]:
 def _in_all(rows: Sequence[Sequence[T]]) -> list[T]:
     """What is in the first row and in all others."""
     return [x for x in rows[0] if all(x in row for row in rows[1:])]
-
-
-def _holds_components(type_: Type) -> bool:
-    while isinstance(type_, ListType):
-        type_ = type_.element
-    return isinstance(type_, RecordType)
 
 
 def _records(of: Component) -> list[Record]:

@@ -299,8 +299,8 @@ class Layer:
     A component is not copied to amend it: `with` puts one more layer on top of those of its base,
     and a member is looked up from the top layer down (as in a prototype chain, or Jsonnet's `+`).
     With `own` the block's expressions see the record as `self`; otherwise they are read in `env`
-    as it stands (amendments by path). `kind` is set for a kind's own text. `count` is what the
-    declaration of a part says in brackets.
+    as it stands (amendments by path). `kind` is set for a kind's own text, which may declare fields
+    for components (`holds`). `count` is what the declaration of a part says in brackets.
     """
 
     block: Block
@@ -308,6 +308,14 @@ class Layer:
     own: bool
     kind: KindInfo | None = None
     count: ast.Expr | None = None
+    holds: bool = False
+
+    @property
+    def asks(self) -> bool:
+        """Whether it has rules, or what may: components, a count."""
+        block = self.block
+        counts = self.count is not None or "count" in block.entries
+        return bool(block.rules or block.parts or counts or self.holds)
 
 
 @frozen(eq=False)
@@ -334,8 +342,8 @@ class Record:
     a `with` changes a field, all formulas that read the field see the change.
 
     One that is `made` by an expression, `K(…)` or `with`, stands in no declaration: its rules are
-    asked where it is read. `calls` are the places of the calls in which it was made, the innermost
-    first. `serial` numbers components in the order in which they were made.
+    asked where it is read, if it may have some. `calls` are the places of the calls in which it was
+    made, the innermost first. `serial` numbers components in the order in which they were made.
     """
 
     kind: KindInfo
@@ -348,6 +356,11 @@ class Record:
     made: bool = False
     calls: tuple[Span, ...] = ()
     serial: int = 0
+
+    @property
+    def asks(self) -> bool:
+        """Whether it may have rules: most records of a model have none."""
+        return any(layer.asks for layer in self.layers)
 
 
 @define(eq=False)
@@ -370,8 +383,13 @@ class SelectRecord:
 
     @property
     def made(self) -> bool:
-        """Whether one of the alternatives is made by an expression."""
+        """Whether one of the alternatives is made by an expression, and may have rules."""
         return any(a.made for a in self.alternatives)
+
+    @property
+    def asks(self) -> bool:
+        """Whether one of the alternatives may have rules."""
+        return any(a.asks for a in self.alternatives)
 
 
 Component = Record | SelectRecord
