@@ -274,11 +274,11 @@ def errors(one: measured.Set) -> tuple[float, float, float]:
         ("training of Qwen3 MoE, NeMo", 15, 72),
         ("training of DeepSeek-V3, NeMo", 11, 29.5),
         ("training with Megatron Core", 4.8, 8),
-        # Steps of GPT-3 on 256 and 512 accelerators were too long by 9 to 14 %; static power and
-        # the energy of bytes, which share the power limit, slow each row by 1 % more. The other
-        # rows came closer (median 1.9 % instead of 4.7 %), but of eleven rows the second worst is
-        # the 90th percentile: 13.4 % instead of 12.2 %. No energy of 8-bit operations is measured;
-        # half of that of 16 bits is taken.
+        # GPT-3 on 256 and 512 accelerators was too slow by 9 to 14 %; static power and the
+        # energy of bytes, which share the power limit, slow each row by about 1 % (12.4 to 13.1 %
+        # in the tail); other changes of the physics do the rest. The median falls from
+        # 4.7 to 1.9 %, but of eleven rows the second worst is the 90th percentile: 13.4 instead of
+        # 12.2 %. Why these rows are too slow is not known.
         ("training of MLPerf's largest models", 5.5, 13.4),
         ("training with FSDP", 7, 24),
         ("training with MaxText on TPUs", 5.5, 12),
