@@ -25,6 +25,8 @@ from hwdsl.elaborate.evaluator import open_evaluator, rules_of
 from hwdsl.elaborate.module_values import symbol_value
 from hwdsl.elaborate.partial_evaluator import MAX_OPS, Instance, PartialEvaluator
 from hwdsl.elaborate.values import (
+    ASKED,
+    FEASIBLE,
     Assertion,
     ElaborationError,
     EnumValue,
@@ -41,10 +43,6 @@ from hwdsl.elaborate.values import (
 )
 from hwdsl.semantics.symbols import EvaluatorInfo
 from hwdsl.syntax import ast
-
-FEASIBLE, ASKED = "feasible", "asked"
-"""The rules recorded when a claim reads a result: that it is feasible, or that the claim reads
-`feasible` itself, and so may hold for an infeasible one."""
 
 STEP = 10
 """Operations inlined for the fuel of one evaluated expression (measured, about)."""
@@ -114,8 +112,7 @@ class EvaluatorCall:
 
         def read(name: str) -> Value:
             value = self.m.read(verdict) if name == FEASIBLE else self.output(name)
-            if self.m.watching:
-                self.m.assertions.append(self._watched(name, result, verdict, reasons))
+            self.m.assertions.append(self._watched(name, result, verdict, reasons))
             return value
 
         # Thunks: what the caller does not read is not inlined.
@@ -126,20 +123,20 @@ class EvaluatorCall:
     def _watched(
         self, name: str, result: ResultValue, verdict: Thunk, reasons: Sequence[str]
     ) -> Assertion:
-        """That a claim read something of the result, which therefore has to be feasible."""
+        """That something of the result was read, which therefore has to be feasible."""
         asked = name == FEASIBLE
         holds = self.m.truth(True) if asked else as_ref(self.m.read(verdict))
         said = ": ".join([f"`{self.span.text}` is not feasible", *reasons])
         text = MessageText(ast.Template(self.span, (said,)), Env(self.info.scope))
-        rule = ASKED if asked else FEASIBLE
+        rule = ASKED if asked else f"{self.info.name}.{FEASIBLE}"
         return Assertion(rule, "", holds, Severity.ERROR, self.span, text, result=result)
 
     def output(self, name: str) -> Value:
         """An output at the arguments; the rules that it implies are the caller's too."""
         with self._inside():
             value, assertions = self.callee.output(name)
-        # The rules of components are the callee's, and in its `feasible`.
-        assertions, _ = parted(assertions)
+        # The rules of components and of calls are the callee's, and in its `feasible`.
+        assertions, _ = parted([e for e in assertions if e.result is None])
         nowhere = {id(e) for e in self.callee.m.read_nowhere(assertions)}
         # What is proved in the callee, for all its arguments, is not carried over; the rest is
         # looked at again with the arguments of this call.

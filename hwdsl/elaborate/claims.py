@@ -10,13 +10,12 @@ from hwdsl.base.diagnostics import Diagnostics, Severity
 from hwdsl.base.source import Span
 from hwdsl.base.units import Unit
 from hwdsl.codegen.ir.builder import Ref
-from hwdsl.elaborate.calls import ASKED
 from hwdsl.elaborate.messages import known_only, literal_unit, render
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.quantities import PURE, coherent_unit, dim_of
 from hwdsl.elaborate.records import with_lets
 from hwdsl.elaborate.rules import RuleCollector, Waivers, module_waivers
-from hwdsl.elaborate.values import ElaborationError, EnumValue, Env, Value
+from hwdsl.elaborate.values import ASKED, ElaborationError, EnumValue, Env, Value
 from hwdsl.semantics.symbols import ClaimInfo
 from hwdsl.syntax import ast
 
@@ -62,7 +61,6 @@ def verify_claim(
     own = (x for x in claim.decl.members if isinstance(x, ast.Allow))
     waivers = (*own, *module_waivers(claim.scope))
     rests = "unsure" if confidence(claim.decl) == ast.CONFIDENCES[0] else ""
-    m.watching = True
     for member in claim.decl.members:
         if isinstance(member, ast.Assume):
             rests = "assumed"

@@ -36,6 +36,7 @@ from hwdsl.elaborate.reached import Reached
 from hwdsl.elaborate.rules import RuleCollector, lower_rule, module_waivers, waived
 from hwdsl.elaborate.select_lowering import items_of
 from hwdsl.elaborate.values import (
+    ASKED,
     Assertion,
     ElaborationError,
     EnumValue,
@@ -133,7 +134,13 @@ def _find_rules(instance: Instance) -> tuple[list[Assertion], list[ElaborationEr
     # Last, so that what a variable holds is named by it.
     walk.settle(waivers, failures.append)
     # The walk applies the waivers of components itself; these are those of the evaluator.
-    kept = [e for e in found if not waived(waivers, e.rule, f"{e.path}.{e.rule}")]
+    asked = [e.result for e in found if e.rule == ASKED]
+    kept = [
+        e
+        for e in found
+        if not waived(waivers, e.rule, f"{e.path}.{e.rule}")
+        if e.result is None or not any(e.result is r for r in asked)
+    ]
     return [*kept, *walk.found], failures
 
 

@@ -93,7 +93,6 @@ class PartialEvaluator:
     assumed: frozenset[str] = frozenset()  # missing values taken as given, by their paths
     placeholders: dict[str, Ref] = field(factory=dict)
     missing_paths: set[str] = field(factory=set)  # paths of missing values that were reported
-    watching: bool = False  # whether reading an evaluator's result is noted, as claims need it
     trace: Trace | None = None  # notes where values come from, as derivations need it
     varied: VariedLiterals | None = None  # values of literals other than as written
     reads: list[Thunk] | None = None  # what is read on behalf of what is being evaluated, if noted

@@ -162,6 +162,11 @@ class Thunk:
     called: bool = False
 
 
+FEASIBLE, ASKED = "feasible", "asked"
+"""The rules recorded when a result is read: that it is feasible, or that `feasible` itself is read,
+and what reads it decides what an infeasible one means."""
+
+
 @frozen(eq=False)
 class Assertion:
     """A condition that must hold, `holds`, a bool of the graph: a written rule, or one implied by

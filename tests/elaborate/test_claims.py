@@ -21,7 +21,7 @@ evaluator e {
     param x : real = 1 in 0 .. 1000
     let other = inner(z = 9)
     output y : real = x
-    output nested : real = other.v
+    output nested : real = if other.feasible then other.v else other.v
     require big: x > 3 else "{x} is too little"
 }
 fn at(x: real) -> real = e(x = x).y
@@ -120,3 +120,23 @@ def test_the_note_says_which_rule_is_broken() -> None:
 )
 def test_a_claim_counts_only_beside_a_baseline_that_does_worse(text: str, status: str) -> None:
     assert verdict(text).status == status
+
+
+CALLER = """
+evaluator narrow {
+    param z : real = 1 in 0 .. 100
+    output v : real = z
+    require small: z < 5 else "{z} is too much"
+}
+evaluator caller {
+    param x : real = 1 in 0 .. 100
+    output read  : real = narrow(z = x).v
+    output asked : real = if narrow(z = 2 * x).feasible then narrow(z = 2 * x).v else 0
+}
+"""
+
+
+@pytest.mark.parametrize(("x", "broken"), [(1, False), (4, False), (6, True)])
+def test_what_a_call_breaks_is_broken_in_the_caller_unless_it_asks(x: float, broken: bool) -> None:
+    text = f"{CALLER} claim c {{ expect caller(x = {x}).feasible }}"
+    assert claim_of(checked(text)).ok == (not broken)

@@ -93,6 +93,8 @@ def answer(question: dict[str, Any]) -> Answer:
         driver.check(FOLDER / question["file"], diagnostics)
         found = sum(each.name == question["warning"] for each in diagnostics.items)
         return Answer(question, found, "")
+    if "output" not in question:  # nothing in the library answers it
+        return Answer(question, math.nan, "")
     evaluator = getattr(module(question["file"]), question["evaluator"])
     result = evaluator(**question.get("with", {}))
     name = question["output"]
@@ -118,7 +120,8 @@ def page(found: list[Answer]) -> str:
         rows.append(f"| {' | '.join(cells)} |")
         if "why" in q:
             notes.append(f"- **{q['number']}**: {q['why']}")
-    tail = "\n## What is missing\n\n" + "\n".join(notes) + "\n" if notes else ""
+    title = "\n## What is missing, and what was fitted\n\n"
+    tail = title + "\n".join(notes) + "\n" if notes else ""
     return HEAD + "\n".join(rows) + "\n" + tail
 
 
