@@ -1,5 +1,7 @@
 """Cost of capital, NRE in a price, and energy of hours that are not used."""
 
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,8 +11,10 @@ from hwdsl.api.evaluator import Module
 
 TEXT = """edition 2026
 use std.cluster: cluster
+use std.economics: depreciation_method
 use std.node: accelerator
 use studies.h100_cluster: H100_1024
+use vendor.clusters: DGX_A100_pod
 use vendor.nvidia: H100_SXM_80GB
 use vendor.memories: HBM2, HBM3, HBM3E
 use vendor.packages: B200, H100_SXM, MI300X
@@ -27,6 +31,18 @@ evaluator hour {
     output cost   in USD/h = it.tco_rate
     output energy in USD/h = it.energy_opex
     output stated in year^-1 = H100_1024.ownership.interest_rate
+}
+
+evaluator building {
+    choice method : depreciation_method in [straight_line, annuity, exponential] = straight_line
+    param interest : real = 8 % in 0 % .. 50 %
+    let it = DGX_A100_pod with {
+        ownership.depreciation_method = method
+        ownership.interest_rate       = interest / 1 year
+    }
+    output rate  in USD/year = it.facility_depreciation
+    output built in USD      = it.facility_capex
+    output hour  in USD/h    = it.tco_rate - it.hardware_depreciation - it.energy_opex
 }
 
 evaluator custom {
@@ -70,6 +86,23 @@ def test_the_hour_rises_with_the_cost_of_capital(module: Module, a: float, b: fl
     assert other.cost - one.cost == pytest.approx(
         (free.cost - free.energy) * 2 * (high - low) / 100, abs=1e-6
     )
+
+
+@pytest.mark.parametrize(
+    ("method", "owed"),
+    [
+        ("straight_line", 1 + 0.08 * 20 / 2),  # half of it on average, over 20 years
+        ("annuity", 0.08 * 20 / (1 - math.exp(-0.08 * 20))),
+        ("exponential", 1 + 0.08 * 20 / 2),  # buildings follow no trend of machines
+    ],
+)
+def test_the_building_bears_interest(module: Module, method: str, owed: float) -> None:
+    found = module.building(method=method)
+    assert found.rate * 20 == pytest.approx(found.built * owed)
+    assert found.hour * 8766 == pytest.approx(found.rate)
+    if method != "annuity":
+        free = module.building(method=method, interest=0)
+        assert free.rate * 20 == pytest.approx(free.built)
 
 
 @settings(max_examples=20, deadline=None)

@@ -59,7 +59,7 @@ evaluator assembled {
         chip.process.wafer_price    = price
         chip.process.defect_density = defects
         chip.test_coverage          = known
-        chip.production_volume      = 4 Munit
+        chip.production_volume      = max(4, chips) * 1 Munit
         chip.process.design_nre     = 300 MUSD
         production_volume           = 1 Munit
     }

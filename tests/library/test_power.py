@@ -108,6 +108,17 @@ evaluator at_the_wall {
     output stated in W = (DGX_H100 with { psu.efficiency = efficiency }).power
 }
 
+evaluator racks {
+    param other : power = 0 W in 0 W .. 3 kW
+    let pod = DGX_A100_pod with { rack.other_power = other }
+    output racks            = pod.racks
+    output site   in kW     = pod.facility_power
+    output energy in USD/h  = pod.energy_opex
+    output rate   in USD/h  = pod.tco_rate
+    output building in USD/h = pod.facility_depreciation
+    output unsaid in kW     = DGX_A100_pod.facility_power
+}
+
 evaluator training {
     param limit : power = 700 W in 211 W .. 700 W
     let pod = DGX_A100_pod with { nodes = DGX_H100 with { count = 2 } }
@@ -252,3 +263,17 @@ def test_parts_are_rated_at_their_tdp(tmp_path: Path) -> None:
     file.write_text(f"edition 2026\n{uses}evaluator ratings {{\n{outputs}}}\n", encoding="utf-8")
     result = hwdsl.load(file, compiled=False).ratings()
     assert {n: result[f"of_{n}"] for n in names} == dict.fromkeys(names, 1)
+
+
+def test_what_else_is_in_a_rack_is_paid_once(module: Module) -> None:
+    """96 racks of four nodes; at 1 kW each, 96 kW at the PUE of 1.1, three quarters of it on average."""
+    without, more = module.racks(), module.racks(other=1000)
+    assert without.racks == 96
+    assert without.site == pytest.approx(without.unsaid)
+    assert more.site - without.site == pytest.approx(96 * 1.1)
+    energy = 96 * 1.1 * 0.75 * 0.0771
+    assert more.energy - without.energy == pytest.approx(energy, rel=1e-6)
+    built = more.building / without.building
+    assert built == pytest.approx(more.site / without.site)
+    grown = energy + more.building - without.building
+    assert more.rate - without.rate == pytest.approx(grown, rel=1e-6)
