@@ -266,7 +266,7 @@ def test_parts_are_rated_at_their_tdp(tmp_path: Path) -> None:
 
 
 def test_what_else_is_in_a_rack_is_paid_once(module: Module) -> None:
-    """96 racks of four nodes; at 1 kW each, 96 kW at a PUE of 1.1, three quarters of it on average."""
+    """96 racks of four nodes: 1 kW each, at a PUE of 1.1, and three quarters of it on average."""
     without, more = module.racks(), module.racks(other=1000)
     assert without.racks == 96
     assert without.site == pytest.approx(without.unsaid)
