@@ -50,7 +50,8 @@ def test_it_adds_up(rows: list[BreakdownRow]) -> None:
         ("raw_substrate_cost", ""),
         ("memory_cost = 5 × hbm.price", ""),
         ("board_cost", ""),
-        ("gpu_gross_profit", "8 ×"),
+        ("gpu_profit_after_nre", "8 ×"),
+        ("gpu_nre", "8 ×"),
         ("gpu_cost", "8 ×"),
         ("accelerator_price", "128 ×"),
         ("network_price = 8 × nic.price", "128 ×"),
@@ -78,7 +79,12 @@ def test_what_is_kept_hides_no_part() -> None:
     )
     assert 500 < dearer.gpu_unit_price - usual.gpu_unit_price < 600
     assert study(board_cost=2760).gpu_unit_price - usual.gpu_unit_price == pytest.approx(1000)
-    assert usual.gross_margin == pytest.approx(100 * 27_200 / usual.gpu_unit_price)
+    nre = usual.package_cost_with_nre - usual.package_cost
+    assert usual.gross_margin == pytest.approx(100 * (26_500 + nre) / usual.gpu_unit_price)
+    # Half of the volume pays twice the share of NRE, in the price and in the hour.
+    fewer = study(production_volume=1)
+    assert fewer.gpu_unit_price - usual.gpu_unit_price == pytest.approx(nre)
+    assert fewer.cost_per_gpu_hour > usual.cost_per_gpu_hour
 
 
 def test_the_tree_that_is_printed_shows_the_die() -> None:

@@ -138,7 +138,7 @@ YEAR = 8766.0  # h
 def by_hand(v: dict[str, float], package: float, exponential: bool) -> dict[str, float]:
     """What the study computes from the cost of a package on; in USD, kW and h."""
     nodes = v["nodes"]
-    gpu = package + v["board_cost"] + v["gpu_gross_profit"]
+    gpu = package + v["board_cost"] + v["gpu_profit_after_nre"]
     # Hosts, memory, cards, supplies, and what is not a part of its own.
     around = 5200 + 7860 + 10908 + 1200 + 3456 + 875 + 563 + 463 + 1485
     node = 8 * gpu + around + v["server_gross_profit"]
@@ -190,7 +190,7 @@ def test_the_study_is_what_it_is_by_hand(depreciation_method: str, seed: int) ->
     v = {
         "nodes": int(draw.integers(2, 2048)),
         "board_cost": draw.uniform(500, 4000),
-        "gpu_gross_profit": draw.uniform(1e4, 5e4),
+        "gpu_profit_after_nre": draw.uniform(1e4, 5e4),
         "server_gross_profit": draw.uniform(1e4, 1e5),
         "switch_price": draw.uniform(1e4, 6e4),
         "cable_price": draw.uniform(100, 2000),
@@ -213,7 +213,7 @@ def test_the_study_is_what_it_is_by_hand(depreciation_method: str, seed: int) ->
     given = {name: value / units.get(name, 1) for name, value in v.items()}
     found = study(depreciation_method=depreciation_method, **given)
     exponential = depreciation_method == "exponential"
-    for name, value in by_hand(v, found["package_cost"], exponential).items():
+    for name, value in by_hand(v, found["package_cost_with_nre"], exponential).items():
         assert found[name] == pytest.approx(value, rel=1e-9), name
 
 
