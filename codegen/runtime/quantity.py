@@ -28,7 +28,7 @@ TOO_MANY = f"more than {MOST_STEPS:,} values of one axis"
 DIGITS = r"[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?(?:[eE][+-]?[0-9]+)?"
 _WORDS = (
     "if|then|else|match|iterate|for|in|is|and|or|not|with|let|fn|true|false|within|until|help|as|"
-    "offset|prefix|relative|absolute|missed|source|assume"
+    "offset|prefix|relative|absolute|baseline|missed|source|assume"
 )
 _POWER = r"(?:\^-?[0-9]+)?"
 UNIT = rf"(?:%|[A-Za-z]+){_POWER}(?:[*/][A-Za-z]+{_POWER})*"

@@ -197,8 +197,13 @@ def training() -> Elaboration:
     return shipped.of(STUDIES / "megatron.hw").elaborations["gpt_training"]
 
 
+def defaults(training: Elaboration) -> dict[str, float]:
+    """What the params are that no column of the tables states."""
+    return {p.name: p.default for p in training.params if p.default is not None}
+
+
 def predicted(training: Elaboration, row: dict[str, str]) -> tuple[float, float]:
-    values = inputs(row)
+    values = defaults(training) | inputs(row)
     answer = interpret(training.graph, [values[p.name] for p in training.params])
     assert not any(int(word) for rules in answer.rules for word in rules), row["case"]
     return float(answer.outputs["step_time"]), float(answer.outputs["baseline_step_time"])
@@ -232,7 +237,7 @@ def test_measurements_are_met(training: Elaboration, name: str, middle: float, t
 
 def test_memory_stops_what_does_not_fit(training: Elaboration) -> None:
     row = next(r for r in table("megatron") if r["case"].startswith("megatron-1T"))
-    values = inputs(row) | {"pipeline": 1.0}
+    values = defaults(training) | inputs(row) | {"pipeline": 1.0}
     answer = interpret(training.graph, [values[p.name] for p in training.params])
     bits = int(answer.rules[0][0])
     broken = [rule.name for i, rule in enumerate(training.rules) if bits >> i & 1]
