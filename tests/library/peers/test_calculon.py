@@ -397,14 +397,11 @@ COUNT = (
     + """
     output visited = count(
         {space}.visits(
-            {space}.visit(
-                {space}.plans[plan],
-                {space}.regimes[regime],
-                s == 1,
-                {space}.placings[p],
-                h == 1,
-                true,
-            )
+            {space}.plans[plan],
+            {space}.regimes[regime],
+            s == 1,
+            {space}.placings[p],
+            h == 1,
         )
         for s in 0 .. 1
         for h in 0 .. 1
