@@ -125,7 +125,8 @@ class EvaluatorCall:
     ) -> Assertion:
         """That something of the result was read, which therefore has to be feasible."""
         asked = name == FEASIBLE
-        holds = self.m.truth(True) if asked else as_ref(self.m.read(verdict))
+        with self._inside():  # the verdict is no input of the value in a derivation
+            holds = self.m.truth(True) if asked else as_ref(self.m.read(verdict))
         said = ": ".join([f"`{self.span.text}` is not feasible", *reasons])
         text = MessageText(ast.Template(self.span, (said,)), Env(self.info.scope))
         rule = ASKED if asked else f"{self.info.name}.{FEASIBLE}"
