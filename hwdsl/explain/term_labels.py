@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from hwdsl.base.source import Span
 from hwdsl.base.units import ONE, Unit
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import BOOL
 from hwdsl.elaborate.messages import unit_of
 from hwdsl.elaborate.quantities import quantity_text
-from hwdsl.elaborate.records import member
-from hwdsl.elaborate.values import ElaborationError, EnumValue, Record, TextValue, Value
+from hwdsl.elaborate.values import EnumValue, Record, TextValue, Value
 from hwdsl.explain.provenance import At, Formula, Provenance
 from hwdsl.semantics.symbols import Real, Type
 
@@ -49,24 +47,21 @@ def _values(p: Provenance, formula: Formula) -> Iterator[tuple[str, str]]:
         value = None if frame is None or label in seen else frame.lookup(label)
         seen.add(label)
         if isinstance(value, Record):
-            yield from _fields(p, value, name.at, name.expr.span)
+            yield from _fields(p, value, name.at)
         elif isinstance(value, Ref | EnumValue | TextValue):
             text = _text(p, value, name.at, p.m.checked.types.get(name.expr))
             if text:
                 yield label, text
 
 
-def _fields(p: Provenance, of: Record, at: At, span: Span) -> Iterator[tuple[str, str]]:
-    """The fields of a component; those that nothing has read so far are computed now."""
+def _fields(p: Provenance, of: Record, at: At) -> Iterator[tuple[str, str]]:
+    """The fields of a component that were read: the elaboration is over, and adds no others."""
     for kind in reversed(list(of.kind.lineage())):
         for info in kind.members.values():
-            if info.role != "field":
+            thunk = of.thunks.get(info.name) if info.role == "field" else None
+            if thunk is None or thunk.value is None:
                 continue
-            try:
-                value = member(p.m, of, info.name, span)
-            except ElaborationError:
-                continue
-            text = _text(p, value, at, info.type, unit_of(p.m, of, info.name))
+            text = _text(p, thunk.value, at, info.type, unit_of(p.m, of, info.name))
             if text:
                 yield info.name, text
 
