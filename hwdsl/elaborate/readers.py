@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from hwdsl.semantics.symbols import (
@@ -26,14 +25,13 @@ def readers(checked: Checked, owner: KindInfo, name: str) -> list[str]:
 
     They are looked for in all modules that the file uses, the owner's own first.
     """
-    word = re.compile(rf"\b{re.escape(name)}\b")
     found: dict[str, None] = {}
     scopes = sorted(checked.modules.values(), key=lambda s: s is not owner.scope)
     for scope in scopes:
-        if not word.search(scope.tree.source.text):
+        if name not in scope.tree.source.text:
             continue
         for symbol in scope.values.values():
-            if isinstance(symbol, KindInfo | FunctionInfo) and _mentions(symbol, word):
+            if isinstance(symbol, KindInfo | FunctionInfo) and _mentions(symbol, name):
                 checked.ensure(symbol)
                 for reader in _in(checked, symbol, owner, name):
                     found[reader] = None
@@ -42,8 +40,9 @@ def readers(checked: Checked, owner: KindInfo, name: str) -> list[str]:
     return list(found)
 
 
-def _mentions(symbol: KindInfo | FunctionInfo, word: re.Pattern[str]) -> bool:
-    return symbol.decl is not None and word.search(symbol.decl.span.text) is not None
+def _mentions(symbol: KindInfo | FunctionInfo, name: str) -> bool:
+    """Whether the name may occur: most texts need no walk."""
+    return symbol.decl is not None and name in symbol.decl.span.text
 
 
 def _in(

@@ -7,7 +7,6 @@ with what would read it. Decision 37 says what counts as read.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
@@ -37,7 +36,6 @@ from hwdsl.syntax.tree import children
 
 NAME = "unread-field"
 _REMEDY = 'remove it, or say why it stays: `allow unread_field "the reason"`'
-_WORD = re.compile(r"[^\W\d]\w*")
 
 
 @frozen
@@ -124,9 +122,16 @@ def _help(checked: Checked, found: Unread) -> str:
 
 
 def _named_by_claims(tree: ast.Module) -> set[str]:
-    """The words of claims, figures and tables: what they name is asked for by them."""
+    """The names in claims, figures and tables: what they name is asked for by them."""
+
+    def names(node: ast.Node) -> Iterator[str]:
+        if isinstance(node, ast.Name):
+            yield node.name
+        for child in children(node):
+            yield from names(child)
+
     asking = (i for i in tree.items if isinstance(i, ast.Claim | ast.Display))
-    return {word for item in asking for word in _WORD.findall(item.span.text)}
+    return {name for item in asking for name in names(item)}
 
 
 def _record(path: str, type_: Type | None) -> _Record:
