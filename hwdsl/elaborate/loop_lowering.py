@@ -14,7 +14,6 @@ from hwdsl.codegen.ir.builder import LoopRegion, Ref
 from hwdsl.codegen.ir.graph import BOOL, rounds, work
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.rules import RuleCollector
-from hwdsl.elaborate.trace import Closing
 from hwdsl.elaborate.values import (
     Assertion,
     ElaborationError,
@@ -102,16 +101,15 @@ def build_loop(
     folds = all(ref.known is not None for ref in known)
     m.consume_fuel(bound * work(loop.region.ops) if folds else LOOP_STEPS, node.span)
     first, following = (*initial, *starts), (*end.following, *checks)
+    name = _variable(node)
+    here = LoopRounds(name, loop.region, over.low, over.high, bound, first, following, end.stop)
     if m.trace is not None:
-        closing = Closing(over.low, over.high, bound, first, following, end.stop)
-        m.trace.closed(loop.region, closing)
+        m.trace.closed(here)
     results = loop.close(over.low, over.high, bound, first, following, end.stop)
     # A loop that runs no round asserts nothing.
     some = m.op(node, "le", over.low, over.high)
     after = results[len(types) : len(types) + extra]
     undecided = dict(zip(open_, after[len(inside) :], strict=True))
-    name = _variable(node)
-    here = LoopRounds(name, loop.region, over.low, over.high, bound, first, following, end.stop)
     for e in assertions:
         where = e.undecided if e.undecided is None else undecided.get(e.undecided, e.undecided)
         each = evolve(e, undecided=where)

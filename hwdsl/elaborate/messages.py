@@ -11,8 +11,8 @@ from hwdsl.elaborate import records
 from hwdsl.elaborate.elaboration_info import UNKNOWN, LoweredHole
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.quantities import dim_of, least_size, suited_unit
-from hwdsl.elaborate.rounds import broken_round
 from hwdsl.elaborate.select_lowering import text_index
+from hwdsl.elaborate.valuation import broken_round
 from hwdsl.elaborate.values import (
     Assertion,
     Component,

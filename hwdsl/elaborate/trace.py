@@ -7,14 +7,23 @@ each with its path condition. Recording changes nothing in the graph, which is v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from hwdsl.codegen.ir.builder import GraphBuilder, Ref, Region
-from hwdsl.elaborate.values import Component, Env, Record, SelectIndex, SelectRecord, Thunk, Value
+from hwdsl.elaborate.values import (
+    Component,
+    Env,
+    LoopRounds,
+    Record,
+    SelectIndex,
+    SelectRecord,
+    Thunk,
+    Value,
+)
 from hwdsl.syntax import ast
 
 T = TypeVar("T")
@@ -59,27 +68,14 @@ class Entered(TraceItem):
     arguments: Callable[[int], Ref]
 
 
-@frozen(eq=False)
-class Closing:
-    """The bounds, initial and next values of a loop; see `Body` in `codegen.ir.graph`."""
-
-    low: Ref
-    high: Ref
-    bound: int
-    initial: Sequence[Ref]
-    following: Sequence[Ref]
-    until: Ref | None
-
-
 @define(eq=False)
 class Rounds(TraceNode):
     """The body of a loop of the graph, evaluated once for all rounds.
 
-    One without `closing` is of an attempt that was given up, and is ignored.
+    One without a `loop` is of an attempt that was given up, and is ignored.
     """
 
-    region: Region | None = None
-    closing: Closing | None = None
+    loop: LoopRounds | None = None
 
 
 @define(eq=False)
@@ -177,12 +173,12 @@ class Trace:
     @contextmanager
     def rounds(self, region: Region) -> Iterator[None]:
         """The body of a loop is evaluated here."""
-        node = self._rounds[id(region)] = Rounds(self._guards, region=region)
+        node = self._rounds[id(region)] = Rounds(self._guards)
         with self._inside(node):
             yield
         if self._within:
             self._within[-1].parts.append(node)
 
-    def closed(self, region: Region, closing: Closing) -> None:
+    def closed(self, loop: LoopRounds) -> None:
         """Note what a loop is closed with."""
-        self._rounds[id(region)].closing = closing
+        self._rounds[id(loop.region)].loop = loop

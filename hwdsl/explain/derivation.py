@@ -29,10 +29,11 @@ from hwdsl.elaborate.messages import literal_unit
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.select_lowering import items_of
 from hwdsl.elaborate.trace import TraceNode
+from hwdsl.elaborate.valuation import Valuation
 from hwdsl.elaborate.values import ListValue, Record, ResultValue, SelectRecord, Thunk, Value
 from hwdsl.explain.cited_numbers import SourceIndex
 from hwdsl.explain.explanation import Explanation, Term
-from hwdsl.explain.provenance import LITERAL, At, Formula, Provenance, Read
+from hwdsl.explain.provenance import LITERAL, Formula, Provenance, Read
 from hwdsl.explain.term_labels import distinguishing_bindings
 from hwdsl.semantics.literal_values import reading
 from hwdsl.semantics.symbols import Checked, EvaluatorInfo, ModuleScope
@@ -134,8 +135,8 @@ class _ProvenanceWalk:
     params: dict[Thunk, ParamInfo] = field(factory=dict)
     steps: dict[Read | Formula, Explanation] = field(factory=dict)
     sums: dict[Formula, bool] = field(factory=dict)
-    calls: dict[tuple[TraceNode, At], Formula] = field(factory=dict)
-    given_steps: dict[tuple[int, str, At], Explanation | None] = field(factory=dict)
+    calls: dict[tuple[TraceNode, Valuation], Formula] = field(factory=dict)
+    given_steps: dict[tuple[int, str, Valuation], Explanation | None] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.scope = self.p.m.checked.main
@@ -170,7 +171,7 @@ class _ProvenanceWalk:
 
     # --- values --------------------------------------------------------------------------------
 
-    def leaf(self, name: str, value: Value, at: At, dim: Dim, span: Span) -> Explanation:
+    def leaf(self, name: str, value: Value, at: Valuation, dim: Dim, span: Span) -> Explanation:
         """A step whose formula is not known, or is a literal."""
         number, label = self.p.float_of(value, at), self.p.label(value, at)
         return Explanation(

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from attrs import define, field, frozen
 
 from hwdsl.base.units import ONE, Dim
-from hwdsl.codegen.ir.builder import Ref, Region
+from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import BOOL, nearest
-from hwdsl.codegen.ir.interpreter import Point
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.trace import Entered, Rounds, ThunkRead, Trace, TraceItem, TraceNode
+from hwdsl.elaborate.valuation import Valuation
 from hwdsl.elaborate.values import (
     Component,
     EnumValue,
@@ -45,30 +46,12 @@ MOST_ROUNDS = 10_000
 """Number of rounds up to which a loop's rounds are shown one by one."""
 
 
-@frozen(eq=False)
-class At:
-    """A point, or one round of a loop at a point; `outer` is what is around the loop."""
-
-    region: Region
-    values: Point
-    outer: At | None = None
-
-    def number(self, ref: Ref) -> float:
-        """The value of a number of the graph; NaN if it stands in another loop."""
-        if ref.known is not None:
-            return ref.known
-        at: At | None = self
-        while at is not None and at.region is not ref.region:
-            at = at.outer
-        return math.nan if at is None else at.values.value(ref.index)
-
-
 @frozen
 class Formula:
     """An expression as it was evaluated, at a point or in a round of a loop."""
 
     node: TraceNode
-    at: At
+    at: Valuation
 
     @property
     def expr(self) -> ast.Expr:
@@ -94,7 +77,7 @@ class Read:
     """A thunk that was read, at a point or in a round of a loop."""
 
     thunk: Thunk
-    at: At
+    at: Valuation
 
 
 @define(eq=False)
@@ -103,17 +86,16 @@ class Provenance:
 
     m: PartialEvaluator
     point: Mapping[str, float]
-    start: At = field(init=False)
+    start: Valuation = field(init=False)
     _regions: dict[TraceItem | Thunk, frozenset[int]] = field(factory=dict)
-    _rounds: dict[tuple[Rounds, At], list[At] | None] = field(factory=dict)
+    _rounds: dict[tuple[Rounds, Valuation], list[Valuation] | None] = field(factory=dict)
     _inside: dict[Formula, list[Formula]] = field(factory=dict)
-    _calls: dict[tuple[Entered, At], At] = field(factory=dict)
+    _calls: dict[tuple[Entered, Valuation], Valuation] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         builder = self.m.builder
         values = [self.point[p.name] for p in builder.params]
-        point = Point(builder.root.ops, values.__getitem__, builder.tables)
-        self.start = At(builder.root, point)
+        self.start = Valuation(builder, builder.root, values.__getitem__)
 
     @property
     def trace(self) -> Trace:
@@ -123,7 +105,7 @@ class Provenance:
 
     # --- values --------------------------------------------------------------------------------
 
-    def float_of(self, value: Value, at: At) -> float:
+    def float_of(self, value: Value, at: Valuation) -> float:
         """A number, bool or case as a float in base units; NaN for anything else."""
         ref = value.ref if isinstance(value, EnumValue) else value
         return at.number(ref) if isinstance(ref, Ref) else math.nan
@@ -132,7 +114,7 @@ class Provenance:
         """The value of a formula that is a number."""
         return self.float_of(formula.value, formula.at)
 
-    def label(self, value: Value, at: At) -> str:
+    def label(self, value: Value, at: Valuation) -> str:
         """A case, text or bool in words; empty for anything else."""
         if isinstance(value, EnumValue):
             cases = value.enum.cases
@@ -145,21 +127,21 @@ class Provenance:
             return "true" if at.number(value) else "false"
         return ""
 
-    def taken(self, selector: SelectIndex, at: At) -> int:
+    def taken(self, selector: SelectIndex, at: Valuation) -> int:
         """The alternative that a selector takes."""
         number = at.number(selector.ref)
         if selector.ref.type == BOOL:
             return 0 if number else 1
         return nearest(number, selector.count)
 
-    def path(self, of: Component, at: At) -> str:
+    def path(self, of: Component, at: Valuation) -> str:
         """How a component is reached, through the alternatives that are taken."""
         if isinstance(of, SelectRecord):
             return self.path(of.alternatives[self.taken(of.selector, at)], at)
         owner = self.trace.owners.get(of)
         return of.path if owner is None else self.path(owner, at) + of.path[len(owner.path) :]
 
-    def name(self, thunk: Thunk, at: At) -> str:
+    def name(self, thunk: Thunk, at: Valuation) -> str:
         """The name of a thunk: of a member, the path of its component and the member."""
         of = thunk.keep
         if not isinstance(of, Record | SelectRecord):
@@ -168,38 +150,19 @@ class Provenance:
 
     # --- rounds of loops -----------------------------------------------------------------------
 
-    def rounds(self, loop: Rounds, outer: At) -> list[At] | None:
+    def rounds(self, loop: Rounds, outer: Valuation) -> list[Valuation] | None:
         """The rounds that a loop runs; None if they are too many to be shown."""
         if (loop, outer) not in self._rounds:
             self._rounds[loop, outer] = self._run(loop, outer)
         return self._rounds[loop, outer]
 
-    def _run(self, loop: Rounds, outer: At) -> list[At] | None:
-        region, closing = loop.region, loop.closing
-        if region is None or closing is None:
+    def _run(self, loop: Rounds, outer: Valuation) -> list[Valuation] | None:
+        if loop.loop is None:
             return []
-        low, high = outer.number(closing.low), outer.number(closing.high)
-        states = [outer.number(ref) for ref in closing.initial]
-        found: list[At] = []
-        while len(found) < closing.bound and low + len(found) <= high:
-            if len(found) == MOST_ROUNDS:
-                return None
-            at = self._round(region, outer, [low + len(found), *states])
-            found.append(at)
-            if closing.until is not None and at.number(closing.until) != 0.0:
-                break
-            states = [at.number(ref) for ref in closing.following]
-        return found
+        found = list(islice(outer.rounds(loop.loop), MOST_ROUNDS + 1))
+        return found if len(found) <= MOST_ROUNDS else None
 
-    def _round(self, region: Region, outer: At, first: list[float]) -> At:
-        def entering(index: int) -> float:
-            if index < len(first):
-                return first[index]
-            return outer.number(region.captured[index - len(first)])
-
-        return At(region, Point(region.ops, entering, self.m.builder.tables), outer)
-
-    def home(self, part: TraceNode | Thunk, at: At) -> At:
+    def home(self, part: TraceNode | Thunk, at: Valuation) -> Valuation:
         """The round, or else the point, on which something depends."""
         while at.outer is not None and id(at.region) not in self._reached(part):
             at = at.outer
@@ -225,7 +188,7 @@ class Provenance:
             for each in part.parts:
                 yield from self._reached(each)
 
-    def _called(self, call: Entered, outer: At) -> At:
+    def _called(self, call: Entered, outer: Valuation) -> Valuation:
         """The point at which an evaluator that is called has its values."""
         if (call, outer) not in self._calls:
             callee = call.callee
@@ -233,8 +196,7 @@ class Provenance:
             def entering(index: int) -> float:
                 return outer.number(call.arguments(index))
 
-            point = Point(callee.root.ops, entering, callee.tables)
-            self._calls[call, outer] = At(callee.root, point, outer)
+            self._calls[call, outer] = Valuation(callee, callee.root, entering, outer)
         return self._calls[call, outer]
 
     # --- parts ---------------------------------------------------------------------------------
@@ -246,7 +208,7 @@ class Provenance:
         """
         return self._parts(formula.node, formula.at)
 
-    def _parts(self, node: TraceNode, at: At) -> Iterator[Formula | Read]:
+    def _parts(self, node: TraceNode, at: Valuation) -> Iterator[Formula | Read]:
         for part in node.parts:
             if not all(self.taken(selector, at) == i for selector, i in part.guards):
                 continue

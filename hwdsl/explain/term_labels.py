@@ -13,8 +13,9 @@ from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import BOOL
 from hwdsl.elaborate.messages import unit_of
 from hwdsl.elaborate.quantities import quantity_text
+from hwdsl.elaborate.valuation import Valuation
 from hwdsl.elaborate.values import EnumValue, Record, TextValue, Value
-from hwdsl.explain.provenance import At, Formula, Provenance
+from hwdsl.explain.provenance import Formula, Provenance
 from hwdsl.semantics.symbols import Real, Type
 
 FEW = 3
@@ -54,7 +55,7 @@ def _values(p: Provenance, formula: Formula) -> Iterator[tuple[str, str]]:
                 yield label, text
 
 
-def _fields(p: Provenance, of: Record, at: At) -> Iterator[tuple[str, str]]:
+def _fields(p: Provenance, of: Record, at: Valuation) -> Iterator[tuple[str, str]]:
     """The fields of a component that were read: the elaboration is over, and adds no others."""
     for kind in reversed(list(of.kind.lineage())):
         for info in kind.members.values():
@@ -66,7 +67,9 @@ def _fields(p: Provenance, of: Record, at: At) -> Iterator[tuple[str, str]]:
                 yield info.name, text
 
 
-def _text(p: Provenance, value: Value, at: At, type_: Type | None, unit: Unit | None = None) -> str:
+def _text(
+    p: Provenance, value: Value, at: Valuation, type_: Type | None, unit: Unit | None = None
+) -> str:
     """A number, case or text in words; empty for anything else."""
     if not isinstance(value, Ref) or value.type == BOOL:
         return p.label(value, at)

@@ -1,7 +1,8 @@
-"""The values of numbers in the first round of a loop that breaks a rule, for its message.
+"""Values of the numbers of an elaborated graph, at a point and in the rounds of its loops.
 
-A rule of a component that is made in a loop is one number for all rounds: only they tell which of
-them breaks it. They are run again, by the interpreter's functions, when the message is asked for.
+Messages and derivations ask for them: every number is that of an operation of the graph, run by the
+interpreter's functions when it is asked for. A rule of a component that is made in a loop is one
+number for all rounds: only they tell which of them breaks it.
 """
 
 from __future__ import annotations
@@ -18,17 +19,21 @@ Numbers = Callable[[Sequence[Ref]], list[float]]
 
 
 @frozen(eq=False)
-class Round:
-    """The numbers of a graph at a point, or in a round of a loop; `outer` is around the loop."""
+class Valuation:
+    """Values of the numbers of a region of a graph: at a point, or in a round of a loop.
+
+    `entering` gives those of the region's inputs by their index; `outer` is what is around the
+    loop, or the call.
+    """
 
     builder: GraphBuilder
     region: Region
     entering: Callable[[int], float]
-    outer: Round | None = None
+    outer: Valuation | None = None
     _values: Callable[[int], float] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        # Only a message that is printed needs numbers, and NumPy with them.
+        # Only what is printed needs numbers, and NumPy with them.
         from hwdsl.codegen.ir.interpreter import Point
 
         values = Point(self.region.ops, self.entering, self.builder.tables)
@@ -36,12 +41,14 @@ class Round:
 
     def number(self, ref: Ref) -> float:
         """The value of a number; NaN if it stands in another loop."""
-        at: Round | None = self
+        if ref.known is not None:
+            return ref.known
+        at: Valuation | None = self
         while at is not None and at.region is not ref.region:
             at = at.outer
         return math.nan if at is None else at._values(ref.index)
 
-    def of(self, loop: LoopRounds) -> Iterator[Round]:
+    def rounds(self, loop: LoopRounds) -> Iterator[Valuation]:
         """The rounds of a loop, in order."""
         low, high = self.number(loop.low), self.number(loop.high)
         states = [self.number(ref) for ref in loop.initial]
@@ -54,13 +61,13 @@ class Round:
                 return
             states = [at.number(ref) for ref in loop.following]
 
-    def _inside(self, region: Region, first: Sequence[float]) -> Round:
+    def _inside(self, region: Region, first: Sequence[float]) -> Valuation:
         def entering(index: int) -> float:
             if index < len(first):
                 return first[index]
             return self.number(region.captured[index - len(first)])
 
-        return Round(self.builder, region, entering, self)
+        return Valuation(self.builder, region, entering, self)
 
 
 def broken_round(
@@ -68,9 +75,9 @@ def broken_round(
 ) -> tuple[Numbers, str]:
     """The values of numbers where a rule over the rounds of loops is broken at a point, and which
     rounds these are."""
-    at, where = Round(builder, builder.root, lambda index: point[index]), []
+    at, where = Valuation(builder, builder.root, lambda index: point[index]), []
     for loop, held in assertion.rounds:
-        found = next((inner for inner in at.of(loop) if inner.number(held) != 1.0), None)
+        found = next((inner for inner in at.rounds(loop) if inner.number(held) != 1.0), None)
         if found is None:
             break
         at = found
