@@ -23,8 +23,9 @@ from hwdsl.api.evaluator_artifact import CachedEvaluator, CachedModule
 from hwdsl.api.interface import evaluator_spec
 from hwdsl.api.program import LoadedProgram
 from hwdsl.api.quantities import scales
+from hwdsl.api.violated_rules import ViolatedRule, violated_rules
 from hwdsl.base import render
-from hwdsl.base.diagnostics import Diagnostics, Label, did_you_mean
+from hwdsl.base.diagnostics import Diagnostics, did_you_mean
 from hwdsl.base.source import Source
 from hwdsl.codegen import runtime
 from hwdsl.codegen.ir.graph import count_operations
@@ -347,27 +348,14 @@ class Evaluator(runtime.KernelEvaluator):
     ) -> list[tuple[str, str, str]]:
         """The rules that a point breaks: name, message, help."""
         given = self.named("violated_rules", at, given)
-        return self.broken(self(given).violations, given)
+        found = self.violations_at(self(given).violations, given)
+        return [(rule.name, rule.message, rule.help) for rule in found]
 
-    def broken(
-        self, violations: Sequence[str], given: Mapping[str, Any]
-    ) -> list[tuple[str, str, str]]:
-        """The `violations` of the result at a point: name, message, help."""
-        point = self._point(given) if violations else []
-        found = []
-        for name in violations:
-            rule = next((r for r in self.elaboration.rules if r.name == name), None)
-            if rule is None:
-                found.append((name, "an output is not a number", ""))
-            else:
-                found.append((name, rule.message(point), rule.help or ""))
-        return found
-
-    def made(self, name: str, given: Mapping[str, Any]) -> Sequence[Label]:
-        """Where a component is made that breaks a rule at a point, if no declaration names it; the
-        calls in which it is made and what it is given."""
-        rule = next((r for r in self.elaboration.rules if r.name == name), None)
-        return () if rule is None else rule.made(self._point(given))
+    def violations_at(
+        self, names: Sequence[str], given: Mapping[str, Any]
+    ) -> Sequence[ViolatedRule]:
+        """What there is to say of rules that a point violates: messages, help, places."""
+        return violated_rules(self.elaboration, names, self._point(given)) if names else ()
 
 
 @define

@@ -101,12 +101,17 @@ class Input(Amount):
 
 @frozen
 class Broken:
-    """A rule that a point violates."""
+    """A rule that a point violates.
+
+    If it is of a component that no declaration names, `places` are where that is made, the calls in
+    which it is made, and what it is given there; `text` says which.
+    """
 
     rule: str
     severity: Literal["require", "warn"]
     message: str
     help: str | None
+    places: Sequence[Place]
 
 
 @frozen

@@ -116,8 +116,11 @@ def run(
     """A point, the rules it breaks, and its outputs as sums."""
     kinds = {rule.name: rule.severity for rule in evaluator.spec.rules}
     broken = [
-        answers.Broken(name, "warn" if kinds.get(name) == "warn" else "require", text, help or None)
-        for name, text, help in evaluator.broken(result.violations, given)
+        answers.Broken(
+            rule.name, "warn" if kinds.get(rule.name) == "warn" else "require", rule.message,
+            rule.help or None, [place(at.span, at.text) for at in rule.places],
+        )  # fmt: skip
+        for rule in evaluator.violations_at(result.violations, given)
     ]
     left = [answers.Undecided(name, text) for name, text in evaluator.undecided_rules(given)]
     return answers.Run(

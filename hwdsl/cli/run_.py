@@ -19,7 +19,6 @@ from hwdsl.cli.errors import FINE, told
 
 if TYPE_CHECKING:
     from hwdsl.api.evaluator import Evaluator, Result
-    from hwdsl.base.source import Span
     from hwdsl.explain.explanation import Explanation
     from hwdsl.semantics.citations import CitedSource
 
@@ -126,11 +125,11 @@ def _verdict(evaluator: Evaluator, result: Result, given: Mapping[str, str]) -> 
     if left:
         rules = "1 rule" if left == 1 else f"{left} rules"
         lines[0] += f"; {rules} undecided (hwdsl check --undecided)"
-    for name, message, help in evaluator.broken(result.violations, given):
-        lines.append(f"  {name}: {message}")
-        lines += [f"    {at.text}: {_place(at.span)}" for at in evaluator.made(name, given)]
-        if help:
-            lines.append(f"    help: {help}")
+    for rule in evaluator.violations_at(result.violations, given):
+        lines.append(f"  {rule.name}: {rule.message}")
+        lines += [f"    {line}" for line in rule.place_lines()]
+        if rule.help:
+            lines.append(f"    help: {rule.help}")
     if not result.feasible:
         lines.append(
             "  note: these outputs are what the formulas give for what cannot be built"
@@ -144,11 +143,6 @@ def _verdict(evaluator: Evaluator, result: Result, given: Mapping[str, str]) -> 
     ]
     lines += [f"  note: {_endless(name, evaluator.why(name, given))}" for name in endless]
     return "\n".join(lines)
-
-
-def _place(span: Span) -> str:
-    """A place and the first line of what stands there."""
-    return f"{span}: {span.text.splitlines()[0]}"
 
 
 def _endless(name: str, of: Explanation) -> str:

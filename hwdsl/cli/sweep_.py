@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 CHUNK = 1 << 16
 FIRST = 20
 """Rows printed where no file is named."""
+MOST_TOLD = 5
+"""Rules whose messages are printed below the rows."""
 MANY = 1_000_000
 """Rows from which on it is said that Parquet is written faster."""
 
@@ -96,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
         return _picked(plan, target, goals, conditions, shown, threads)
     look = picking.Look(tuple(conditions), raw=options.raw)
     if target is None:
-        _show_first(plan, look, shown, threads)
+        _show_first(evaluator, plan, look, shown, threads)
         return FINE
     sweep = resuming.identity(evaluator, plan, [*options.where, *(["--raw"] * options.raw)])
     before = resuming.found(target, sweep) if options.resume else None
@@ -167,8 +169,10 @@ def _header(plan: ExecutionPlan, shown: Sequence[str] | None = None) -> list[str
 # --- printed -------------------------------------------------------------------------------------
 
 
-def _show_first(plan: ExecutionPlan, look: Look, shown: Sequence[str], threads: int) -> None:
-    """Print the first rows that fit."""
+def _show_first(
+    evaluator: Evaluator, plan: ExecutionPlan, look: Look, shown: Sequence[str], threads: int
+) -> None:
+    """Print the first rows that fit, and what the rules say that they violate."""
     found, count, conditions = [], 0, look.conditions
     for part in plan.iter_chunks(CHUNK if conditions else FIRST, threads):
         found.append(look.at(part))
@@ -183,6 +187,7 @@ def _show_first(plan: ExecutionPlan, look: Look, shown: Sequence[str], threads: 
         print("… more rows: write them with -o OUT.csv")
     elif not conditions and plan.points > FIRST:
         print(f"… {plan.points - FIRST:,} more rows: write them with -o OUT.csv")
+    _tell_violations(evaluator, found)
 
 
 def _show(plan: ExecutionPlan, parts: Sequence[Sweep], shown: Sequence[str]) -> None:
@@ -195,6 +200,27 @@ def _show(plan: ExecutionPlan, parts: Sequence[Sweep], shown: Sequence[str]) -> 
         rows += [list(row) for row in zip(*cells, strict=True)]
     header = _header(plan, shown)
     print(table([header, *rows[:FIRST]], right=range(len(header) - 2)))
+
+
+def _tell_violations(evaluator: Evaluator, parts: Sequence[Sweep]) -> None:
+    """Print what the rules say that the first rows of parts violate, each at its first row."""
+    from hwdsl.api.violated_rules import violated_rules
+
+    first: dict[str, list[float]] = {}
+    left = FIRST
+    for part in parts:
+        for row, names in enumerate(part.violation_texts().tolist()[:left]):
+            for name in names.split():
+                first.setdefault(name, part.grid.point(row))
+        left -= min(left, len(part))
+    if first:
+        print("violations, each at its first row:")
+    for name, point in list(first.items())[:MOST_TOLD]:
+        (rule,) = violated_rules(evaluator.elaboration, [name], point)
+        print(f"  {name}: {rule.message}")
+        print("".join(f"    {line}\n" for line in rule.place_lines()), end="")
+    if len(first) > MOST_TOLD:
+        print(f"  … {len(first) - MOST_TOLD} more rules")
 
 
 def _picked(

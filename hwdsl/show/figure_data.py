@@ -25,14 +25,11 @@ import numpy as np
 from attrs import frozen
 
 from hwdsl.api.evaluator import DescriptionError, Evaluator, Module
+from hwdsl.api.violated_rules import ViolatedRule, violated_rules
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.codegen.runtime import InUnit, OutputSpec, ParamSpec, Sweep
 from hwdsl.elaborate import Picture, pictures
 from hwdsl.show.int_axis import LeftOut, buildable
-
-UNDEFINED = "an output is not a number"
-"""What is said of the rule that no output is NaN."""
-
 
 @frozen(eq=False)
 class FigureData:
@@ -51,17 +48,17 @@ class FigureData:
     outputs: tuple[OutputSpec, ...]
     sweep: Sweep
     tried: Sweep
-    broken: tuple[ViolatedRule, ...]
+    broken: tuple[ViolatedPoints, ...]
     left_out: tuple[LeftOut, ...] = ()
 
 
 @frozen
-class ViolatedRule:
-    """A rule that some points of a display break: how many, and its message at the first."""
+class ViolatedPoints:
+    """A rule that some points of a display break: how many, and what to say of it at the first."""
 
     rule: str
     points: int
-    message: str
+    first: ViolatedRule
 
 
 def displays(module: Module, *, raw: bool = False) -> list[FigureData]:
@@ -110,16 +107,15 @@ def _outputs(evaluator: Evaluator, names: Sequence[str]) -> tuple[OutputSpec, ..
     return tuple(o for name in wanted for o in known if o.name.partition(".")[0] == name)
 
 
-def _broken(evaluator: Evaluator, sweep: Sweep) -> tuple[ViolatedRule, ...]:
+def _broken(evaluator: Evaluator, sweep: Sweep) -> tuple[ViolatedPoints, ...]:
     """The requirements that points break, the most frequent first."""
     required = {r.name for r in evaluator.spec.rules if r.severity == "require"} | {"undefined"}
-    messages = {r.name: r.message for r in evaluator.elaboration.rules}
     found = []
     for rule, count in sorted(sweep.violations.items(), key=lambda item: -item[1]):
         if rule in required:
-            first = int(np.flatnonzero(sweep.broken(rule))[0])
-            said = messages[rule](sweep.grid.point(first)) if rule in messages else UNDEFINED
-            found.append(ViolatedRule(rule, count, said))
+            at = sweep.grid.point(int(np.flatnonzero(sweep.broken(rule))[0]))
+            (first,) = violated_rules(evaluator.elaboration, [rule], at)
+            found.append(ViolatedPoints(rule, count, first))
     return tuple(found)
 
 

@@ -194,7 +194,7 @@ def _infeasible(display: FigureData, looks: str) -> str:
         return ""
     told = [
         f"<li><code>{escape(b.rule)}</code> at {b.points:,} of {len(display.tried):,} points, "
-        f"the first: {escape(b.message)}</li>"
+        f"the first: {escape('; '.join([b.first.message, *b.first.place_lines()]))}</li>"
         for b in display.broken[:MOST_RULES]
     ]
     left = len(display.broken) - len(told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ FIXED = {
     "let bad = die(process = N5, area = 2000 mm^2)": "bad.yield",
     "let r = 1": "(fine with { area = 2000 mm^2 }).yield",
 }
+TOLD = {"made here", "`area` is given here"}
 PARAMS = {
     "passing": (
         "    param b : int = 7 in 1 .. 10\n    let p3 = cut(b)\n    output y = p3.microbatches\n",
@@ -81,3 +83,26 @@ def test_of_params_it_is_told_of_the_point(
         assert "made here: " in said
         assert place in said
         assert "`area` is given here: " in said
+    main(["sweep", f"{path}:{name}"])
+    swept = capsys.readouterr().out.partition("violations, each at its first row:\n")[2]
+    assert swept
+    assert set(swept.splitlines()) <= set(said.splitlines())  # as `run` says it
+    main(["run", f"{path}:{name}", "--format", "json"])
+    broken = json.loads(capsys.readouterr().out)["violations"]
+    places = [p for rule in broken for p in rule["places"]]
+    assert TOLD <= {p["text"] for p in places} if place else not places
+    lines = path.read_text().splitlines()
+    made = [lines[p["line"] - 1][p["column"] - 1 :] for p in places if p["text"] == "made here"]
+    assert all(text.startswith("fine with") for text in made)
+
+
+def test_a_figure_tells_the_place_at_the_first_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cut.hw").write_text(
+        f"{HEAD}evaluator top {{\n{AREA}    output y = (fine with {{ area = area }}).yield\n}}\n"
+        "figure of_area { of = top, x = area, y = y }\n"
+    )
+    assert main(["report", "cut.hw", "-o", "cut.html"]) == 0
+    assert "made here: cut.hw:12:17: fine with { area = area }" in Path("cut.html/index.html").read_text()
