@@ -117,9 +117,12 @@ def run(
     kinds = {rule.name: rule.severity for rule in evaluator.spec.rules}
     broken = [
         answers.Broken(
-            rule.name, "warn" if kinds.get(rule.name) == "warn" else "require", rule.message,
-            rule.help or None, [place(at.span, at.text) for at in rule.places],
-        )  # fmt: skip
+            rule.name,
+            "warn" if kinds.get(rule.name) == "warn" else "require",
+            rule.message,
+            rule.help or None,
+            [place(at.span, at.text) for at in rule.places],
+        )
         for rule in evaluator.violations_at(result.violations, given)
     ]
     left = [answers.Undecided(name, text) for name, text in evaluator.undecided_rules(given)]

@@ -31,6 +31,7 @@ from hwdsl.codegen.runtime import InUnit, OutputSpec, ParamSpec, Sweep
 from hwdsl.elaborate import Picture, pictures
 from hwdsl.show.int_axis import LeftOut, buildable
 
+
 @frozen(eq=False)
 class FigureData:
     """A figure or table with the points it shows: the sweep's axes are `along`, the last fastest.
