@@ -20,6 +20,7 @@ class Severity(Enum):
 
 
 OF_THE_TEXT = (
+    "hidden-output",
     "quoted-reference",
     "shadows-member",
     "shadows-unit",

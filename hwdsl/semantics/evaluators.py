@@ -44,6 +44,8 @@ from hwdsl.syntax import ast
 from hwdsl.syntax.ranges import range_rule
 
 _Member = ast.Let | ast.Param | ast.Choice | ast.Output
+RESULT_ATTRIBUTES = ("is_raw", "params", "raw", "unit")
+"""What Python's results offer besides outputs, `feasible` and `violations`, which are reserved."""
 
 
 def check_evaluator(state: CheckerState, info: EvaluatorInfo) -> None:
@@ -87,7 +89,7 @@ def _enter_rule(state: CheckerState, info: EvaluatorInfo, rule: ast.Rule) -> Non
 
 
 def _check_reserved(state: CheckerState, ident: ast.Ident) -> None:
-    if ident.name in ("self", "outer", "feasible", "pi", "inf"):
+    if ident.name in ("self", "outer", "feasible", "violations", "pi", "inf"):
         state.error(
             "reserved-name",
             f"`{ident.name}` has a meaning of its own",
@@ -217,6 +219,13 @@ def _choice(state: CheckerState, env: TypeEnv, node: ast.Choice) -> Type:
 
 def _output(state: CheckerState, env: TypeEnv, node: ast.Output) -> Type:
     name = f"`{node.name.name}`"
+    if node.name.name in RESULT_ATTRIBUTES:
+        state.diagnostics.warning(
+            "hidden-output",
+            f"a result in Python has an attribute {name} of its own, which hides this output",
+            node.name.span,
+            help=f'rename the output, or read it as `result["{node.name.name}"]`',
+        )
     if node.type is not None:
         declared = resolve_type(state, env, node.type)
         require(state, env, node.value, declared, name, node.type.span)

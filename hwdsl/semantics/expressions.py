@@ -53,7 +53,7 @@ from hwdsl.semantics.type_relations import (
     plain,
     times,
 )
-from hwdsl.semantics.typeexprs import literal_fits, resolve_unit
+from hwdsl.semantics.typeexprs import literal_fits, literal_unit, resolve_unit
 from hwdsl.syntax import ast
 from hwdsl.syntax.ranges import CLOSED, WORDS
 
@@ -156,7 +156,7 @@ def _number(state: CheckerState, env: TypeEnv, node: ast.Number, expected: Type 
 
 
 def _quantity(state: CheckerState, env: TypeEnv, node: ast.Quantity, expected: Type | None) -> Type:
-    unit = resolve_unit(state, env, node.unit)
+    unit = literal_unit(state, env, node.unit)
     if unit is None or (node.span.source.name, node.span.start) in state.misread:
         return POISON
     literal_fits(state, node.text, unit, node.span)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 from hwdsl.base.diagnostics import did_you_mean
 from hwdsl.base.source import Span
@@ -179,15 +180,40 @@ def _unit_named(state: CheckerState, env: TypeEnv, factor: ast.UnitFactor) -> Un
         if name in env.locals:
             help = f"`{name}` is a variable here: write `* {name}` to multiply by it"
         state.error("unknown-unit", f"unknown unit `{name}`", factor.span, help=help)
-    elif name in env.locals:
+    return found
+
+
+def literal_unit(state: CheckerState, env: TypeEnv, node: ast.UnitExpr) -> Unit | None:
+    """The unit of a number, as `resolve_unit` has it.
+
+    A name in it that is a variable's, too, is reported if the variable has the unit's dimension: no
+    check of dimensions finds `2 h` for `2 * h` then. After `in`, nothing but a unit can stand.
+    """
+    if node not in state.checked.units:
+        for factor in node.factors:
+            if factor.name in env.locals:
+                # Once all is declared: to type the variable here could seem to be a circle.
+                key = ("shadows-unit", factor.span)
+                work = partial(_report_shadowing, state, env, factor)
+                state.defer(key, ast.Ident(factor.span, factor.name), work)
+    return resolve_unit(state, env, node)
+
+
+def _report_shadowing(state: CheckerState, env: TypeEnv, factor: ast.UnitFactor) -> None:
+    name, variable = factor.name, env.locals[factor.name]
+    if variable.lazy is not None:
+        state.force(variable.lazy)
+    type_ = variable.type if variable.lazy is None else variable.lazy.type
+    unit = find_unit(state, env.scope, name, factor.span)
+    if unit is not None and dimension(type_) == unit.dim:
+        meant = f"* {name}" if factor.power > 0 else f"/ ({name})"
         state.diagnostics.warning(
             "shadows-unit",
-            f"`{name}` is read as the unit, not as the variable",
+            f"`{name}` is read as the unit, not as the variable, which has the same dimension",
             factor.span,
-            others=[(env.locals[name].span, "the variable")],
-            help=f"put the variable in parentheses or rename it: `/ ({name})`",
+            others=[(variable.span, "the variable")],
+            help=f"rename the variable, or write `{meant}` if it is meant",
         )
-    return found
 
 
 def unit_value(state: CheckerState, env: TypeEnv, node: ast.Expr) -> tuple[Dim, Fraction] | None:

@@ -12,6 +12,7 @@ import pytest
 import hwdsl
 from hwdsl.cli.main import main
 from hwdsl.measure.measurements import read_table
+from hwdsl.semantics.evaluators import RESULT_ATTRIBUTES
 
 TEXT = """edition 2026
 #! A stream through a link.
@@ -479,3 +480,8 @@ def test_a_missing_blank_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="a blank is missing between number and unit: `4 TB/s`"):
         one(rate="4TB/s")
     assert one(rate="4 TB/s").out == 4
+
+
+def test_the_checker_knows_what_hides_outputs(stream: hwdsl.Evaluator) -> None:
+    offered = {name for name in dir(hwdsl.api.evaluator.Result) if not name.startswith("_")}
+    assert offered == {*RESULT_ATTRIBUTES, "feasible", "violations"}

@@ -454,6 +454,20 @@ CASES = {
         calibrated eta : real = 0.8 in 0 .. 1 source "x"
         calibrated rho : data = 0.8 in 0 GB .. 1 source "x" # error: unit-mismatch,unit-mismatch
         """,
+    "names of results": """
+        evaluator e {
+            param unit : data = 1 GB                     # no output
+            param violations : int = 1                   # error: reserved-name
+            output raw in GB = unit                      # warning: hidden-output
+            output feasible in GB = unit                 # error: reserved-name
+            output params = violations                   # warning: hidden-output
+        }
+        evaluator f {
+            param a : data = 1 GB
+            output is_raw in GB = a
+            allow hidden_output "read by name"
+        }
+        """,
     "tables": """
         evaluator e {
             param a : data = 1 GB
@@ -478,7 +492,17 @@ CASES = {
         fn f(x: spell) -> luck = x * 1 s
         type loop = loop2                                # error: unknown-type
         let s = 3
-        fn g(s: real) -> time = 3 s                      # warning: shadows-unit
+        fn g(s: time) -> time = 3 s                      # warning: shadows-unit
+        fn g2(s: time) -> data / time = 3 GB/s + 1 GB / s # warning: shadows-unit
+        fn g3(s: real, h: int, k: memory) -> time = 3 s * s + h * 1 h
+        evaluator hours {
+            param h : int = 2 in 1 .. 3
+            param s : time = 2 minute in 1 s .. 1 h      # warning: shadows-unit
+            let m = 3 * n
+            let n = 2 m                                  # warning: shadows-unit
+            output long in h = h * s + m / 1 km * 1 minute
+            output fast in GB/s = 1 GB / s
+        }
         let d = 1e999                                    # error: bad-number
         let e = 1e300 GB                                 # error: number-too-large
         """,

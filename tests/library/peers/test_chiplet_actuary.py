@@ -20,7 +20,7 @@ DIE = {
     "die_yield": ("yield", 0.01),
     "dies_per_wafer": ("per_wafer", 1),
     "good_dies_per_wafer": ("good", 1),
-    "raw_die_usd": ("raw", 1),
+    "raw_die_usd": ("raw_cost", 1),
     "known_good_die_usd": ("known_good", 1),
     "defect_usd": ("defects", 1),
     "chip_NRE_usd": ("design", 1),
@@ -141,7 +141,7 @@ evaluator die {{
     output yield      in %   = made.yield
     output per_wafer         = made.per_wafer
     output good              = made.per_wafer * made.yield
-    output raw        in USD = made.raw
+    output raw_cost   in USD = made.raw
     output known_good in USD = made.raw + made.defects
     output defects    in USD = made.defects
     output design     in USD = made.design
