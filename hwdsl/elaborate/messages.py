@@ -32,6 +32,9 @@ from hwdsl.semantics.symbols import BoolType, EnclosingRecord, ListType, MemberO
 from hwdsl.syntax import ast
 from hwdsl.syntax.ranges import WORDS
 
+NO_ITEM = "none"
+"""What stands for an empty list, so that no text ends in nothing."""
+
 Numbers = Callable[[Sequence[Ref]], Sequence[float | None]]
 """Gives the values of numbers of the graph; None for those that are not known."""
 
@@ -137,7 +140,7 @@ def _shown(
         for item in value.items:
             found += [", "] if found else []
             found += _shown(m, item, inner, unit, env)
-        return found
+        return found or [NO_ITEM]
     if isinstance(value, RangeValue):
         return [LoweredHole(value.low), " .. ", LoweredHole(value.high)]
     return [value.name if isinstance(value, Record | SelectRecord) else value.what]

@@ -121,3 +121,19 @@ def test_a_waiver_names_a_component_by_the_path_that_messages_name(
 ) -> None:
     text = OWN_PATHS.replace("NAME", name)
     assert [b for b in (0, 1) if broken(text, x=1.0, b=b)] == left
+
+
+def test_an_empty_list_in_a_message_is_said() -> None:
+    text = """
+    kind die {
+        phys : [data / time] = []
+        least : int
+        require fed: len(phys) >= least else "{least} PHYs: {phys in GB/s}"
+    }
+    evaluator e {
+        param n : int = 3 in 0 .. 4
+        let bare = die(least = n)
+        let full = die(phys = [1 GB/s, 2 GB/s], least = n)
+        output both : int = len(bare.phys) + len(full.phys)
+    }"""
+    assert broken(text) == {"bare.fed": "3 PHYs: none", "full.fed": "3 PHYs: 1 GB/s, 2 GB/s"}
