@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from hwdsl.base.source import Span
 from hwdsl.base.units import Dim
+from hwdsl.semantics.declared_units import completed_unit, declared_units
 from hwdsl.semantics.state import CheckerState, TypeEnv
 from hwdsl.semantics.symbols import Int, ModuleScope, Real, Type
 from hwdsl.semantics.type_relations import (
@@ -19,6 +20,7 @@ from hwdsl.semantics.type_relations import (
 )
 from hwdsl.syntax import ast
 from hwdsl.syntax.grammar import is_number
+from hwdsl.syntax.print_expr import unit_text
 
 
 def mismatch(
@@ -37,7 +39,10 @@ def mismatch(
     if isinstance(expected, Int) and isinstance(actual, Real) and actual.dim.is_dimensionless:
         name, help = "int-from-real", _int_help(expr)
     elif actual_dim is not None and expected_dim is not None:
-        name, help = "unit-mismatch", _unit_help(actual_dim, expected_dim, expr, env.scope)
+        name, help = (
+            "unit-mismatch",
+            _unit_help(state, env, expr, actual_dim, expected_dim, declared),
+        )
     elif isinstance(expected, Real | Int):
         name, help = "not-a-number", quoted_help(expr)
     others = [(declared, f"{what} is declared here: {want}")] if declared is not None else []
@@ -83,11 +88,19 @@ def _int_help(expr: ast.Expr) -> str:
     return "use `whole(x)`, `floor(x)`, `ceil(x)` or `round(x)`"
 
 
-def _unit_help(have: Dim, need: Dim, expr: ast.Expr, scope: ModuleScope) -> str:
+def _unit_help(
+    state: CheckerState, env: TypeEnv, expr: ast.Expr, have: Dim, need: Dim, declared: Span | None
+) -> str:
+    scope = env.scope
     literal = isinstance(expr, ast.Quantity | ast.Number)
-    units = units_to_write(need, scope, expr.unit if isinstance(expr, ast.Quantity) else None)
     if need.is_dimensionless and literal:
         return "leave the unit out"
+    written = expr.unit if isinstance(expr, ast.Quantity) else None
+    own = declared_units(state, declared, need, scope) if literal and declared is not None else []
+    whole = None if written is None else completed_unit(written, own, need, scope)
+    if whole is not None and isinstance(expr, ast.Quantity):
+        return f"write `{expr.text} {whole}`"
+    units = [unit_text(unit) for unit in own] or units_to_write(need, scope, written)
     if not units or not literal:
         return f"multiply by something of dimension {dim_name(over(need, have), scope)}"
     *more, last = [f"`{u}`" for u in units]

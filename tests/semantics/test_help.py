@@ -88,6 +88,32 @@ def test_help(text: str, help: str) -> None:
     assert found.help == help
 
 
+@pytest.mark.parametrize(
+    ("value", "help"),
+    [
+        ("rate = 9 %", "write `9 %/year`"),
+        ("rate = 0.09", "write a unit of frequency: `%/year` or `year^-1`"),
+        ("rate = 9 GB", "write a unit of frequency: `%/year` or `year^-1`"),
+        ("upkeep = 5 %", "write `5 %/year`"),
+        ("speed = 800 GB", "write `800 GB/s`"),
+        ("speed = 800", "write a unit of bandwidth: `TB/s`"),
+        ("pitch = 9", "write a unit of length: `m` or `km`"),
+    ],
+)
+@pytest.mark.parametrize("made", ["kept k { VALUE }", "let k = kept(VALUE)"])
+def test_a_missing_unit_is_that_of_the_declaration(value: str, help: str, made: str) -> None:
+    kind = """kind kept {
+        rate   : frequency = 0 year^-1 in 0 year^-1 .. inf
+        upkeep : frequency = 0 in 0 year^-1 .. 1 year^-1
+        speed  : bandwidth = 3 TB/s
+        pitch  : length = 0
+        warn rate_range: rate < 1 year^-1 else "{rate in %/year}, {rate * 1 s}"
+    }
+    """
+    (found,) = findings(kind + made.replace("VALUE", value))
+    assert found.help == help
+
+
 def test_kinds_have_their_article() -> None:
     (found,) = findings("kind a { }\nkind b { }\na x { }\nb y : x { }")
     assert found.message == "`x` is an `a`, not a `b`"
