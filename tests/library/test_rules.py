@@ -21,9 +21,9 @@ ROOT = Path(__file__).parents[2]
 BOOKS = {
     "package": "process die d2d memory package",
     "system": "link topology node rack cluster datacenter economics reliability",
-    "model": "overlap parallelism placement collectives link_graph communicator training "
-    "llm_training activation_memory stage_layout core_fabric decode_server gpt_model inference "
-    "kernel_efficiency math",
+    "model": "overlap parallelism placement collectives link_graph communicator compression "
+    "training llm_training activation_memory stage_layout core_fabric decode_server gpt_model "
+    "inference kernel_efficiency math",
 }
 
 
