@@ -44,7 +44,8 @@ def _cell(row: Row, name: str, default: str) -> str:
 
 
 def _model(r: Row, gpu: str, gated: bool, tied_embeddings: bool) -> Row:
-    """Params of `dense_training` for a model and for a GPU with its network bandwidth."""
+    """Params of `dense_training` for a model and for a GPU with its network bandwidth. Tables that
+    do not speak of activation recomputation are taken to be of runs without."""
     head_dim = f"{int(r['d_model']) / int(r['n_heads']):g}"
     sizes = shape(r | {"n_kv_heads": _cell(r, "n_kv_heads", r["n_heads"])})
     return {
@@ -56,6 +57,7 @@ def _model(r: Row, gpu: str, gated: bool, tied_embeddings: bool) -> Row:
         "seq_length": r["seq_len"],
         "gpu": gpu,
         "network_bandwidth_per_gpu": NETWORK_BANDWIDTH[gpu],
+        "recompute": "none",
     }
 
 
@@ -148,7 +150,14 @@ WITHOUT = {
         "ep_overlap",
         "grouped_gemm",
     ),
-    "moe": ("model", "gated", "tied_embeddings", "transformer_engine", "bytes_per_gradient"),
+    "moe": (
+        "model",
+        "gated",
+        "tied_embeddings",
+        "transformer_engine",
+        "bytes_per_gradient",
+        "recompute",
+    ),
     "mla_moe": (
         "model",
         "gated",
@@ -157,6 +166,7 @@ WITHOUT = {
         "head_dim",
         "transformer_engine",
         "bytes_per_gradient",
+        "recompute",
     ),
 }
 
