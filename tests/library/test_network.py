@@ -52,6 +52,19 @@ evaluator where {
     output ep = p.ep_group.ranks_within(extent)
 }
 
+## A job of groups of neighbours that follow each other, in domains that they need not fill.
+evaluator across {
+    param ranks  : int = 5 in 1 .. 4096
+    param groups : int = 1 in 1 .. 4096
+    param domain : int = 8 in 1 .. 4096
+    let group = process_group(ranks = ranks, job_size = ranks * groups)
+    output spanned = group.inner_domains(domain)
+    output mean    = group.ranks_per_domain(domain)
+    output fewest  = group.fewest_ranks_per_domain(domain)
+    output reduce in us = all_reduce(1 GB, group, H100)
+    output gather in us = all_gather(1 GB, group, H100)
+}
+
 cluster H100   { node nodes[2048] : DGX_H100 }
 cluster pod    { oversubscription = 7, pod_size = 512, node nodes[1024] : DGX_H100 }
 cluster TPU_v4 { node nodes[1024] : TPU_v4_tray { link nic[4] : NDR400 } }
@@ -255,6 +268,37 @@ def test_groups_are_those_of_the_order(
     if order == "tp_cp_dp_pp" and ep <= cp * dp:
         found = sum(r["tp"] == r["pp"] == 0 and r["dp"] * cp + r["cp"] < ep for r in near)
         assert asked.ep == found
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    ranks=st.integers(1, 100), domain=st.sampled_from([1, 4, 6, 8, 16, 64, 72]), alone=st.booleans()
+)
+def test_groups_that_do_not_fill_domains_span_several(
+    module: Module, ranks: int, domain: int, alone: bool
+) -> None:
+    """Groups are placed one by one, until the border of a group is that of a domain again."""
+    groups = 1 if alone else domain
+    held = []
+    for first in range(0, ranks * groups, ranks):
+        places = [rank // domain for rank in range(first, first + ranks)]
+        held.append([places.count(place) for place in set(places)])
+    asked = module.across(ranks=ranks, groups=groups, domain=domain)
+    assert asked.spanned == max(len(counts) for counts in held)
+    assert asked.mean == pytest.approx(ranks / asked.spanned)
+    assert asked.fewest == pytest.approx(min(min(counts) for counts in held))
+
+
+def test_a_group_across_a_border_exchanges_over_the_network(module: Module) -> None:
+    """Of groups of five in nodes of eight, one leaves a rank alone. Its port of 50 GB/s carries the message of an
+    all-reduce once in each direction, and the four other parts of an all-gather.
+    """
+    inside = module.across(ranks=5, groups=1)
+    across = module.across(ranks=5, groups=8)
+    for name, share in (("reduce", 1), ("gather", 4 / 5)):
+        wire = share * 1e9 / 50e9 * 1e6
+        assert getattr(inside, name) < wire / 4
+        assert wire < getattr(across, name) < 1.5 * wire
 
 
 # --- published bandwidths -------------------------------------------------------------------------
