@@ -290,8 +290,8 @@ def test_groups_that_do_not_fill_domains_span_several(
 
 
 def test_a_group_across_a_border_exchanges_over_the_network(module: Module) -> None:
-    """Of groups of five in nodes of eight, one leaves a rank alone. Its port of 50 GB/s carries the message of an
-    all-reduce once in each direction, and the four other parts of an all-gather.
+    """Of five ranks each in nodes of eight, a group leaves one alone. Its port of 50 GB/s carries
+    the message of an all-reduce once in each direction, and the four other parts of an all-gather.
     """
     inside = module.across(ranks=5, groups=1)
     across = module.across(ranks=5, groups=8)
