@@ -7,7 +7,7 @@ with what would read it. Decision 37 says what counts as read.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from attrs import frozen
@@ -16,7 +16,7 @@ from hwdsl.base.diagnostics import Diagnostic, Label, Severity
 from hwdsl.base.places import Place, Places
 from hwdsl.base.source import Span
 from hwdsl.elaborate.reached import Reached
-from hwdsl.elaborate.readers import readers
+from hwdsl.elaborate.readers import Member, holders, readers, way_to
 from hwdsl.semantics.symbols import (
     EMPTY_SHAPE,
     Checked,
@@ -40,11 +40,13 @@ _REMEDY = 'remove it, or say why it stays: `allow unread_field "the reason"`'
 
 @frozen
 class Unread:
-    """A text that nothing depends on: its place, what it is, and the member that it gives."""
+    """A text that nothing depends on: its place, what it is, and the member that it gives, or of
+    what kind a component of the file is."""
 
     span: Span
     what: str
     member: MemberInfo | None = None
+    kind: KindInfo | None = None
 
 
 @frozen
@@ -96,20 +98,26 @@ def warnings(
 ) -> list[Diagnostic]:
     """The findings; those that the file waives only if they are asked for."""
     allowed = [] if waived else places_of(checked.main.tree, NAME)
+    stated = _stated(checked) if found else {}
     return [
         Diagnostic(
             NAME,
             Severity.WARNING,
             f"no output and no rule of an evaluator depends on {u.what}",
             (Label(u.span),),
-            _help(checked, u),
+            _help(checked, u, stated),
         )
         for u in found
         if not any(a <= u.span.start < b for a, b in allowed)
     ]
 
 
-def _help(checked: Checked, found: Unread) -> str:
+def _help(checked: Checked, found: Unread, stated: Mapping[Member, str]) -> str:
+    if found.kind is not None and (by := holders(checked, found.kind)):
+        listed = " or ".join(f"`{holder}`" for holder in by)
+        return (
+            f"no component that an evaluator here asks about has it: give it as {listed}, {_REMEDY}"
+        )
     if found.member is None:
         return _REMEDY
     owner = found.member.owner
@@ -117,8 +125,38 @@ def _help(checked: Checked, found: Unread) -> str:
     by = readers(checked, owner, found.member.name)
     if not by:
         return f"nothing that this file uses reads `{name}`; {_REMEDY}"
-    listed = ", ".join(f"`{reader}`" for reader in by)
-    return f"`{name}` is read by {listed}, which no evaluator here asks of it; {_REMEDY}"
+    way = way_to(checked, (owner, found.member.name), stated) if stated else None
+    if way is None:
+        listed = ", ".join(f"`{reader}`" for reader in by)
+        return (
+            f"`{name}` is read by {listed}, which no evaluator here asks of it: "
+            f"let an output read that, {_REMEDY}"
+        )
+    *through, (kind, last) = way
+    by_way = "".join(f" by way of `{k.name}.{m}`" for k, m in through[-1:])
+    info = kind.member(last)
+    assert info is not None
+    return (
+        f"`{name}` counts in `{kind.name}.{last}`{by_way}, and "
+        f"`{stated[info.owner, last]}` states a `{last}` of its own: leave that out, or let it "
+        f"read `{through[-1][1] if through else found.member.name}`; "
+        'otherwise say why this stays: `allow unread_field "the reason"`'
+    )
+
+
+def _stated(checked: Checked) -> dict[Member, str]:
+    """The members with a formula for which components of the file state something else, each with
+    the first of these components."""
+    walk, found = _Walk(checked, Places(frozenset(), frozenset())), dict[Member, str]()
+    for item in checked.main.tree.items:
+        if isinstance(item, ast.Part):
+            record = walk.declared(item, item.name.name)
+            for member in item.members:
+                if isinstance(member, ast.Assign) and record.kind is not None:
+                    info = record.kind.member(member.path[-1].name)
+                    if len(member.path) == 1 and info is not None:
+                        found.setdefault((info.owner, info.name), item.name.name)
+    return found
 
 
 def _named_by_claims(tree: ast.Module) -> set[str]:
@@ -172,18 +210,18 @@ class _Walk:
     def _part(self, part: ast.Part, around: _Record) -> Iterator[Unread]:
         name = part.name.name
         path = f"{around.path}.{name}" if around.path else name
-        record = self._declared(part, path)
+        record = self.declared(part, path)
         if self._replaced(part):
             return
         if not self._read(part):
             what = f"the part `{path}`" if around.path else f"`{path}`"
-            yield Unread(part.name.span, what, None)
+            yield Unread(part.name.span, what, None, None if around.path else record.kind)
             return
         if part.count is not None and not (self._read(part.count) or self._replaced(part.count)):
             yield Unread(part.count.span, f"the count of `{path}`")
         yield from self._members(part.members, record)
 
-    def _declared(self, part: ast.Part, path: str) -> _Record:
+    def declared(self, part: ast.Part, path: str) -> _Record:
         """What a part's declaration makes."""
         meant = [
             noted.symbol
@@ -251,7 +289,7 @@ class _Walk:
             return
         if isinstance(node, ast.Part):
             if self._read(node):
-                yield from self._members(node.members, self._declared(node, node.name.name))
+                yield from self._members(node.members, self.declared(node, node.name.name))
             return
         for child in children(node):
             yield from walk(child)

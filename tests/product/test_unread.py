@@ -133,6 +133,36 @@ def test_the_newcomers_numbers_that_reach_nothing_are_told_of_at_their_lines() -
     assert not {"nodes", "tiers", "scale_out"} & told
 
 
+def helps(text: str) -> dict[str, str | None]:
+    """What is advised about each text that is unread, by its line."""
+    lines, found = text.splitlines(), driver.findings(Source("machine.hw", text)).found.items
+    return {
+        lines[text.count("\n", 0, d.span.start)].strip(): d.help
+        for d in found
+        if d.span and d.name == "unread-field"
+    }
+
+
+def test_help_names_what_the_file_states_instead_and_what_it_would_have_to_read() -> None:
+    switch = "switch nvswitch : NVSwitch3 { price = 5 MUSD/unit }"
+    cable = "cable copper : board_copper { price = 20 USD/unit }"
+    found = helps(MACHINE)
+    for line in (switch, cable):
+        assert "counts in `node.price`" in (found[line] or "")
+        assert "`tray` states a `price` of its own" in (found[line] or "")
+        assert "let it read `scale_up_price`" in (found[line] or "")
+    read = MACHINE.replace("+ 60 kUSD/unit", "+ 60 kUSD/unit + scale_up_price")
+    assert not {switch, cable} & set(helps(read))
+
+
+def test_help_of_a_component_names_where_it_could_be_given() -> None:
+    ib = "switch ib : QM9700 { price = 36 kUSD/unit }"
+    given = "switch switch_part   : ib"
+    assert ib not in helps(MACHINE)
+    other = MACHINE.replace(given, "switch switch_part   : QM9700 { price = 30 kUSD/unit }")
+    assert "give it as `switched.switch_part`" in (helps(other)[ib] or "")
+
+
 def test_all_that_is_unread_is_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
