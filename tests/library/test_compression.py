@@ -1,4 +1,4 @@
-"""Compressed collectives: kernels and exchange by hand, what must always hold, and gradients of a training step."""
+"""Compressed collectives by hand, what must always hold, and gradients of a training step."""
 
 import math
 from pathlib import Path
@@ -47,7 +47,7 @@ def test_kernels_by_hand(cgx: Module, ranks: int, server: str) -> None:
 
 
 def test_exchange_by_hand(cgx: Module) -> None:
-    """Two direct exchanges of 4.0625 bits a gradient through host memory, at 39 % of PCI Express 4."""
+    """Two direct exchanges of 4.0625 bits a gradient, at 39 % of PCI Express 4."""
     found = cgx.scaling(model="BERT")
     sent, cycle = 335e6 * 4.0625 / 8, 1 / 1.695e9
     wire, own = 7 / 8 * sent / (0.39 * 31.508e9), 2 * sent / 8 / (0.583 * 936e9)
@@ -74,7 +74,7 @@ def test_error_feedback_is_one_more_kernel(networks: Module) -> None:
 def test_a_compressed_exchange_takes_as_long_as_its_payload(
     networks: Module, bits: int, ranks: int, bandwidth: float, megabytes: float
 ) -> None:
-    """What is sent crosses the links, whatever the kernels take, and fewer bits are never slower."""
+    """What is sent crosses the links; fewer bits are never slower."""
     point = {
         "ranks": ranks,
         "link_bandwidth": f"{bandwidth} GB/s",
@@ -101,7 +101,7 @@ def test_both_exchanges_are_alike_at_the_break_even_bandwidth(networks: Module, 
 
 
 def test_a_training_step_exchanges_its_gradients_compressed(networks: Module) -> None:
-    """The step is longer than one without an exchange by what is exposed, and residuals are a second gradient."""
+    """What is exposed is all that differs, and residuals are a second gradient."""
     points = [
         networks.language_model_step(gradient_compression=name, network_bandwidth_per_gpu=w)
         for name in ("four_bits", "sign_bits")
@@ -112,7 +112,7 @@ def test_a_training_step_exchanges_its_gradients_compressed(networks: Module) ->
     parameters = 48 * (12 * 1600**2 + 13 * 1600) + (50257 + 1024) * 1600 + 2 * 1600
     assert points[0]["residuals"] == 0
     assert points[2]["residuals"] == pytest.approx(4e-9 * parameters, rel=1e-3)
-    # Across the two nodes a GPU sends its eighth of the compressed gradients, half of it in each of two exchanges.
+    # A GPU sends its eighth of the compressed gradients across, half in each of two exchanges.
     sent = parameters * 4.0625 / 8 / 8
     slowest = 1 + 0.026 * math.sqrt(2 * math.log(16))
     wire = slowest * sent / 0.85 * (1 / 1e9 - 1 / 10e9)
