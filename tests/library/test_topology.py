@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterable
 from itertools import combinations, product
-from math import prod
+from math import ceil, prod
 from pathlib import Path
 
 import pytest
@@ -281,3 +281,23 @@ def test_small_dragonfly_edge_by_edge(tmp_path: Path) -> None:
         len({n[1] < groups // 2 for n in e}) == 2
         for e in inner  # type: ignore[index]
     )
+
+
+def test_trays_of_a_domain_pay_its_switches_and_thinned_spines_save_some() -> None:
+    """The example: 16 domains of nine trays of eight; leaves of 32 down, 64 ports."""
+    trays = hwdsl.load(Path(__file__).parents[2] / "docs" / "examples" / "trays.hw").trays
+    fabric = 18 * 8000 + 72 * 18 * 30
+    assert trays().scale_up_price == pytest.approx(fabric / 9 / 1000)
+    assert trays().tray_price == pytest.approx(8 * (40 + 1.5) + 40 + fabric / 9 / 1000)
+    dearer = trays(switch_price="18 kUSD/unit").tray_price - trays().tray_price
+    assert dearer == pytest.approx(18 / 9 * 10)
+    leaves = 8 * ceil(144 / 32)
+    for ratio, down in ((1, 32), (2, 42), (4, 51), (8, 56)):
+        spines, cores = ceil(leaves * 32 / down), ceil(leaves * 32 / ratio / 64)
+        found = trays(spine_oversubscription=ratio)
+        assert found.network_switches == leaves + spines + cores
+        assert found.bisection_fraction == pytest.approx(100 / ratio)
+    times = trays.sweep(spine_oversubscription=[1, 2, 4, 8]).all_to_all_time
+    # Behind the cores the time is theirs alone: twice the ratio takes twice as long.
+    assert times[3] / times[2] == pytest.approx(2, rel=0.01)
+    assert times[0] < times[1] < times[2]

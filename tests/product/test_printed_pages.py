@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 FENCE = "```text\n"
 PROMPT = "$ hwdsl "
 PAGES = [
+    "docs/custom_machine.md",
     "docs/sources.md",
     *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs" / "studies").glob("*.md"))),
 ]
