@@ -23,7 +23,7 @@ BOOKS = {
     "system": "link topology node rack cluster datacenter economics reliability",
     "model": "overlap parallelism placement collectives link_graph communicator compression "
     "training llm_training activation_memory stage_layout core_fabric decode_server gpt_model "
-    "inference kernel_efficiency math heterogeneous_pipeline peer_pool wide_area",
+    "inference kernel_efficiency math heterogeneous_pipeline peer_pool wide_area fine_tuning",
 }
 
 
