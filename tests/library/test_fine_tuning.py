@@ -1,6 +1,4 @@
-"""Fine-tuning of chosen weights: against hand formulas, and as a special case of a training step."""
-
-from pathlib import Path
+"""Fine-tuning of chosen weights: hand formulas, and the training step as a special case."""
 
 import pytest
 from hypothesis import given, settings
@@ -122,7 +120,7 @@ def test_backward_ends_at_the_first_trained_matrix(
 
 
 def test_adapters_train_what_the_paper_counts(steps: hwdsl.Module) -> None:
-    """Rank r of a d x k matrix is r (d + k) parameters; the gradients of frozen ones are left out."""
+    """Rank r of a d x k matrix is r (d + k) parameters; frozen ones have no gradients."""
     found = steps.some(rank=16).raw
     each = 4 * 2 * WIDTH + 3 * (WIDTH + HIDDEN)
     assert found["parameters"] == LAYERS * 16 * each
