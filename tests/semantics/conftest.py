@@ -50,3 +50,32 @@ def verify(text: str, folder: Path | None = None) -> tuple[Checked, Diagnostics]
 def _verify() -> Verify:
     """The helper, as a fixture: test folders are no packages."""
     return verify
+
+
+VOCABULARY = """
+enum law { poisson, murphy }
+kind memory {
+    bandwidth : data / time
+    capacity  : data = 16 GB
+    kind_of   : law = poisson
+    let drain = capacity / bandwidth
+    fn moving(size: data) -> time = size / bandwidth
+    require fast: bandwidth > 0 GB/s else "{name} has {bandwidth in GB/s}"
+}
+kind link {
+    from : ref memory
+}
+kind chip {
+    memory hbm[4] : HBM { capacity = 24 GB }
+    area : length^2 = 800 mm^2
+    let total = hbm.bandwidth * hbm.count
+}
+memory HBM { bandwidth = 800 GB/s }
+chip A { }
+"""
+
+
+@pytest.fixture
+def vocabulary() -> str:
+    """Declarations that texts of findings begin with."""
+    return VOCABULARY
