@@ -30,8 +30,8 @@ def study() -> Module:
     return hwdsl.load(STUDY, compiled=False)
 
 
-@pytest.mark.parametrize("algorithm, kernels", PASSES)
-@pytest.mark.parametrize("gradient, state", [(4, 4), (2, 4), (4, 1)])
+@pytest.mark.parametrize(("algorithm", "kernels"), PASSES)
+@pytest.mark.parametrize(("gradient", "state"), [(4, 4), (2, 4), (4, 1)])
 def test_an_optimizer_moves_the_tensors_of_its_passes(
     study: Module, algorithm: str, kernels: str, gradient: int, state: int
 ) -> None:
@@ -49,7 +49,7 @@ def test_an_optimizer_moves_the_tensors_of_its_passes(
 
 
 def test_eager_adam_by_hand(study: Module) -> None:
-    """m *= b; m += g; v *= b; v += g g; sqrt; + eps; m / it; decay w; add; rate; negate; w += it."""
+    """m *= b, m += g, v *= b, v += g g, sqrt, + eps, m / it, decay w, add, rate, negate, w +=."""
     found = study.optimizer_share(
         algorithm="adam", optimizer_kernels="per_tensor", mixed_precision=False
     )
@@ -67,8 +67,8 @@ def test_eager_adam_by_hand(study: Module) -> None:
 def test_allowed_traffic_has_the_target_share(
     study: Module, batch: int, accumulation: int, shards: int, percent: float
 ) -> None:
-    """Time of the optimizer is latency of its kernels and a rate times its bytes, and the rest of the
-    step is the same whatever it moves."""
+    """Time of the optimizer is latency of its kernels and a rate times its bytes, and the rest of
+    the step is the same whatever it moves."""
     found = study.optimizer_share(
         batch=batch,
         gradient_accumulation_steps=accumulation,
