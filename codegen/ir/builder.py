@@ -44,7 +44,7 @@ class Region:
     parent: Region | None
     depth: int
     ops: list[Op] = field(factory=list)
-    shared: dict[Op, int] = field(factory=dict)
+    shared: dict[object, int] = field(factory=dict)
     captures: dict[tuple[int, int], int] = field(factory=dict)
     captured: list[Ref] = field(factory=list)
     carries: int = 0
@@ -65,12 +65,12 @@ class Ref:
     @property
     def type(self) -> str:
         """`real`, `int` or `bool`."""
-        return self.op.type
+        return self.region.ops[self.index].type
 
     @property
     def known(self) -> float | None:
         """The value, if it is a constant."""
-        op = self.op
+        op = self.region.ops[self.index]
         return op.value if op.code == "const" else None
 
 
@@ -86,18 +86,19 @@ class GraphBuilder:
     params: list[GraphParam] = field(factory=list)
     tables: list[tuple[float, ...]] = field(factory=list)
     root: Region = field(factory=lambda: Region(None, 0))
-    _constants: dict[tuple[bytes, str], Ref] = field(factory=dict, init=False)
+    _constants: dict[tuple[float | bytes, str], Ref] = field(factory=dict, init=False)
     _names: set[str] = field(factory=set, init=False)
     _table_numbers: dict[bytes, int] = field(factory=dict, init=False)
 
     def const(self, value: float, type: str = REAL) -> Ref:
         """A constant."""
-        key = constant_bits(value), type
+        # Most numbers are their own key; not the two zeros, which are equal, nor NaN, which is not.
+        key = value if value and value == value else constant_bits(value), type
         found = self._constants.get(key)
         if found is None:
             # One NaN for all, whatever its payload: equal graphs are to have equal bytes.
             number = float(value) if value == value else math.nan
-            found = self._intern(self.root, Op("const", (), type, value=number))
+            found = self._intern_made(self.root, Op("const", (), type, value=number))
             self._constants[key] = found
         return found
 
@@ -116,7 +117,7 @@ class GraphBuilder:
             raise ValueError(f"two params named {name}")
         self._names.add(name)
         self.params.append(GraphParam(name, type, uniform, low, high))
-        return self._intern(self.root, Op("param", (), type, index=len(self.params) - 1))
+        return self._intern(self.root, "param", (), type, len(self.params) - 1)
 
     def table(self, values: Iterable[float]) -> int:
         """Intern a constant table and return its index, for `table` and `bucket`."""
@@ -138,21 +139,24 @@ class GraphBuilder:
         The type follows from the code and the arguments unless given; the value has it also where
         the operation turns out to be one of its arguments.
         """
-        result = type or OPERATIONS[code].type.result([a.type for a in args])
+        ops = [a.region.ops[a.index] for a in args]
+        result = type or OPERATIONS[code].type.result([op.type for op in ops])
         if code == "pow":
             # Before folding, so that known and unknown bases go through the same products.
             product = self._expand_power(args[0], args[1].known, type)
             if product is not None:
                 return product
-        known = [a.known for a in args if a.known is not None]
+        known = [op.value for op in ops if op.code == "const"]
         if len(known) == len(args):
             return self.const(fold(code, known, self.tables, index), result)
         simpler = self._algebraic_simplify(code, args, result)
         if simpler is not None:
             return self.widen(simpler, result)
         region = self._outermost_region(args)
-        inner = tuple(self._capture(a, region) for a in args)
-        return self._intern(region, Op(code, inner, result, index=index))
+        inner = tuple(
+            [a.index if a.region is region else self._capture(a, region) for a in args]
+        )
+        return self._intern(region, code, inner, result, index)
 
     def widen(self, ref: Ref, type: str) -> Ref:
         """The same number as one of a type that its own is part of: a product with 1, which keeps
@@ -169,7 +173,7 @@ class GraphBuilder:
         parent = self._outermost_region(list(within))
         region = Region(parent, parent.depth + 1, carries=len(carries))
         types = [INT, *carries]
-        inputs = [self._intern(region, Op("input", (), t, index=i)) for i, t in enumerate(types)]
+        inputs = [self._intern(region, "input", (), t, i) for i, t in enumerate(types)]
         return LoopRegion(self, region, inputs[0], tuple(inputs[1:]))
 
     def finish(
@@ -184,11 +188,23 @@ class GraphBuilder:
             tuple(self.tables),
         )
 
-    def _intern(self, region: Region, op: Op) -> Ref:
-        index = region.shared.setdefault(op, len(region.ops))
-        if index == len(region.ops):
+    def _intern(
+        self, region: Region, code: str, args: tuple[int, ...], type: str, index: int
+    ) -> Ref:
+        """The operation of a region, neither a constant nor a loop; made if there is none."""
+        key = (code, args, type, index)
+        found = region.shared.get(key)
+        if found is None:
+            found = region.shared[key] = len(region.ops)
+            region.ops.append(Op(code, args, type, index=index))
+        return Ref(region, found)
+
+    def _intern_made(self, region: Region, op: Op) -> Ref:
+        """A constant or a loop: operations that have more than code, arguments and index."""
+        found = region.shared.setdefault(op, len(region.ops))
+        if found == len(region.ops):
             region.ops.append(op)
-        return Ref(region, index)
+        return Ref(region, found)
 
     def _outermost_region(self, args: Sequence[Ref]) -> Region:
         """The outermost region in which all arguments are available: the deepest of their own,
@@ -206,14 +222,14 @@ class GraphBuilder:
         # A constant is repeated in each region instead of captured: passes and the emitter then see
         # it where it is used.
         if ref.known is not None:
-            return self._intern(region, ref.op).index
+            return self._intern_made(region, ref.op).index
         if region.parent is None:
             raise ValueError("a value of a loop body is used outside it")
         key = (id(ref.region), ref.index)
         if key not in region.captures:
             slot = 1 + region.carries + len(region.captured)
             region.captured.append(ref)
-            region.captures[key] = self._intern(region, Op("input", (), ref.type, index=slot)).index
+            region.captures[key] = self._intern(region, "input", (), ref.type, slot).index
         return region.captures[key]
 
     def _algebraic_simplify(self, code: str, args: Sequence[Ref], type: str) -> Ref | None:
@@ -311,7 +327,5 @@ class LoopRegion:
             known = [outer.ops[a].value for a in args]
             return tuple(map(b.const, run_loop(body, bound, known, b.tables), types))
         # Its own type means nothing, as a loop has many results; each `proj` has one.
-        loop = b._intern(outer, Op("loop", args, REAL, bound=bound, body=body))
-        return tuple(
-            b._intern(outer, Op("proj", (loop.index,), t, index=i)) for i, t in enumerate(types)
-        )
+        loop = b._intern_made(outer, Op("loop", args, REAL, bound=bound, body=body))
+        return tuple(b._intern(outer, "proj", (loop.index,), t, i) for i, t in enumerate(types))

@@ -29,6 +29,12 @@ from hwdsl.codegen.operations.record import REAL as REAL
 from hwdsl.codegen.operations.record import nearest as nearest
 
 T = TypeVar("T")
+# By code: the values of operations that need no table, as `Operation.fold` finds them.
+_SCALARS = {
+    code: record.fold
+    for code, record in OPERATIONS.items()
+    if not (record.reads_table or record.structural)
+}
 
 
 def constant_bits(value: float) -> bytes:
@@ -164,8 +170,8 @@ def fold(
     """Evaluate one operation on known values, by the functions the interpreter uses."""
     # One function for folding, the interpreter's numbers, inlining and case analysis: each of them
     # must give the bits of the kernel, so none may compute by itself.
-    record = OPERATIONS[code]
-    return record.fold(args, tables[index]) if record.reads_table else record.fold(args)
+    scalar = _SCALARS.get(code)
+    return OPERATIONS[code].fold(args, tables[index]) if scalar is None else scalar(args)
 
 
 def count_operations(ops: Sequence[Op], *, rounds: bool) -> int:

@@ -82,7 +82,7 @@ class _Reads:
         """What was read, and the condition."""
         assert each.asks is not None
         self.nodes[id(each.asks)] = each.asks
-        return id(each.asks), self.m.op(each.span, "not", each.holds)
+        return id(each.asks), self.m.builder.op("not", each.holds)
 
     def either(self, conditions: dict[int, Ref], key: int, where: Ref) -> None:
         """Note a further condition under which something is read."""
@@ -103,7 +103,7 @@ class _Reads:
         read = of.members if taken and isinstance(of, AskedTogether) else self.ask(of)
         edges = [self.edge(each) for each in read]
         self.edges[key] = [(inner, here) for inner, here in edges if here.known != 0.0]
-        low = min([at, *(self.visit(inner) for inner, _ in self.edges[key])])
+        low = min([at, *[self.visit(inner) for inner, _ in self.edges[key]]])
         self._low[key] = low
         if low == at:
             members: dict[int, None] = {}

@@ -29,7 +29,8 @@ def call_function(
     m: PartialEvaluator, decl: ast.Fn, env: Env, arguments: Mapping[str, Value], span: Span
 ) -> Value:
     """The value of a function for arguments; `env` is that of its declaration."""
-    key = (decl, tuple(id(r) for r in env.records), _key(list(arguments.items())))
+    values = tuple([_key(value) for value in arguments.values()])
+    key = (decl, tuple([id(r) for r in env.records]), tuple(arguments), values)
     label = f"{decl.name.name}(…)"
     keep = (env, arguments)
     call = Thunk(label, span, lambda: _body(m, decl, env, arguments, span), keep=keep, called=True)
@@ -69,7 +70,7 @@ def _key(value: object) -> object:
     if isinstance(value, RangeValue):
         return ("..", _key(value.low), _key(value.high))
     if isinstance(value, ListValue) and len(value.items) <= _LONGEST_KEY:
-        return tuple(_key(i) for i in value.items)
+        return tuple([_key(i) for i in value.items])
     if isinstance(value, list | tuple):
         return tuple(i if isinstance(i, str) else _key(i) for i in value)
     return id(value)

@@ -104,9 +104,11 @@ def filtered(m: PartialEvaluator, expr: ast.Comprehension, part: Candidate) -> C
         condition = _asked(m, part, lambda: m.number(filter_, part.env))
         guard = condition if condition.known == 0.0 else both(m, expr, guard, condition)
     # A guard that is known to hold is dropped: such a term enters a sum without a selection.
-    if guard is None or guard.known is None:
-        return evolve(part, guard=guard)
-    return evolve(part, guard=None) if guard.known else None
+    if guard is not None and guard.known is not None:
+        if not guard.known:
+            return None
+        guard = None
+    return part if guard is part.guard else evolve(part, guard=guard)
 
 
 def _rows(

@@ -88,6 +88,7 @@ class PartialEvaluator:
     kind_layers: dict[KindInfo, tuple[Layer, ...]] = field(factory=dict)
     select_records: dict[object, SelectRecord] = field(factory=dict)
     ranges: Ranges = field(factory=Ranges)
+    asked: dict[int, Assertion] = field(factory=dict)  # by the serials of what was read
     proved: dict[object, bool] = field(factory=dict)  # what `read_nowhere` has found
     free_params: dict[str, ValueInfo] = field(factory=dict)  # coefficients that are params
     assumed: frozenset[str] = frozenset()  # missing values taken as given, by their paths
@@ -104,7 +105,9 @@ class PartialEvaluator:
 
     def evaluate(self, expr: ast.Expr, env: Env) -> Value:
         """The value of an expression."""
-        self.consume_fuel(1, expr.span)
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            self.check_fuel(0, expr.span)
         if self.depth == MAX_DEPTH:
             raise ElaborationError(
                 "too-deep",
@@ -171,7 +174,7 @@ class PartialEvaluator:
         self.running.append(thunk)
         try:
             value = thunk.compute() if self.trace is None else self.trace.running(thunk)
-            thunk.assertions = self._bundled(distinct(self.assertions))
+            thunk.assertions = self._bundled(distinct(self.assertions)) if self.assertions else ()
             thunk.value = value
         except ElaborationError as failure:
             thunk.failure = failure
@@ -193,11 +196,11 @@ class PartialEvaluator:
 
     def _bundled(self, assertions: Sequence[Assertion]) -> tuple[Assertion, ...]:
         """The assertions, those of components that were read as one."""
-        asking = tuple(e for e in assertions if e.asks is not None)
+        asking = tuple([e for e in assertions if e.asks is not None])
         if len(asking) < 2:
             return tuple(assertions)
         together = AskedTogether(asking, self.next_serial())
-        rest = (e for e in assertions if e.asks is None)
+        rest = [e for e in assertions if e.asks is None]
         return (*rest, self.asking(together, asking[0].span, self.truth(False)))
 
     def _cycle(self, thunk: Thunk) -> ElaborationError:
@@ -431,7 +434,10 @@ class PartialEvaluator:
         """State that a component is read, at `span`: its rules have to be asked, if no declaration
         does it."""
         if of.made:
-            self.assertions.append(self.asking(of, span, self.truth(False)))
+            found = self.asked.get(of.serial)
+            if found is None:
+                found = self.asked[of.serial] = self.asking(of, span, self.truth(False))
+            self.assertions.append(found)
 
     def asking(self, of: Component | AskedTogether, span: Span, unread: Ref) -> Assertion:
         """That the rules of what was read have to be asked, but where it is `unread`."""

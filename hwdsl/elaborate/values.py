@@ -430,6 +430,8 @@ def as_component(value: Value) -> Record | SelectRecord:
 
 def distinct(assertions: Sequence[Assertion]) -> list[Assertion]:
     """The assertions, each once."""
+    if len(assertions) < 2:
+        return list(assertions)
     # Each reader of a value makes its assertions again: along a chain of variables that read the
     # one before twice, their number would double at each.
     found: dict[object, Assertion] = {}
