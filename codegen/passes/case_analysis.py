@@ -44,12 +44,35 @@ def _holds_in_all_cases(
     builder: GraphBuilder, condition: Ref, choices: Sequence[tuple[Ref, Sequence[float]]]
 ) -> bool:
     cases: list[Values] = [{}]
-    for ref, values in choices:
+    for ref, values in _read_by(condition, choices):
         cases = [{**case, _key(ref): value} for case in cases for value in values]
         # The number grows as the product of the choices; too many count as not proved.
         if len(cases) > MAX_COMBINATIONS:
             return False
     return all(_CaseEvaluator(builder, case).value(condition) == 1.0 for case in cases)
+
+
+def _read_by(
+    condition: Ref, choices: Sequence[tuple[Ref, Sequence[float]]]
+) -> Sequence[tuple[Ref, Sequence[float]]]:
+    """The choices on which a condition depends: the others only multiply its cases."""
+    given = {_key(ref) for ref, _ in choices}
+    seen: set[tuple[int, int]] = set()
+    todo = [condition]
+    while todo:
+        ref = todo.pop()
+        if _key(ref) in seen:
+            continue
+        seen.add(_key(ref))
+        if len(seen) > MAX_OPERATIONS:
+            return choices
+        if _key(ref) in given:
+            continue  # What a choice is computed from is not asked where it is given.
+        region, at = ref.region, ref.op.index - 1 - ref.region.carries
+        if ref.op.code == "input" and at >= 0:
+            todo.append(region.captured[at])
+        todo.extend(Ref(region, a) for a in ref.op.args)
+    return [choice for choice in choices if _key(choice[0]) in seen]
 
 
 def _choice_params(builder: GraphBuilder) -> list[tuple[Ref, Sequence[float]]]:
