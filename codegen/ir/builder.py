@@ -153,9 +153,7 @@ class GraphBuilder:
         if simpler is not None:
             return self.widen(simpler, result)
         region = self._outermost_region(args)
-        inner = tuple(
-            [a.index if a.region is region else self._capture(a, region) for a in args]
-        )
+        inner = tuple([a.index if a.region is region else self._capture(a, region) for a in args])
         return self._intern(region, code, inner, result, index)
 
     def widen(self, ref: Ref, type: str) -> Ref:
