@@ -6,7 +6,7 @@ import pytest
 
 from hwdsl.codegen.ir.builder import GraphBuilder, Ref
 from hwdsl.codegen.ir.graph import BOOL, INT
-from hwdsl.codegen.passes.case_analysis import MAX_COMBINATIONS, is_always_true
+from hwdsl.codegen.passes.case_analysis import is_always_true
 
 
 def switches(b: GraphBuilder, count: int) -> list[Ref]:
@@ -18,7 +18,6 @@ def switches(b: GraphBuilder, count: int) -> list[Ref]:
 def test_choices_that_a_condition_does_not_read_cost_nothing(others: int) -> None:
     b = GraphBuilder()
     first, *rest = switches(b, 1 + others)
-    assert 2**40 > MAX_COMBINATIONS
     either = b.op("or", first, b.op("not", first))
     assert is_always_true(b, either, [(c, 2) for c in (first, *rest)])
     assert not is_always_true(b, first, [(c, 2) for c in (first, *rest)])
