@@ -2,7 +2,6 @@
 
 import pytest
 
-import hwdsl
 from hwdsl.api.evaluator import Module
 
 # Layers are left out of the counts: hidden size and heads of the paper's table 3, and its lengths.
@@ -82,13 +81,6 @@ evaluator latent {
     output dense  in MB = (plain with { has_experts = false }).stored
 }
 """
-
-
-@pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
-    path = tmp_path_factory.mktemp("activations") / "layer.hw"
-    path.write_text(TEXT, encoding="utf-8")
-    return hwdsl.load(path, compiled=False)
 
 
 @pytest.mark.parametrize("name", MODELS)

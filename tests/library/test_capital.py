@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import hwdsl
 from hwdsl.api.evaluator import Module
 
 TEXT = """edition 2026
@@ -64,13 +63,6 @@ evaluator memory_prices {
     output larger = B200.cost / MI300X.cost
 }
 """
-
-
-@pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
-    path = tmp_path_factory.mktemp("capital") / "capital.hw"
-    path.write_text(TEXT, encoding="utf-8")
-    return hwdsl.load(path, compiled=False)
 
 
 def test_interest_is_in_the_default_ownership(module: Module) -> None:

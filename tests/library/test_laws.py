@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import hwdsl
 from hwdsl.api.evaluator import Evaluator, Module
 from hwdsl.codegen.runtime import Floats
 from hwdsl.measure.fit import with_free_coefficients
@@ -194,13 +193,6 @@ evaluator grouped {
 }
 """
 RATES = ["matrix", "memory", "fabric", "network"]
-
-
-@pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
-    path = tmp_path_factory.mktemp("laws") / "laws.hw"
-    path.write_text(TEXT, encoding="utf-8")
-    return hwdsl.load(path, compiled=False)
 
 
 def drawn(evaluator: Evaluator, seed: int, **given: object) -> dict[str, Any]:

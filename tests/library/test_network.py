@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import hwdsl
 from hwdsl.api.evaluator import Module
 
 TEXT = """edition 2026
@@ -223,13 +222,6 @@ evaluator shared_ports {
     output layer    in s = step.layer_forward + step.layer_backward
 }
 """
-
-
-@pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
-    path = tmp_path_factory.mktemp("network") / "network.hw"
-    path.write_text(TEXT, encoding="utf-8")
-    return hwdsl.load(path, compiled=False)
 
 
 def bus(time: float, ranks: int, size: float) -> float:

@@ -139,13 +139,6 @@ STATIC = 210  # W, 0.3 of the TDP of 700 W
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
-    path = tmp_path_factory.mktemp("power") / "power.hw"
-    path.write_text(TEXT, encoding="utf-8")
-    return hwdsl.load(path, compiled=False)
-
-
-@pytest.fixture(scope="module")
 def serving(module: Module) -> Evaluator:
     return module.serving
 

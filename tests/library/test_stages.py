@@ -7,7 +7,6 @@ import shipped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import hwdsl
 from hwdsl.api.evaluator import Module
 
 STUDIES = Path(__file__).parents[2] / "library" / "studies"
@@ -106,13 +105,6 @@ evaluator unlike {
     output experts  = sum(step.expert_parameters_at(s) for s in 0 .. 7)
 }
 """
-
-
-@pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
-    path = tmp_path_factory.mktemp("stages") / "stages.hw"
-    path.write_text(TEXT, encoding="utf-8")
-    return hwdsl.load(path, compiled=False)
 
 
 @pytest.mark.parametrize(
