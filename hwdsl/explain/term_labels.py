@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from hwdsl.base.source import Span
 from hwdsl.base.units import ONE, Unit
 from hwdsl.codegen.ir.builder import Ref
 from hwdsl.codegen.ir.graph import BOOL
 from hwdsl.elaborate.messages import unit_of
 from hwdsl.elaborate.quantities import quantity_text
+from hwdsl.elaborate.records import member
 from hwdsl.elaborate.valuation import Valuation
-from hwdsl.elaborate.values import EnumValue, Record, TextValue, Value
+from hwdsl.elaborate.values import ElaborationError, EnumValue, Record, TextValue, Value
 from hwdsl.explain.provenance import Formula, Provenance
 from hwdsl.semantics.symbols import Real, Type
 
@@ -48,21 +50,28 @@ def _values(p: Provenance, formula: Formula) -> Iterator[tuple[str, str]]:
         value = None if frame is None or label in seen else frame.lookup(label)
         seen.add(label)
         if isinstance(value, Record):
-            yield from _fields(p, value, name.at)
+            yield from _fields(p, value, name.at, name.expr.span)
         elif isinstance(value, Ref | EnumValue | TextValue):
             text = _text(p, value, name.at, p.m.checked.types.get(name.expr))
             if text:
                 yield label, text
 
 
-def _fields(p: Provenance, of: Record, at: Valuation) -> Iterator[tuple[str, str]]:
-    """The fields of a component that were read: the elaboration is over, and adds no others."""
+def _fields(p: Provenance, of: Record, at: Valuation, span: Span) -> Iterator[tuple[str, str]]:
+    """The fields of a component. Those that nothing has read so far are computed now, but for one
+    that is made in a loop or in an evaluator that is called: its region is complete."""
+    open_ = at.region is p.m.builder.root
     for kind in reversed(list(of.kind.lineage())):
         for info in kind.members.values():
-            thunk = of.thunks.get(info.name) if info.role == "field" else None
-            if thunk is None or thunk.value is None:
+            if info.role != "field":
                 continue
-            text = _text(p, thunk.value, at, info.type, unit_of(p.m, of, info.name))
+            read = of.thunks.get(info.name)
+            try:
+                value = member(p.m, of, info.name, span) if open_ else read and read.value
+            except ElaborationError:
+                continue
+            unit = unit_of(p.m, of, info.name)
+            text = "" if value is None else _text(p, value, at, info.type, unit)
             if text:
                 yield info.name, text
 
