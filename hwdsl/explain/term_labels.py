@@ -7,6 +7,7 @@ text of the few values that differ, such as `rows = 4,096, engine = vector`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from hwdsl.base.source import Span
 from hwdsl.base.units import ONE, Unit
@@ -66,14 +67,14 @@ def _fields(p: Provenance, of: Record, at: Valuation, span: Span) -> Iterator[tu
             if info.role != "field":
                 continue
             read = of.thunks.get(info.name)
-            try:
-                value = member(p.m, of, info.name, span) if open_ else read and read.value
-            except ElaborationError:
-                continue
-            unit = unit_of(p.m, of, info.name)
-            text = "" if value is None else _text(p, value, at, info.type, unit)
-            if text:
-                yield info.name, text
+            value = None if read is None else read.value
+            if open_:
+                with suppress(ElaborationError):
+                    value = member(p.m, of, info.name, span)
+            if value is not None:
+                text = _text(p, value, at, info.type, unit_of(p.m, of, info.name))
+                if text:
+                    yield info.name, text
 
 
 def _text(
