@@ -119,6 +119,30 @@ def test_a_training_step_exchanges_its_gradients_compressed(networks: Module) ->
     assert points[0]["exposed"] - points[1]["exposed"] == pytest.approx(1e3 * wire, rel=0.03)
 
 
+def test_compression_between_nodes_sends_as_much_between_them(networks: Module) -> None:
+    """Inside a node gradients are then exchanged as they are, and kernels run on an eighth."""
+    both = {
+        name: [
+            networks.language_model_step(gradient_compression=name, network_bandwidth_per_gpu=w)
+            for w in ("1 GB/s", "10 GB/s")
+        ]
+        for name in ("four_bits", "four_bits_between_nodes")
+    }
+    longer = [slow["exposed"] - fast["exposed"] for slow, fast in both.values()]
+    assert longer[0] == pytest.approx(longer[1], rel=1e-9)
+    parameters = 48 * (12 * 1600**2 + 13 * 1600) + (50257 + 1024) * 1600 + 2 * 1600
+
+    def passed(size: float) -> float:
+        """Seven eighths over NVLink, the local copy, and the first of the chunks."""
+        busy = 7 / 8 * size / (0.864 * 300e9) + 2 * size / 8 / (0.583 * 2039e9)
+        return busy + 2 * math.sqrt(5800 / 1.41e9 * busy)
+
+    more = 2 * passed(4 * parameters) - 2 * passed(4.0625 / 8 * parameters)
+    inside = kernels(parameters, 4, 4.0625 / 8, 8, 2039e9)
+    slower = both["four_bits_between_nodes"][0]["exposed"] - both["four_bits"][0]["exposed"]
+    assert slower == pytest.approx(1e3 * (more - inside), rel=0.01)
+
+
 STEP = """edition 2026
 use std.compression: compression
 use std.llm_training: llm_training_step
