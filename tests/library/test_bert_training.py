@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 
 import hwdsl
 from hwdsl.api.evaluator import Module
+from hwdsl.base.diagnostics import Diagnostics
+from hwdsl.elaborate import check_rules
+from hwdsl.semantics import check, load
 
 STUDY = Path(__file__).parents[2] / "library" / "studies" / "bert_training.hw"
 GRADIENT, PARAMETER, STATE, UPDATE = "g", "w", "s", "u"
@@ -115,3 +118,19 @@ def test_composed_gelu_by_hand(study: Module) -> None:
         24 * 2 * 3e-3 + 1e3 * 5 * traffic / activation,
     ]
     assert times == pytest.approx(by_hand, rel=1e-9)
+
+
+def test_kernels_of_another_layer_are_refused(tmp_path: Path) -> None:
+    """Llama 2 70B has GQA and a gated FFN: `check` says so with both numbers, and takes BERT."""
+    for model, found in (("Llama2_70B", ["training_kernels.described"]), ("BERT_Base", [])):
+        path = tmp_path / f"{model}.hw"
+        path.write_text(
+            "edition 2026\nuse workloads.training_kernels\nuse workloads.transformers\n"
+            f"training_kernels k {{ model = {model}, batch = 1, seq_length = 128 }}\n",
+            encoding="utf-8",
+        )
+        diagnostics = Diagnostics()
+        check_rules(check(load(path, diagnostics), diagnostics), diagnostics)
+        errors = [item for item in diagnostics.items if item.name.startswith("training_kernels")]
+        assert [item.name for item in errors] == found
+        assert all("8 KV heads of 64, 3 FFN matrices" in item.message for item in errors)
