@@ -21,6 +21,7 @@ GRADIENT, PARAMETER, STATE, UPDATE = "g", "w", "s", "u"
 PASSES = {
     ("sgd", "multi_tensor"): ["gw" + "w"],
     ("momentum_sgd", "multi_tensor"): ["gws" + "ws"],
+    ("lion", "multi_tensor"): ["gws" + "ws"],
     ("adam", "multi_tensor"): ["gwss" + "wss"],
     ("adafactor", "multi_tensor"): ["g", "gw", "gw" + "w"],
     ("lamb", "multi_tensor"): ["g", "gwss" + "ssu", "w", "u", "wu" + "w"],
