@@ -208,7 +208,8 @@ STEPS = {
     "data": [1, 2, 4, 8], "micro_batch": (1, 8), "global_batch": (64, 4096), "virtual_pipeline": [1, 2, 4],
     "recompute": ["none", "selective", "full"], "sequence_parallel": [True, False],
     "gpus_per_node": [4, 8], "node_network": (50, 800), "memory_bandwidth": (1000, 4000),
-    "memory_capacity": (40, 100), "peak_fp16": (100, 1000),
+    "memory_capacity": (40, 100), "peak_fp16": (100, 1000), "sharding": ["zero_0", "zero_1"],
+    "bytes_per_gradient": (2, 4),
 }  # fmt: skip
 
 
