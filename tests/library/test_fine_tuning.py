@@ -39,11 +39,14 @@ evaluator some {
     choice head  : bool in [false, true] = false
     choice embedding : bool in [false, true] = false
     choice reordered : bool in [false, true] = false
+    param frozen : data = 2 B in 0.5 B .. 4 B
+    param kept   : data = 2 B in 2 B .. 4 B
     let step = fine_tuning_step(
         model = Llama2_7B, seq_length = 512, cluster = single_module,
         plan = plan(micro_batch = 1, global_batch = 1, recompute = none),
         trained_layers = layers, adapter_rank = rank, trains_lm_head = head,
         trains_embedding = embedding, updates_in_backward = reordered,
+        frozen_bytes_per_parameter = frozen, trained_bytes_per_parameter = kept,
         trained_matrices = trained_matrices(
             qkv_projection = qkv, attention_output = out, ffn_first = first, ffn_second = second
         ),
@@ -52,6 +55,7 @@ evaluator some {
     output memory in B     = step.peak_memory
     output flops  in FLOP  = step.model_flops
     output parameters = step.trained_parameters
+    output weights in B = step.memory.parameter_memory
     output gradients in B = step.memory.gradient_memory
     output activations in B = step.memory.activation_memory
     output wgrad in s = step.layer_wgrad
@@ -144,3 +148,17 @@ def test_updates_in_the_backward_pass_hold_one_layer(steps: hwdsl.Module) -> Non
     kept, freed = (steps.some(reordered=r).raw["gradients"] for r in (False, True))
     layer = 2 * (sum(MATRICES.values()) + 2 * WIDTH)
     assert (kept, freed) == pytest.approx((LAYERS * layer, layer), rel=1e-9)
+
+
+def test_a_frozen_base_may_be_stored_in_fewer_bits(steps: hwdsl.Module) -> None:
+    """Matrices of 27 frozen blocks in 4 bits, all else in 32; casts cost time in both passes."""
+    found = steps.some(layers=5, frozen=0.5625, kept=4).raw
+    block = sum(MATRICES.values())
+    other = 2 * VOCABULARY * WIDTH + (2 * LAYERS + 1) * WIDTH
+    assert found["weights"] == pytest.approx(
+        0.5625 * 27 * block + 4 * (5 * block + other), rel=1e-9
+    )
+    plain, quantized = (steps.some(layers=5, frozen=b).raw["time"] for b in (2, 0.5625))
+    traffic = 27 * block * 2.5625
+    # The forward pass casts all frozen matrices, the backward pass its share of the layers.
+    assert quantized - plain == pytest.approx(traffic * (1 + 5 / 32) / (0.88 * 204.8e9), rel=0.01)
