@@ -1,6 +1,6 @@
-"""Computation vs. communication of future transformers, and the search for a tensor-parallel degree, by hand."""
+"""Computation vs. communication of future transformers, and the search for a degree, by hand."""
 
-from itertools import product
+from itertools import pairwise, product
 from math import inf, isfinite
 from pathlib import Path
 
@@ -55,7 +55,7 @@ def test_the_null_model_by_hand(study: Module, h: int, sl: int, tp: int, growth:
 def test_growth_of_compute_leaves_communication(study: Module) -> None:
     """Shares rise with compute, and no more than they would if all of computation became faster."""
     runs = [study.serialized_communication(flop_vs_bw=x) for x in (1, 2, 4, 8)]
-    for slow, fast in zip(runs, runs[1:], strict=False):
+    for slow, fast in pairwise(runs):
         assert fast.communication == pytest.approx(slow.communication, rel=0.01)
         assert slow.share < fast.share
         assert slow.computation / 2 < fast.computation < slow.computation
@@ -64,7 +64,7 @@ def test_growth_of_compute_leaves_communication(study: Module) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_required_degree_by_hand(study: Module, model: str) -> None:
-    """16 bytes of each parameter and the inputs of all layers fit at the degree, and not at half of it."""
+    """16 bytes of a parameter and the inputs of all layers fit, and not at half of the degree."""
     layers, h, sl, required = MODELS[model]
     parameters = layers * (12 * h**2 + 13 * h) + (51200 + sl) * h
 
