@@ -398,6 +398,10 @@ class Module:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.evaluators]
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Print for IPython and Hypothesis, which would go through all fields, the program too."""
+        printer.text(repr(self))
+
 
 def load(path: str | os.PathLike[str], *, compiled: bool | None = True) -> Module:
     """Check a file and build its evaluators, or take all from the cache if nothing has changed.

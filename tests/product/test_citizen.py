@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis.vendor.pretty import pretty
 
 import hwdsl
 from hwdsl.codegen.runtime import Sweep
@@ -250,3 +251,13 @@ def test_the_working_directory_may_change(
     assert move.why("took").value == 0.08
     assert move.violated_rules(size="16 GB") == [("soon", "moves 16 GB", "")]
     assert move.undecided == ()
+
+
+def test_a_module_prints_as_its_evaluators(tmp_path: Path) -> None:
+    """Where all fields of a class are printed too: Hypothesis shows the arguments of what fails."""
+    path = tmp_path / "move.hw"
+    path.write_text(TEXT)
+    module = hwdsl.load(path, compiled=False)
+    assert pretty(module) == repr(module)
+    assert "evaluators={'move': <evaluator move(" in repr(module)
+    assert "Program" not in repr(module)
