@@ -120,19 +120,35 @@ evaluator sharp {
 }
 
 ## The same on nodes of eight H100 whose scale-up fabric joins more or fewer.
-node many : DGX_H100 { scale_up = unknown "any", scale_up_domain = 8 }
+node many : DGX_H100 { scale_up_domain = 8 }
 evaluator domain {
     param ranks  : int = 256 in 2 .. 4096
     param extent : int = 8   in 8 .. 256
     choice reduces : bool in [false, true] = false
     let c = H100 with {
-        nodes = many with { count = 512, scale_up_domain = extent, in_network_reduction = reduces }
+        nodes = many with {
+            count = 512, scale_up_domain = extent, scale_up.endpoints = extent
+            in_network_reduction = reduces
+        }
         oversubscription = 3
     }
     let g = process_group(ranks = ranks)
     output reduce in us = all_reduce(1 GB, g, c)
     output gather in us = all_gather(1 GB, g, c)
     output spread in us = all_to_all(1 GB, g, c)
+}
+
+## Switches of a described latency, in a domain and between nodes.
+evaluator latency {
+    param inside : time = 0 ns in 0 ns .. 10_000 ns
+    param beyond : time = 0 ns in 0 ns .. 10_000 ns
+    param ranks  : int = 8 in 2 .. 512
+    param stride : int = 1 in 1 .. 64
+    let quick = on_tree with {
+        nodes.scale_up.switch_latency = inside
+        scale_out.switch_latency      = scale_out.switch_hops * beyond
+    }
+    output reduce in us = all_reduce(1 B, process_group(ranks = ranks, stride = stride), quick)
 }
 
 ## A torus of 8 x 4 x 2, by its links.
@@ -441,6 +457,22 @@ def test_switches_between_nodes_reduce(module: Module, size: float) -> None:
     assert with_.gather == without.gather
     if size == 8:
         assert without.reduce / with_.reduce == pytest.approx(2 * 63 / 64, rel=0.02)
+
+
+def test_each_hop_has_the_latency_of_its_switches(module: Module) -> None:
+    """A ring of eight has 14 hops through one switch; a tree of four nodes 4 between nodes of a leaf."""
+    took = {
+        (inside, beyond, ranks, stride): module.latency(
+            inside=inside, beyond=beyond, ranks=ranks, stride=stride
+        ).reduce
+        for inside, beyond in ((0, 0), (1000, 0), (0, 1000))
+        for ranks, stride in ((8, 1), (4, 8))
+    }
+    ring = took[1000, 0, 8, 1] - took[0, 0, 8, 1]
+    assert ring == pytest.approx(14, rel=1e-6)
+    assert took[0, 1000, 8, 1] == took[0, 0, 8, 1]
+    tree = took[0, 1000, 4, 8] - took[0, 0, 4, 8]
+    assert tree == pytest.approx(4, rel=1e-6)
 
 
 def test_trays_share_the_fabric_of_their_domain(module: Module) -> None:
