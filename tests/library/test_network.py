@@ -460,7 +460,7 @@ def test_switches_between_nodes_reduce(module: Module, size: float) -> None:
 
 
 def test_each_hop_has_the_latency_of_its_switches(module: Module) -> None:
-    """A ring of eight has 14 hops through one switch; a tree of four nodes 4 between nodes of a leaf."""
+    """A ring of eight has 14 hops through one switch; a tree of four nodes 4 within a leaf."""
     took = {
         (inside, beyond, ranks, stride): module.latency(
             inside=inside, beyond=beyond, ranks=ranks, stride=stride
