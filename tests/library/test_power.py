@@ -17,7 +17,8 @@ use std.inference: inference_server
 use std.llm_training: llm_training_step
 use std.link: link
 use std.memory: memory
-use std.node: accelerator, cpu, node, power_supply
+use std.node: accelerator, node, power_supply
+use std.processor: cpu
 use std.operators: matmul, elementwise
 use std.parallelism: plan
 use std.topology: star

@@ -20,7 +20,8 @@ ROOT = Path(__file__).parents[2]
 # The modules whose rules each book of examples covers; those of std that are in none have no rules.
 BOOKS = {
     "package": "process die d2d memory package",
-    "system": "link topology node rack cluster datacenter economics reliability accelerator_slice",
+    "system": "link topology node processor rack cluster datacenter economics reliability "
+    "accelerator_slice",
     "model": "overlap parallelism placement collectives link_graph communicator compression "
     "training llm_training activation_memory stage_layout core_fabric decode_server gpt_model "
     "inference kernel_efficiency math heterogeneous_pipeline peer_pool wide_area fine_tuning",
