@@ -129,8 +129,9 @@ def test_a_node_says_how_many_cards_are_near(tmp_path: Path, processors: str, ne
     path.write_text(
         "edition 2026\nuse std.cluster: cluster\nuse std.communicator: communicator_of\n"
         "use std.placement: process_group\n"
-        "use std.node: accelerator, node\nuse std.processor: cpu\nuse std.link: link\nuse vendor.links: HDR200\n"
-        "use vendor.nodes: DGX_A100\nuse vendor.processors: EPYC_7742\nuse vendor.nvidia: RTX_PRO_6000\n\n"
+        "use std.node: accelerator, node\nuse std.processor: cpu\nuse std.link: link\n"
+        "use vendor.links: HDR200\nuse vendor.nodes: DGX_A100\n"
+        "use vendor.processors: EPYC_7742\nuse vendor.nvidia: RTX_PRO_6000\n\n"
         "node host {\n"
         f"{stated}    accelerator gpu[8] : RTX_PRO_6000\n    link nic[1] : HDR200\n}}\n\n"
         "cluster of_them {\n    node nodes[2] : host\n}\n\n"

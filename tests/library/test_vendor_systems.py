@@ -303,6 +303,9 @@ node host : DGX_H100 {
     cpu cpu[2] : EPYC_7A53
 }
 """
-    uses = "use std.node: node\nuse std.processor: cpu\nuse vendor.nodes: DGX_H100\nuse vendor.processors: EPYC_7A53"
+    uses = (
+        "use std.node: node\nuse std.processor: cpu\n"
+        "use vendor.nodes: DGX_H100\nuse vendor.processors: EPYC_7A53"
+    )
     with pytest.raises(hwdsl.DescriptionError, match="not stated"):
         asked(tmp_path, uses, " output power in W = host.power", before)
