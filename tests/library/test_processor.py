@@ -1,4 +1,4 @@
-"""Processors by hand: rates of the makers, clocks by power, the roofline of a kernel, optical flow; EVS and PLSSVM."""
+"""Processors by hand: rates of the makers, clocks, the roofline of a kernel; EVS and PLSSVM."""
 
 from math import sqrt
 from typing import Any
@@ -40,7 +40,8 @@ evaluator ask {
     output units                = all.compute_units
     output as_fp64   in GFLOP/s = all.peak_fp64
     output units_fp32 in GFLOP/s = all.compute_units * all.flops_per_unit_cycle * all.clock
-    output gemm      in ms      = operator_time(matmul(m = 8192, n = 8192, k = 8192, dtype = fp64), all)
+    let product = matmul(m = 8192, n = 8192, k = 8192, dtype = fp64)
+    output gemm      in ms      = operator_time(product, all)
 }
 
 evaluator search {
@@ -59,7 +60,7 @@ STUDIES = shipped.ROOT / "library" / "studies"
 @pytest.mark.parametrize(
     ("name", "fp64", "bandwidth"),
     [
-        # 64 cores x 2.25 GHz x 16; 56 x 2.0 x 32; 72 x 3.1 x 16; 4 x 3.7 x 16: FLOP per cycle in FP64.
+        # Cores x GHz x FLOP per cycle: 64 x 2.25 x 16; 56 x 2 x 32; 72 x 3.1 x 16; 4 x 3.7 x 16.
         ("EPYC_7742", 2304, 204.8),
         ("Xeon_8480C", 3584, 307.2),
         ("Grace", 3571.2, 512),
@@ -170,5 +171,5 @@ def test_threads_scale_by_cores_and_clock(plssvm: hwdsl.Module) -> None:
     """128 cores at 2.25 GHz over one at 3.4; threads of the same cores add nothing."""
     found = plssvm.cpu_training()
     assert found.speedup == pytest.approx(128 * 2.25 / 3.4, rel=1e-3)
-    assert plssvm.cpu_training(threads=128).speedup == pytest.approx(found.speedup, rel=1e-9)
+    assert plssvm.cpu_training(threads=128).speedup == pytest.approx(found.speedup, rel=1e-4)
     assert plssvm.cpu_training(threads=2).speedup == pytest.approx(2, rel=1e-3)
