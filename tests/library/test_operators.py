@@ -14,6 +14,7 @@ HEAD = """edition 2026
 use std.operators
 use workloads.transformers
 use workloads.vision
+use workloads.speech
 use workloads.translation
 use workloads.recommendation
 """
@@ -122,6 +123,7 @@ def test_results_live_until_they_are_read(tmp_path: Path) -> None:
     "net",
     [
         "gnmt(8, 20, 22, 32_320)",
+        "deepspeech2(8, 1000, 5)",
         "transformer_base(8, 20, 22, 6, 512, 8, 2048, 37_000)",
         "ncf(1024)",
         "dlrm(64, 187_767_399)",
@@ -141,6 +143,47 @@ def test_every_network_computes_and_moves(tmp_path: Path, net: str) -> None:
         w=f"total_parameters({net})",
     )
     assert min(said.values()) > 0
+
+
+def test_gnmt_by_shape_is_gnmt_with_like_layers_merged(tmp_path: Path) -> None:
+    nets = ("gnmt(8, 20, 24, 32_320)", "gnmt_by_shape(8, 20, 24, 32_320)")
+    of = ("total_flops", "total_traffic", "total_parameters", "len")
+    units = {"total_flops": "TFLOP: ", "total_traffic": "GB: "}
+    said = ask(
+        tmp_path,
+        **{
+            f"{f}_{i}": f"{units.get(f, '')}{f}(forward_backward({net}))"
+            if f != "total_parameters"
+            else f"total_parameters({net})"
+            for f in of
+            for i, net in enumerate(nets)
+        },
+    )
+    for f in of[:3]:
+        assert said[f"{f}_1"] == pytest.approx(said[f"{f}_0"], rel=1e-12)
+    assert said["len_1"] < said["len_0"]
+
+
+def test_deepspeech2_by_hand(tmp_path: Path) -> None:
+    """Two convolutions, bidirectional GRU layers, letters: FLOPs and parameters by tensor."""
+    hidden, steps = 2560, 500
+    said = ask(
+        tmp_path,
+        work="TFLOP: total_flops(deepspeech2(2, 1000, 5))",
+        parameters="total_parameters(deepspeech2(2, 1000, 5))",
+        one_more="total_parameters(deepspeech2(2, 1000, 6))",
+    )
+    convolutions = 2 * 32 * (61 * 41 * 11 + 21 * 32 * 21 * 11)
+    inputs = 2 * 2 * 3 * hidden * (672 + 4 * hidden)
+    recurrent = 5 * 2 * 2 * 3 * hidden * hidden
+    letters = 2 * 29 * hidden
+    assert said["work"] == pytest.approx(
+        2 * steps * (convolutions + inputs + recurrent + letters) / 1e12, rel=1e-12
+    )
+    # PyTorch's GRU: weight_ih and weight_hh of 3 h rows and two bias vectors, in both
+    # directions, and a batch normalization before it.
+    layer = 2 * (3 * hidden * (hidden + hidden) + 2 * 3 * hidden) + 2 * hidden
+    assert said["one_more"] - said["parameters"] == pytest.approx(layer, abs=1)
 
 
 def test_published_totals_are_reproduced() -> None:
