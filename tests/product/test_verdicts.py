@@ -9,7 +9,13 @@ from hwdsl.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "studies.md"
-STUDIES = ["lite_gpu", "managed_retention_memory", "copa_gpu", "conccl", "megatron"]
+STUDIES = [
+    *("lite_gpu", "managed_retention_memory", "copa_gpu", "conccl", "megatron"),
+    *("interconnects", "wafer_scale", "frontier_training"),
+    *("comp_vs_comm", "tensor_parallelism", "bert_training", "bert_layer"),
+    *("cgx", "gradient_compression", "fusion_ai", "petals", "training_at_home"),
+    *("pock_engine", "lora"),
+]
 FILES = [f"library/studies/{name}.hw" for name in STUDIES]
 AGAIN = f"hwdsl verify --format markdown {' '.join(FILES)} > docs/studies.md"
 
