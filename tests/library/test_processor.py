@@ -41,6 +41,8 @@ evaluator ask {
     output as_fp64   in GFLOP/s = all.peak_fp64
     output units_fp32 in GFLOP/s = all.compute_units * all.flops_per_unit_cycle * all.clock
     let product = matmul(m = 8192, n = 8192, k = 8192, dtype = fp64)
+    output peak_fp16 in GFLOP/s = all.peak_fp16
+    output caches    in MiB     = cpu.cache_capacity
     output gemm      in ms      = operator_time(product, all)
 }
 
@@ -104,6 +106,15 @@ def test_a_processor_runs_operators(module: hwdsl.Module) -> None:
     assert found.units_fp32 == pytest.approx(9216, rel=1e-12)
     at_peak = 1e3 * 2 * 8192**3 / 4608e9
     assert 1.2 * at_peak < found.gemm < 1.5 * at_peak
+
+
+def test_matrix_units_and_inclusive_caches(module: hwdsl.Module) -> None:
+    """AMX does 1,024 operations per cycle; an inclusive cache holds no more than itself."""
+    server, desktop = module.ask(cpu="Xeon_8480C"), module.ask(cpu="Core_i7_6700")
+    assert server.peak_fp16 == pytest.approx(2 * 56 * 2 * 1024, rel=1e-12)
+    assert server.caches == pytest.approx(105 + 56 * 2, rel=1e-12)
+    assert desktop.peak_fp16 == pytest.approx(2 * desktop.peak_fp32, rel=1e-12)
+    assert desktop.caches == pytest.approx(8, rel=1e-12)
 
 
 def test_patches_of_optical_flow(module: hwdsl.Module) -> None:
