@@ -1,0 +1,101 @@
+"""PARIS and ELSA, held against an event simulation that shares nothing with the study."""
+
+from __future__ import annotations
+
+import csv
+import heapq
+import math
+import random
+from statistics import NormalDist
+from typing import Any
+
+import pytest
+
+import hwdsl
+from tests import shipped
+
+STUDIES = shipped.ROOT / "library" / "studies"
+SIZES = (1, 2, 3, 4, 7)
+LIMIT = 1.5
+
+
+def profile(network: str) -> dict[tuple[int, int], float]:
+    """Measured latency in s by compute slices and batch."""
+    text = (STUDIES / "gpu_slices_served.csv").read_text(encoding="utf-8").splitlines()
+    rows = csv.DictReader(line for line in text if not line.startswith("#"))
+    return {
+        (k, int(row["batch"])): float(row[f"on_{k} [ms]"]) / 1e3
+        for row in rows
+        if row["network"] == network
+        for k in SIZES
+    }
+
+
+def latency(table: dict[tuple[int, int], float], size: int, batch: int) -> float:
+    below = 2 ** min(4, int(math.log2(batch)))
+    low, high = table[size, below], table[size, 2 * below]
+    return low + (high - low) * (batch - below) / below
+
+
+def late_fraction(
+    network: str, slices: list[int], rate: float, elsa: bool, requests: int = 8000
+) -> float:
+    """Requests that are late, with a queue of completions for each slice and arrivals as events."""
+    table = profile(network)
+    deadline = LIMIT * table[7, 32]
+    source = random.Random(17)
+    sizes, now, late = sorted(slices), 0.0, 0
+    busy: list[list[float]] = [[] for _ in sizes]  # completions that are still to come
+    for number in range(requests):
+        now += source.expovariate(rate)
+        drawn = 8 * math.exp(math.log(2.5) * NormalDist().inv_cdf(source.random()))
+        batch = min(32, max(1, math.ceil(drawn)))
+        for queue in busy:
+            while queue and queue[0] <= now:
+                heapq.heappop(queue)
+        waits = [max(queue) - now if queue else 0.0 for queue in busy]
+        ends = [w + latency(table, size, batch) for w, size in zip(waits, sizes, strict=True)]
+        places = range(len(sizes))
+        with_slack = [i for i in places if ends[i] < deadline]
+        if not elsa:
+            chosen = min(places, key=lambda i: (waits[i], source.random()))
+        elif with_slack:
+            chosen = min(with_slack, key=lambda i: (sizes[i], ends[i]))
+        else:
+            chosen = min(places, key=ends.__getitem__)
+        heapq.heappush(busy[chosen], now + ends[chosen])
+        late += number >= requests // 10 and ends[chosen] > deadline
+    return late / (requests - requests // 10)
+
+
+@pytest.fixture(scope="module")
+def study() -> Any:
+    return hwdsl.load(STUDIES / "gpu_slices_serving.hw", compiled=False)
+
+
+@pytest.mark.parametrize(
+    ("network", "plan", "slices", "rate", "scheduler"),
+    [
+        ("mobilenet_2", "paris_plan", [1, 1, 2, 3, 7], 300, "elsa"),
+        ("mobilenet_2", "paris_plan", [1, 1, 2, 3, 7], 450, "elsa"),
+        ("mobilenet_2", "paris_plan", [1, 1, 2, 3, 7], 200, "fifs"),
+        ("inception_3", "gpu_7", [7, 7], 110, "elsa"),
+    ],
+)
+def test_late_requests_are_those_of_an_event_simulation(
+    study: Any, network: str, plan: str, slices: list[int], rate: float, scheduler: str
+) -> None:
+    """Both samples have a standard error of 1 to 2 %: 720 requests, most of them together."""
+    found = study.serving(network=network, plan=plan, rate=rate, scheduler=scheduler)
+    counts = [found.ones, found.twos, found.threes, found.fours, found.sevens]
+    assert counts == [slices.count(size) for size in SIZES]
+    expected = late_fraction(network, slices, rate, scheduler == "elsa")
+    assert found.late / 100 == pytest.approx(expected, abs=0.04)
+
+
+def test_a_queue_of_servers_is_late_as_the_simulation() -> None:
+    """M/G/c of std.queueing for slices of one size, half to two thirds busy."""
+    queue = hwdsl.load(STUDIES / "gpu_slices_serving.hw", compiled=False).uniform_queue
+    for network, rate in (("mobilenet_2", 200), ("resnet_50", 190)):
+        found = queue(network=network, rate=rate).late / 100
+        assert found == pytest.approx(late_fraction(network, [7, 7], rate, True), abs=0.03)
