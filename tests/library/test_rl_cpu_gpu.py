@@ -38,7 +38,8 @@ def test_balance_and_power(study: hwdsl.Module) -> None:
 
 
 def test_rollouts_by_hand(study: hwdsl.Module) -> None:
-    """8.03e9 parameters in 2 bytes, 0.53e9 of them looked up without FLOPs, 128 KiB of cache a token, 3.35 TB/s and 989 TFLOP/s."""
+    """8.03e9 parameters in 2 bytes, 0.53e9 of them looked up without FLOPs; 128 KiB of cache a
+    token; 3.35 TB/s and 989 TFLOP/s."""
     found = study.rollouts(rollouts=128, environment_time="10 s")
     flops = 0.4 * 989e12
     token = 4000 * 131072 / (0.8 * 3.35e12) + 8 * 7.5e9 / flops
