@@ -203,6 +203,52 @@ def test_at_the_break_even_bandwidth_both_cost_the_same(at_home: Module) -> None
         assert there.advantage == pytest.approx(1, rel=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("given_", "rule"),
+    [
+        ({"gpu_hour_price": "0.1 USD/h"}, "even.ever_cheaper"),
+        (
+            {"gpu_hour_price": "100 USD/h", "compression": 1000, "session_time": "100000 h"},
+            "even.ever_dearer",
+        ),
+    ],
+)
+def test_without_a_break_even_a_rule_says_which_is_always_cheaper(
+    at_home: Module, given_: dict[str, str | int], rule: str
+) -> None:
+    assert rule in at_home.break_even_link(**given_).violations
+
+
+def test_peers_beyond_the_layers_change_nothing(at_home: Module) -> None:
+    """A peer holds a microbatch for each of 40 stages, not for each of 300 peers."""
+    many, enough = at_home.per_dollar(peers=300), at_home.per_dollar(peers=40)
+    assert many.feasible
+    assert many.throughput == enough.throughput
+    assert many.advantage == enough.advantage
+
+
+def test_more_spares_never_take_goodput(at_home: Module) -> None:
+    few, many, more = (
+        at_home.per_dollar(availability=0.3, spares=n).goodput for n in (300, 560, 600)
+    )
+    assert few <= many <= more
+    tail = sum(comb(640, k) * 0.3**k * 0.7 ** (640 - k) for k in range(40, 641))
+    assert tail == pytest.approx(1, rel=1e-12)
+    assert more == pytest.approx(at_home.per_dollar(availability=1, spares=0).goodput, rel=1e-9)
+
+
+@pytest.mark.parametrize("length", [16, 128, 1024])
+def test_microbatches_in_turn_keep_less_of_their_rate(length: int) -> None:
+    """In turn, by hand: six cold messages of 1,024 tokens x 14,336 bytes for each microbatch."""
+    petals = hwdsl.load(STUDIES / "petals.hw", compiled=False)
+    many = petals.petals_forward(seq_length=length)
+    quick = 64 * length / 253.6
+    size = 1024 * 14_336
+    added = 6 * (simulated(size, 12.5e6, 0.1) - simulated(size, 125e6, 0.0025))
+    assert many.kept_in_turn == pytest.approx(quick / (quick + length / 16 * added), rel=1e-9)
+    assert many.kept >= many.kept_in_turn * (1 - 1e-9)
+
+
 def test_what_a_peer_costs_and_loses(at_home: Module) -> None:
     """1,158.94 dollars over four years at 8 % on half of it, and 420 W; a state of 4.4 GB."""
     got = at_home.per_dollar()

@@ -1,10 +1,13 @@
 """Failures, spares and checkpoints of std against simulation and closed forms."""
 
 import math
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 import hwdsl
 
@@ -25,8 +28,8 @@ rack six {
 }
 
 evaluator ask {
-    param n      : int       = 8    in 1 .. 100
-    param needed : int       = 6    in 1 .. 100
+    param n      : int       = 8    in 1 .. 10000
+    param needed : int       = 6    in 0 .. 10000
     param a      : real      = 0.9  in 0.001 .. 1
     param rate   : frequency = 0.01 h^-1
     param window : time      = 100 h
@@ -72,14 +75,38 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> hwdsl.Evaluator:
     return hwdsl.load(path, compiled=False).ask
 
 
-@pytest.mark.parametrize(
-    ("n", "needed", "a"), [(8, 6, 0.9), (4, 4, 0.5), (72, 64, 0.97), (1, 1, 1.0)]
+@settings(max_examples=25, deadline=None)
+@given(
+    n=st.integers(1, 300), share=st.floats(0, 1), a=st.floats(0.001, 0.999) | st.sampled_from([1.0])
 )
+@example(n=8, share=0.75, a=0.9)
+@example(n=4, share=1.0, a=0.5)
+@example(n=1, share=1.0, a=1.0)
+@example(n=1000, share=0.04, a=0.3)
+@example(n=1000, share=0.04, a=0.05)
+@example(n=1000, share=0.999, a=0.05)
+@example(n=1000, share=0.999, a=0.999)
 def test_enough_up_is_the_binomial_tail(
-    ask: hwdsl.Evaluator, n: int, needed: int, a: float
+    ask: hwdsl.Evaluator, n: int, share: float, a: float
 ) -> None:
-    tail = sum(math.comb(n, k) * a**k * (1 - a) ** (n - k) for k in range(needed, n + 1))
-    assert ask(n=n, needed=needed, a=a).up == pytest.approx(tail, rel=1e-12)
+    """Sums of exact fractions; a probability below the smallest number may be 0."""
+    needed = round(share * n)
+    up, total = Fraction(a), Fraction(0)
+    term = up**n
+    down = (1 - up) / up
+    for k in range(n, needed - 1, -1):
+        total += term
+        term = term * k / (n - k + 1) * down
+    # Each factor, away from the most probable number, rounds four times.
+    found = ask(n=n, needed=needed, a=a).up
+    assert found == pytest.approx(float(total), rel=n * 1e-15 + 1e-14, abs=1e-300)
+
+
+def test_more_spares_never_take_availability(ask: hwdsl.Evaluator) -> None:
+    """Where 0.3 to the power of the units is below the smallest number, too."""
+    found = ask.sweep(n=np.arange(40, 5041, 250), needed=40, a=0.3)["up"]
+    assert np.all(np.diff(found) >= -1e-15)
+    assert found[-1] == pytest.approx(1, rel=1e-12)
 
 
 @pytest.mark.parametrize(("rate", "sure"), [(0.01, 0.5), (0.05, 0.95), (0.3, 0.999), (0.0, 0.9)])
