@@ -14,6 +14,7 @@ from hwdsl.elaborate import check_rules
 from hwdsl.semantics import check, load
 
 STUDY = Path(__file__).parents[2] / "library" / "studies" / "bert_training.hw"
+BERT_LARGE_PARAMETERS = 335_141_888  # of the published checkpoint, with its pooler
 GRADIENT, PARAMETER, STATE, UPDATE = "g", "w", "s", "u"
 
 # What each pass reads and writes, from the algorithms: one letter for each tensor of the size of
@@ -63,7 +64,7 @@ def test_eager_adam_by_hand(study: Module) -> None:
 
 @settings(max_examples=12, deadline=None)
 @given(
-    batch=st.integers(1, 512),
+    batch=st.integers(1, 128),
     accumulation=st.integers(1, 64),
     shards=st.integers(1, 64),
     percent=st.floats(0.1, 20),
@@ -135,3 +136,59 @@ def test_kernels_of_another_layer_are_refused(tmp_path: Path) -> None:
         errors = [item for item in diagnostics.items if item.name.startswith("training_kernels")]
         assert [item.name for item in errors] == found
         assert all("8 KV heads of 64, 3 FFN matrices" in item.message for item in errors)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    batch=st.integers(1, 32),
+    length=st.integers(16, 256),
+    mixed=st.booleans(),
+    shards=st.sampled_from([1, 8]),
+)
+def test_memory_is_the_closed_form_of_stored_activations(
+    study: Module, batch: int, length: int, mixed: bool, shards: int
+) -> None:
+    """34 s b h + 5 a s^2 b bytes a layer in 16 bits, of which 2 s b h + a s^2 b are masks of a byte
+    (Korthikanti et al., section 4.1); 16 bytes for each parameter with LAMB, and 2 for a copy."""
+    found = study.optimizer_share(
+        mixed_precision=mixed,
+        batch=batch,
+        seq_length=length,
+        max_predictions_per_seq=1,
+        shards=shards,
+        accelerator="A100_SXM_80GB",
+    )
+    numbers, masks = 32 * 1024 + 4 * 16 * length, 2 * 1024 + 16 * length
+    width = 1 if mixed else 2
+    layers = 24 * batch * length * (width * numbers + masks)
+    ends = batch * length * 1024 * (2 * width + 1) + 2 * width * batch * (4 * 1024 + 30522)
+    sharded = (12 if mixed else 8) / shards + (6 if mixed else 8)
+    parameters = sharded * BERT_LARGE_PARAMETERS
+    assert found["memory"] * 1e9 == pytest.approx(layers + ends + parameters, rel=1e-9)
+
+
+def test_a_batch_that_does_not_fit_is_refused(study: Module) -> None:
+    """4096 sequences of 512 tokens are 10 TB of activations; 32 GiB hold a batch of 32."""
+    refused = study.training_step(batch=4096, seq_length=512)
+    assert any("memory" in one for one in refused.violations), refused.violations
+    assert study.training_step().feasible
+    assert study.training_step(batch=32, gradient_accumulation_steps=1000).feasible
+
+
+def test_no_more_words_are_predicted_than_there_are(study: Module) -> None:
+    refused = study.training_step(seq_length=16, max_predictions_per_seq=17)
+    assert any("predicted" in one for one in refused.violations), refused.violations
+    assert study.training_step(seq_length=16, max_predictions_per_seq=16).feasible
+
+
+def test_passes_are_the_step_of_the_profile(study: Module) -> None:
+    """Forward and backward pass, optimizer and reset of the gradients are the step; the backward
+    pass has two GEMMs for each of the forward pass."""
+    found = study.fine_tuning_profile()
+    rest = [
+        study.fine_tuning_profile(op_class=name)["time"]
+        for name in ("optimizer_kernels", "gradient_reset_kernels")
+    ]
+    passes = found["forward_pass_time"] + found["backward_pass_time"]
+    assert passes + sum(rest) == pytest.approx(found["step"], rel=1e-9)
+    assert 1.5 < found["backward_pass_time"] / found["forward_pass_time"] < 2.2
