@@ -149,6 +149,7 @@ evaluator latency {
         scale_out.switch_latency      = scale_out.switch_hops * beyond
     }
     output reduce in us = all_reduce(1 B, process_group(ranks = ranks, stride = stride), quick)
+    output straggling   = straggler_factor(ranks)
 }
 
 ## A torus of 8 x 4 x 2, by its links.
@@ -375,12 +376,15 @@ def test_oversubscription_slows_what_crosses_it(module: Module) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(
-    ranks=st.integers(2, 4096), extents=st.tuples(*[st.sampled_from([8, 16, 32, 64, 128, 256])] * 2)
+    ranks=st.one_of(st.sampled_from([2, 8, 32, 128]), st.integers(1, 16).map(lambda k: 256 * k)),
+    extents=st.tuples(*[st.sampled_from([8, 16, 32, 64, 128, 256])] * 2),
 )  # fmt: skip
 def test_a_larger_domain_is_never_slower(
     module: Module, ranks: int, extents: tuple[int, int]
 ) -> None:
-    small, large = (module.domain(ranks=ranks, extent=e) for e in sorted(extents))
+    """Where groups fill their domains: the few ranks of one that is not full hold up a ring."""
+    # Formulas only: nobody sells a switch that so many accelerators fit on.
+    small, large = (module.domain(ranks=ranks, extent=e).raw for e in sorted(extents))
     assert large.spread <= small.spread * 1.000001
     assert large.gather <= small.gather * 1.02
     assert large.reduce <= small.reduce * 1.02
@@ -460,7 +464,8 @@ def test_switches_between_nodes_reduce(module: Module, size: float) -> None:
 
 
 def test_each_hop_has_the_latency_of_its_switches(module: Module) -> None:
-    """A ring of eight has 14 hops through one switch; a tree of four nodes 4 within a leaf."""
+    """A ring of eight has 14 hops through one switch; a tree of four nodes 4 within a leaf, each as
+    slow as its last straggler."""
     took = {
         (inside, beyond, ranks, stride): module.latency(
             inside=inside, beyond=beyond, ranks=ranks, stride=stride
@@ -472,7 +477,9 @@ def test_each_hop_has_the_latency_of_its_switches(module: Module) -> None:
     assert ring == pytest.approx(14, rel=1e-6)
     assert took[0, 1000, 8, 1] == took[0, 0, 8, 1]
     tree = took[0, 1000, 4, 8] - took[0, 0, 4, 8]
-    assert tree == pytest.approx(4, rel=1e-6)
+    straggling = module.latency(ranks=4, stride=8).straggling
+    assert straggling > 1
+    assert tree == pytest.approx(4 * straggling, rel=1e-6)
 
 
 def test_trays_share_the_fabric_of_their_domain(module: Module) -> None:
