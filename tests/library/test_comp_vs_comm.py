@@ -9,7 +9,8 @@ import pytest
 import hwdsl
 from hwdsl.api.evaluator import Module
 
-STUDIES = Path(__file__).parents[2] / "library" / "studies"
+ROOT = Path(__file__).parents[2]
+STUDIES = ROOT / "library" / "studies"
 MI210_PEAK, MI210_LINKS, MI210_MEMORY = 181e12, 150e9, 64 * 2**30
 # Layers, hidden size, sequence length, parameters, and the required degree on MI210.
 MODELS = {
@@ -87,6 +88,22 @@ def test_what_the_backward_pass_does_not_hide_is_exposed(study: Module) -> None:
     assert 6 < slow.over_computation / fast.over_computation < 8
 
 
+def test_peak_rates_beside_overlapped_communication(study: Module) -> None:
+    """A ring sends a layer's gradients, 2 bytes of each, and the backward pass has 48 H^2 SL B (1 + SL / 6H) operations."""
+    h, sl, tp, dp = 4096, 1024, 8, 4
+    one = study.overlapped_communication(hidden_size=h, seq_length=sl, tensor=tp, data=dp)
+    computation = 48 * h**2 * sl * (1 + sl / (6 * h)) / tp / MI210_PEAK
+    communication = 2 * 12 * h**2 / tp * 2 * (dp - 1) / dp / MI210_LINKS
+    assert one.peak_rate_over_computation == pytest.approx(
+        100 * communication / computation, rel=0.002
+    )
+
+
+def test_a_model_that_no_degree_holds_says_so(study: Module) -> None:
+    one = study.required_tensor_parallelism(model="PaLM_shape", capacity_growth=0.5, batch=16)
+    assert list(one.violations) == ["spread.fits"]
+
+
 def test_the_lost_share_is_what_scaling_loses(degrees: Module) -> None:
     alone, split = (degrees.bert_iteration(tensor=t, batch=8) for t in (1, 4))
     assert split.lost_share == pytest.approx(100 * (1 - alone.time / (4 * split.time)))
@@ -129,3 +146,52 @@ evaluator plans {
     # Of 72 accelerators of a domain, 16 ranks use 64.
     found = degrees.training_at_degree(hidden_size=8192, node="NVLink_domain_of_72", tensor=16)
     assert found.gpu_time == pytest.approx(fastest * 72 / 64 * 1024 / (2048 * 2048) * 1e6, rel=1e-9)
+
+
+def test_a_hidden_size_keeps_the_proportions(degrees: Module) -> None:
+    names = degrees.training_at_degree(hidden_size=5000).violations
+    assert "job.proportions" in names
+
+
+def test_a_domain_helps_where_its_size_divides(degrees: Module) -> None:
+    """Of 8,192 GPUs, 72 in a domain are worth no more than 8; 64 of the 72 are, as are 72 of 9,216."""
+
+    def gpu_time(domain: int, gpus: int) -> float:
+        node = f"NVLink_domain_of_{domain}"
+        one = degrees.training_at_degree(node=node, tensor=8, gpus=gpus, global_batch=gpus // 4)
+        return one.gpu_time
+
+    assert gpu_time(72, 8192) == pytest.approx(gpu_time(8, 8192), rel=0.01)
+    assert gpu_time(64, 8192) < 0.85 * gpu_time(72, 8192)
+    assert gpu_time(72, 9216) < 0.85 * gpu_time(8, 9216)
+
+
+def test_the_table_of_best_degrees_follows_from_what_is_printed() -> None:
+    """Another test holds what the page prints; this one the table that is written from it."""
+    page = (ROOT / "docs" / "studies" / "comp_vs_comm.md").read_text("utf-8")
+    blocks = [block.split("```")[0].splitlines() for block in page.split("```text\n")[1:]]
+
+    def rows(options: str) -> list[list[str]]:
+        command = (
+            f"$ hwdsl sweep library/studies/tensor_parallelism.hw:training_at_degree {options}"
+        )
+        (found,) = (block for block in blocks if block[0].startswith(command))
+        return [line.split() for line in found[2:]]
+
+    nodes = ("NVLink_domain_of_8", "NVLink_domain_of_72", "PCIe_node_of_8", "Ethernet_only")
+    alone = {(r[0], r[1]): float(r[3]) for r in rows(f"node={','.join(nodes)} ")}
+    cells: dict[str, list[str]] = {}
+    for node in nodes:
+        for hidden_size, degree, _, gpu_time, *_ in rows(f"node={node} hidden_size=4096,"):
+            without = alone.get((node, hidden_size))
+            if without is None:
+                saved = ", needed"
+            else:
+                saved = f", {100 * (1 - float(gpu_time) / without):.0f} %" if degree != "1" else ""
+            cells.setdefault(f"{int(hidden_size):,}", []).append(degree + saved)
+    table = [line for line in page.splitlines() if "illion (" in line and line.startswith("|")]
+    assert len(table) == len(cells) == 5
+    for line, (hidden_size, expected) in zip(table, cells.items(), strict=True):
+        first, *others = (cell.strip() for cell in line.strip("|").split("|"))
+        assert f"{hidden_size})" in first
+        assert others == expected
