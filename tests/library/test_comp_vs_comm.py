@@ -89,7 +89,7 @@ def test_what_the_backward_pass_does_not_hide_is_exposed(study: Module) -> None:
 
 
 def test_peak_rates_beside_overlapped_communication(study: Module) -> None:
-    """A ring sends a layer's gradients, 2 bytes of each, and the backward pass has 48 H^2 SL B (1 + SL / 6H) operations."""
+    """A ring sends 2 bytes of each gradient; backward has 48 H^2 SL B (1 + SL / 6H) operations."""
     h, sl, tp, dp = 4096, 1024, 8, 4
     one = study.overlapped_communication(hidden_size=h, seq_length=sl, tensor=tp, data=dp)
     computation = 48 * h**2 * sl * (1 + sl / (6 * h)) / tp / MI210_PEAK
@@ -154,7 +154,7 @@ def test_a_hidden_size_keeps_the_proportions(degrees: Module) -> None:
 
 
 def test_a_domain_helps_where_its_size_divides(degrees: Module) -> None:
-    """Of 8,192 GPUs, 72 in a domain are worth no more than 8; 64 of the 72 are, as are 72 of 9,216."""
+    """Of 8,192 GPUs, 72 in a domain are worth no more than 8; 64 are, and 72 of 9,216."""
 
     def gpu_time(domain: int, gpus: int) -> float:
         node = f"NVLink_domain_of_{domain}"
