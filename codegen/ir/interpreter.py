@@ -274,7 +274,7 @@ def _reduce(compute: Fold | Best, args: Sequence[Value]) -> Value:
             total = step(total, x)
         return total
     # In the order of the kernel's `_arg`, so that ties and NaN are broken alike.
-    best, found = args[0], np.zeros(1)
+    best, found = args[0], np.zeros(np.shape(args[0]))
     for i, x in enumerate(args[1:], 1):
         nearer = compute.better(np.asarray(x), np.asarray(best))
         best = np.where(nearer, x, best)

@@ -197,6 +197,13 @@ def test_indices_outside_read_the_nearest_entry():
     assert done.outputs["g"].tolist() == [9, 5, 6, 9]
 
 
+def test_the_best_of_one_value_is_known_in_every_lane():
+    b = GraphBuilder()
+    x = b.param("x")
+    graph = b.finish([("best", b.op("gather", b.op("argmax", x), x))])
+    assert interpret(graph, [np.array([3.0, 4.0, 5.0])]).outputs["best"].tolist() == [3, 4, 5]
+
+
 def test_columns_must_fit():
     graph = counting()
     with pytest.raises(ValueError, match="2 params but 1"):
