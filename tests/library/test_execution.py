@@ -391,16 +391,16 @@ def test_parts_of_other_makers(study: Module) -> None:
     [
         ("gemm_fp32", 22.5, 72),
         ("gemm_fp16", 8.5, 23),
-        ("convolution_forward", 35, 85),
+        ("convolution_forward", 20.5, 66),
         ("rnn_forward", 27.5, 66),
     ],
 )
 def test_machines_of_which_nothing_was_fitted(name: str, middle: float, tail: float) -> None:
-    """DeepBench: convolutions miss more than the baseline's median, and say so here."""
+    """DeepBench; convolutions in the algorithm that the library chose."""
     (one,) = (s for s in measured.SETS if (s.file, s.evaluator) == ("studies/deepbench.hw", name))
     old = hwdsl.load(STUDY.with_name("deepbench.hw"), compiled=False)
     centre, p90, flat = errors(old, name, one)
     print(f"{centre:.1f} %, p90 {p90:.1f} %, baseline {flat:.1f} %")
     assert centre < middle
     assert p90 < tail
-    assert centre < flat or name == "convolution_forward"
+    assert centre < flat
