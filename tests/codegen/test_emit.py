@@ -137,6 +137,16 @@ def chain(length, loops=False):
                     [("finite", b.op("lt", values[-1], b.const(1e300)))])  # fmt: skip
 
 
+def large_prologue():
+    """Values that are computed once per call, too many for one function."""
+    b = GraphBuilder()
+    x, u = b.param("x"), b.param("u", uniform=True)
+    v = u
+    for i in range(2 * WHOLE):
+        v = b.op(("add", "mul", "max")[i % 3], v, b.op("mul", u, b.const(0.5 + i / 1e3)))
+    return b.finish([("sum", b.op("add", v, x)), ("call", v)])
+
+
 def large_body():
     """A loop whose body is cut into pieces."""
     b = GraphBuilder()
@@ -175,7 +185,7 @@ def lookups():
 
 CHOSEN = {"ragged": ragged, "scalar": scalar_loop, "chain": lambda: chain(3 * WHOLE),
           "loops": lambda: chain(2 * WHOLE, loops=True), "body": large_body,
-          "rules": many_rules, "lookups": lookups}  # fmt: skip
+          "rules": many_rules, "lookups": lookups, "prologue": large_prologue}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +196,7 @@ def chosen(cache_dir):
         patch.setattr(emitting, "MAX_INLINE_COST", WHOLE)
         patch.setattr(emitting, "OUTLINED_COST", PIECE)
         files = emit(graphs)
-        assert all(f"k{i}_p3(" in files[f"kernel_{i}.h"] for i in (2, 3, 4))
+        assert all(f"k{i}_p3(" in files[f"kernel_{i}.h"] for i in (2, 3, 4, 7))
         return graphs, build(graphs, cache_dir=cache_dir, flags=STRICT)
 
 
