@@ -107,7 +107,7 @@ def test_laws_of_capacity(both: Evaluator, gpu: str, m: int, n: int, k: int, cop
 def test_blocks_of_unlike_length_share_waves(
     both: Evaluator, gpu: str, m: int, n: int, copies: int
 ) -> None:
-    """Filled by hand, one place after the other: long blocks first, a wave waits for its longest."""
+    """Filled by hand, place by place: long blocks first, and a wave waits for its longest."""
     r = both(gpu=gpu, m=m, n=n, copies=copies).raw
     blocks = math.ceil(m / 64) * math.ceil(n / 64)
     order = [r["long"]] * (copies * blocks) + [r["short"]] * blocks
