@@ -22,6 +22,7 @@ BOOKS = {
     "package": "process die d2d memory address_map package",
     "system": "link topology node processor rack cluster datacenter economics reliability "
     "accelerator_slice",
+    "memory": "number_formats processing_in_memory",
     "model": "overlap parallelism placement collectives link_graph communicator compression "
     "training llm_training activation_memory stage_layout core_fabric decode_server gpt_model "
     "inference locality kernel_efficiency convolution math heterogeneous_pipeline peer_pool "
