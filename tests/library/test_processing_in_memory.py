@@ -24,7 +24,8 @@ evaluator kernels {
     let memory = HBM2_PIM with {
         registers      = registers
         banks_per_unit = banks_per_unit
-        operations     = [pim_operation.add, multiply_accumulate, move, maximum, shift]
+        has_maximum = true
+        has_shift = true
     }
     let gemv = gemv_kernel(memory, reuse)
     let add  = elementwise_kernel(memory, 2)
