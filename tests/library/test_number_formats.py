@@ -48,11 +48,22 @@ evaluator own {
 }
 """
 BITS = {
-    **{"FP64": 64, "FP32": 32, "BF16": 16, "FP16": 16, "FP8": 8, "INT8": 8},
-    **{"MXFP8": 8.25, "MXFP6": 6.25, "MXFP4": 4.25, "MXINT8": 8.25},
-    **{"NVFP4": 4.5, "MX9": 9, "MX6": 6, "MX4": 4},
+    "FP64": 64,
+    "FP32": 32,
+    "BF16": 16,
+    "FP16": 16,
+    "FP8": 8,
+    "INT8": 8,
+    "MXFP8": 8.25,
+    "MXFP6": 6.25,
+    "MXFP4": 4.25,
+    "MXINT8": 8.25,
+    "NVFP4": 4.5,
+    "MX9": 9,
+    "MX6": 6,
+    "MX4": 4,
 }
-"""Published sizes: OCP MX has 8 bits for 32 elements, NVFP4 for 16; MX9, MX6 and MX4 are named by theirs."""
+"""Published: OCP MX shares 8 bits among 32 elements, NVFP4 among 16; MX9, MX6 and MX4 tell theirs."""
 BYTES = {"fp64": 8, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "fp4": 4.5 / 8, "int8": 1}
 
 

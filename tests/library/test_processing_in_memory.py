@@ -54,7 +54,7 @@ evaluator limited {
 }
 """
 CHANGE, WRITE_CHANGE = 14 + 14 + 5 - 4, 14 + 10 + 5 - 4
-"""Nanoseconds from a read to a read, or to a write, of another row of HBM2-PIM, beyond the 4 of a command."""
+"""From a read to a read, or a write, of another row of HBM2-PIM, beyond a command: nanoseconds."""
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_tiles_command_by_command(model: Module) -> None:
     found = model.kernels()
     # Eight words into registers and back to reads, then 64 products in two rows of 32 words.
     assert found["gemv_time"] == pytest.approx(72 * 4 + (15 + 19) + 2 * CHANGE)
-    # Three rows of eight words; the first was opened behind the other bank, whose write turns to a read.
+    # Three rows of eight words; the first was opened behind the other bank, which wrote last.
     assert found["add_time"] == pytest.approx(24 * 4 + (19 - 4) + CHANGE + WRITE_CHANGE)
     # Eight words twice, then 9/32 of them to another row.
     words = 16 + 8 * 9 / 32
