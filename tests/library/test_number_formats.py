@@ -63,7 +63,7 @@ BITS = {
     "MX6": 6,
     "MX4": 4,
 }
-"""Published: OCP MX shares 8 bits among 32 elements, NVFP4 among 16; MX9, MX6 and MX4 tell theirs."""
+"""Published: OCP MX shares 8 bits among 32, NVFP4 among 16; MX9, MX6 and MX4 tell theirs."""
 BYTES = {"fp64": 8, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "fp4": 4.5 / 8, "int8": 1}
 
 
