@@ -26,7 +26,8 @@ BOOKS = {
     "model": "overlap parallelism placement collectives link_graph communicator compression "
     "training llm_training activation_memory stage_layout core_fabric decode_server gpt_model "
     "inference locality kernel_efficiency convolution math heterogeneous_pipeline peer_pool "
-    "wide_area fine_tuning queueing closed_networks statistical_efficiency",
+    "traffic fused_overlap operators wide_area fine_tuning queueing closed_networks "
+    "statistical_efficiency",
 }
 
 

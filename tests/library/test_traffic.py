@@ -1,4 +1,4 @@
-"""Traffic against machines of a few lines: rings that pass chunks, a pipeline of waves, a cache of tiles."""
+"""Traffic against machines of a few lines: rings of chunks, pipelines of waves, caches of tiles."""
 
 import itertools
 
@@ -237,7 +237,7 @@ def test_both_share_the_memory(
 
 
 def lru_reads(m: int, n: int, k: int, tile: tuple[int, int], units: int, cache: float) -> float:
-    """Bytes that waves of tiles read through a cache that evicts what was used longest ago, by panels."""
+    """Bytes that waves of tiles read through an LRU cache of panels."""
     size = {"a": tile[0] * k * 2, "b": tile[1] * k * 2}
     held: dict[tuple[str, int], None] = {}
     read = 0.0
@@ -279,7 +279,7 @@ def test_operators_by_role(ask: Module) -> None:
     assert got["reads"] + got["writes"] == pytest.approx(float(got["total"]))
     product = (100 * 200 * 2, 200 * 300 * 2, 100 * 300 * 2)
     assert got["weights"] == product[1]
-    assert got["states_read"] == 16_000 and got["states"] == 14_000
+    assert (got["states_read"], got["states"]) == (16_000, 14_000)
     assert got["cache"] == 10 * 2 * 2 * 128 * 2
     before = 10 * (2 * 128 + 2 * 2 * 128) * 4 / 2
     query = 10 * 2 * 128 * 2
@@ -290,6 +290,6 @@ def test_operators_by_role(ask: Module) -> None:
 def test_gradients_are_written_where_inputs_were_read(ask: Module) -> None:
     got = ask.step()
     a, b, c = 100 * 200 * 2, 200 * 300 * 2, 100 * 300 * 2
-    assert got["gradients"] == b and got["back_weights"] == b
+    assert (got["gradients"], got["back_weights"]) == (b, b)
     assert got["back_writes"] == a
     assert got["back_reads"] == c + a + c
