@@ -66,7 +66,7 @@ def declare(m: PartialEvaluator, node: ast.Param | ast.Choice, type_: Type, env:
     declared = _declared_unit(m, node, type_, written)
     dim = dim_of(type_)
     unit = declared or coherent_unit(dim, env.scope)
-    labels = () if type_ == BoolType() else _labels(m, written, alternatives, unit)
+    labels = () if type_ == BoolType() else _labels(m, node, alternatives, unit)
     _check_repeated(node, written, alternatives)
     start = None if default is None else position(m, node, default, alternatives)
     _check_default(node, start, low, high, between, unit)
@@ -181,17 +181,15 @@ def _declared_unit(
 
 
 def _labels(
-    m: PartialEvaluator, written: ast.Expr | None, alternatives: Sequence[Value], unit: Unit
+    m: PartialEvaluator, node: ast.Param | ast.Choice, alternatives: Sequence[Value], unit: Unit
 ) -> tuple[str, ...]:
+    written = node.range if isinstance(node, ast.Param) else node.alternatives
     labels: list[str] = []
     nodes = written.items if isinstance(written, ast.ListLit) else ()
     for i, value in enumerate(alternatives):
         if isinstance(value, EnumValue):
-            label = (
-                value.enum.cases[int(m.require_constant(value.ref, "a choice", nodes[i].span))]
-                if nodes
-                else value.enum.cases[i]
-            )
+            span = nodes[i].span if nodes else node.span
+            label = value.enum.cases[int(m.require_constant(value.ref, "a choice", span))]
         elif isinstance(value, Ref):
             label = f"{unit.from_base(value.known or 0.0):.12g}"
         elif nodes and isinstance(nodes[i], ast.Name | ast.Attr):

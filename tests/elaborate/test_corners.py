@@ -481,3 +481,20 @@ def test_the_variables_of_the_best_side_by_side() -> None:
     )
     assert run(text) == pytest.approx({"a": 1, "m": 4e12, "s": 0, "i": 4})
     assert run(text, x=8.5) == pytest.approx({"a": 7, "m": 4e12, "s": 1, "i": 6})
+
+
+def test_alternatives_of_a_named_list_keep_their_names() -> None:
+    text = """
+    enum case { none, first, second }
+    let cases = [case.second, case.none]
+    evaluator e {
+        choice x : case in cases
+        output n : real = match x {
+            none   => 0
+            first  => 1
+            second => 2
+        }
+    }"""
+    assert elaborated(text)[0].params[0].labels == ("second", "none")
+    assert run(text) == {"n": 2}
+    assert run(text, x=1.0) == {"n": 0}
