@@ -14,7 +14,7 @@ STUDIES = [
     *("interconnects", "wafer_scale", "frontier_training"),
     *("comp_vs_comm", "tensor_parallelism", "bert_training", "bert_layer"),
     *("cgx", "gradient_compression", "fusion_ai", "petals", "training_at_home"),
-    *("pock_engine", "lora", "goldyloc"),
+    *("pock_engine", "lora", "goldyloc", "projection_streams"),
 ]
 FILES = [f"library/studies/{name}.hw" for name in STUDIES]
 AGAIN = f"hwdsl verify --format markdown {' '.join(FILES)} > docs/studies.md"
