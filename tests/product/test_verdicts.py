@@ -15,6 +15,7 @@ STUDIES = [
     *("comp_vs_comm", "tensor_parallelism", "bert_training", "bert_layer"),
     *("cgx", "gradient_compression", "fusion_ai", "petals", "training_at_home"),
     *("pock_engine", "lora", "goldyloc", "projection_streams"),
+    *("gpgpu_sim", "strided_access"),
 ]
 FILES = [f"library/studies/{name}.hw" for name in STUDIES]
 AGAIN = f"hwdsl verify --format markdown {' '.join(FILES)} > docs/studies.md"
