@@ -16,6 +16,7 @@ STUDIES = [
     *("cgx", "gradient_compression", "fusion_ai", "petals", "training_at_home"),
     *("pock_engine", "lora", "goldyloc", "projection_streams"),
     *("gpgpu_sim", "strided_access"),
+    *("jit_q", "pim_language_models"),
 ]
 FILES = [f"library/studies/{name}.hw" for name in STUDIES]
 AGAIN = f"hwdsl verify --format markdown {' '.join(FILES)} > docs/studies.md"
