@@ -17,6 +17,7 @@ STUDIES = [
     *("pock_engine", "lora", "goldyloc", "projection_streams"),
     *("gpgpu_sim", "strided_access"),
     *("jit_q", "pim_language_models"),
+    *("t3", "t3_layers", "fused_collectives"),
 ]
 FILES = [f"library/studies/{name}.hw" for name in STUDIES]
 AGAIN = f"hwdsl verify --format markdown {' '.join(FILES)} > docs/studies.md"
