@@ -103,7 +103,7 @@ evaluator network {
 
 evaluator closed {
     param think     : time = 1 s   in 0 s .. 100 s
-    param one       : time = 0.3 s in 0.001 s .. 100 s
+    param one       : time = 0.3 s in 0.0000001 s .. 100 s
     param other     : time = 1 s   in 0.001 s .. 100 s
     param servers   : int  = 3     in 1 .. 24
     param customers : int  = 8     in 1 .. 24
@@ -116,13 +116,38 @@ evaluator closed {
         max_customers = 24,
     )
     let turned = c with { stations = [single, multiple] }
+    let recursive = c with { stations = [single_server(service_demand = one), multiple] }
     output throughput in Hz = c.throughput
     output swapped    in Hz = turned.throughput
+    output quick      in Hz = recursive.throughput
     output bound      in Hz = c.throughput_bound
     output response   in s  = c.mean_response
     output residence  in s  = c.residence_time(0) + c.residence_time(1)
     output inside     : [real] = [c.mean_customers(0), c.mean_customers(1)]
     output busy       = c.busy_servers(0)
+}
+
+evaluator waits {
+    param think     : time = 1 s   in 0 s .. 100 s
+    param one       : time = 0.3 s in 0.0000001 s .. 100 s
+    param other     : time = 1 s   in 0.001 s .. 100 s
+    param servers   : int  = 3     in 1 .. 24
+    param customers : int  = 8     in 1 .. 24
+    param quantile  : real = 0.95  in 0 .. 0.9999
+    let several = station(service_demand = other, servers = servers)
+    let c = closed_network(
+        think_time = think,
+        stations = [several, single_server(service_demand = one)],
+        customers = customers,
+        max_customers = 24,
+    )
+    let halves = c with { stations = [several with { visits = 2 }, c.stations[1]] }
+    let at = c.wait_quantile(0, quantile)
+    output multiple in s  = at
+    output single   in s  = c.wait_quantile(1, quantile)
+    output above          = c.wait_at(0).tail(at)
+    output halved         = halves.wait_at(0).tail(at / 2)
+    output delayed        = c.wait_at(0).tail(0 s)
 }
 
 evaluator batches {
@@ -256,15 +281,17 @@ def two_exponentials(rng: random.Random) -> float:
     return rng.expovariate(2 * often if rng.random() < often else 2 * (1 - often))
 
 
-@pytest.mark.parametrize("servers", [1, 4])
 @pytest.mark.parametrize(
-    ("service", "cv2", "error", "tail_error"),
+    ("servers", "service", "cv2", "error", "tail_error"),
     [
-        (lambda rng: 1.0, 0.0, 0.03, 0.09),
-        (two_lengths, 0.5, 0.03, 0.09),
-        (two_exponentials, 3.0, 0.15, 0.15),
+        (1, lambda rng: 1.0, 0.0, 0.03, 0.09),
+        (4, lambda rng: 1.0, 0.0, 0.03, 0.09),
+        (1, two_lengths, 0.5, 0.03, 0.09),
+        (4, two_lengths, 0.5, 0.03, 0.09),
+        (16, two_lengths, 0.5, 0.07, 0.10),
+        (1, two_exponentials, 3.0, 0.15, 0.15),
+        (4, two_exponentials, 3.0, 0.15, 0.15),
     ],
-    ids=["constant", "two lengths", "two exponentials"],
 )
 def test_any_service(
     module: hwdsl.Module,
@@ -274,8 +301,18 @@ def test_any_service(
     error: float,
     tail_error: float,
 ) -> None:
-    rate = 0.75 * servers
-    runs = replications(lambda rng: served(rng, rates=[rate], services=[service], servers=servers))
+    many = servers > 4  # who rarely waits is seen by more customers, where servers are busier
+    rate = (0.9 if many else 0.75) * servers
+    runs = replications(
+        lambda rng: served(
+            rng,
+            rates=[rate],
+            services=[service],
+            servers=servers,
+            customers=5000 if many else 1500,
+            warm_up=500 if many else 200,
+        )
+    )
     found = module.queue(rate=rate, cv2=cv2, servers=servers)
     within_band(found.wait, runs, wait, error=0 if servers == 1 else error)
     within_band(found.wait_at, runs, wait_at_95, error=tail_error)
@@ -382,24 +419,80 @@ def cycles(rng: random.Random, customers: int) -> Seen:
         while True:
             yield env.timeout(1.0)
             came = env.now
+            waits = []
             for desk, rate in ((multiple, 1.0), (single, 1 / 0.3)):
                 with desk.request() as turn:
+                    asked = env.now
                     yield turn
+                    waits.append(env.now - asked)
                     yield env.timeout(rng.expovariate(rate))
-            rows.append((env.now, 0.0, env.now - came))
+            rows.append((waits[1], waits[0], env.now - came))
 
     for _ in range(customers):
         env.process(customer())
+    env.run(until=20.0)
+    rows.clear()
     env.run(until=400.0)
-    return Seen(*np.array([row for row in rows if row[0] > 20]).T)
+    return Seen(*np.array(rows).T)
 
 
 @pytest.mark.parametrize("customers", [2, 8])
 def test_closed_network(module: hwdsl.Module, customers: int) -> None:
+    """`kind` of what was seen is the wait at the single server, `wait` that at the three."""
     runs = replications(lambda rng: cycles(rng, customers))
     found = module.closed(customers=customers)
     within_band(found.throughput, runs, lambda r: len(r.response) / 380)
     within_band(found.response, runs, lambda r: float(r.response.mean()))
+    waits = module.waits(customers=customers)
+    within_band(waits.single, runs, lambda r: float(np.quantile(r.kind, 0.95)))
+    if customers == 2:
+        assert waits.delayed == waits.multiple == 0, "two customers never wait for three"
+    else:
+        within_band(waits.multiple, runs, wait_at_95)
+        within_band(waits.delayed, runs, lambda r: float((r.wait > 0).mean()))
+
+
+def seen_by_arrivals(think: float, service: float, servers: int, customers: int) -> list[float]:
+    """Probabilities that 0, 1, … of `customers` are at a station beside a think time."""
+    weights = [
+        math.prod(service / min(k, servers) for k in range(1, n + 1))
+        * think ** (customers - n)
+        / math.factorial(customers - n)
+        for n in range(customers + 1)
+    ]
+    return [w / sum(weights) for w in weights]
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.floats(0.05, 5), st.integers(1, 6), st.integers(2, 20), st.floats(0.3, 0.999))
+def test_waits_in_a_closed_network(
+    module: hwdsl.Module, other: float, servers: int, customers: int, quantile: float
+) -> None:
+    """Each found in the queue, and the one in service that is done first, is one exponential time
+    of all servers: the wait is a mixture of gamma distributions (the single server is as good as
+    absent)."""
+    found = module.waits(
+        think="1 s",
+        one="0.000001 s",
+        other=f"{other} s",
+        servers=servers,
+        customers=customers,
+        quantile=quantile,
+    )
+    chances = seen_by_arrivals(1.0, other, servers, customers - 1)
+    at = float(found.multiple)
+    assert found.halved == pytest.approx(float(found.above)), "two visits of half the time"
+    tail = sum(
+        p * scipy.stats.gamma.sf(at, n - servers + 1, scale=other / servers)
+        for n, p in enumerate(chances)
+        if n >= servers
+    )
+    if at > 0:
+        assert tail == pytest.approx(1 - quantile, rel=1e-3)
+        assert found.above == pytest.approx(1 - quantile, rel=1e-5)
+    else:
+        assert found.delayed <= 1 - quantile
+    assert found.delayed == pytest.approx(sum(chances[servers:]), rel=1e-3, abs=1e-12)
 
 
 def batched(rng: random.Random, customers: int, overhead: float, item: float) -> Seen:
@@ -569,6 +662,7 @@ def test_laws_of_a_closed_network(
     found = module.closed(**given, customers=customers)
     assert found.throughput == pytest.approx(by_all_states(think, one, other, servers, customers))
     assert found.swapped == pytest.approx(found.throughput)
+    assert found.quick == pytest.approx(found.throughput)
     assert found.throughput <= found.bound * (1 + 1e-9)
     assert found.residence == pytest.approx(found.response, rel=1e-6)  # Little, station by station
     assert sum(listed(found.inside)) + found.throughput * think == pytest.approx(customers)

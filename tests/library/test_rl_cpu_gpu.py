@@ -48,3 +48,44 @@ def test_rollouts_by_hand(study: hwdsl.Module) -> None:
     assert found.balanced_threads == pytest.approx(128 / turn / thread, rel=2e-2)
     bound = study.rollouts(rollouts=128, environment_time="1000 s")
     assert float(bound.tokens) == pytest.approx(500 * thread * 28 / 100, rel=1e-2)
+
+
+def test_replay_by_hand(study: hwdsl.Module) -> None:
+    """Each step is kept 1.4 times (burn-in) and drawn 1.5 times as often; a copy reads and writes,
+    at 19.2 GB/s of a channel; 100,000 sequences of 140 pictures."""
+    found = study.actors(actors=256)
+    copied = 2 * 7056 * (1.4 + 1.5 * 1.4)
+    rate = float(found.throughput) * 1e3
+    assert found.replay_utilization == pytest.approx(100 * rate * copied / 19.2e9, rel=1e-6)
+    assert found.replay_memory == pytest.approx(1e5 * 140 * 7056 / 1e9)
+    large = study.actors(actors=256, observation="1 MB")
+    assert large.throughput == pytest.approx(19.2e9 / (2e6 * 3.5) / 1e3, rel=1e-6)
+    assert large.replay_utilization == pytest.approx(100)
+    assert large.cpu_utilization < found.cpu_utilization
+
+
+@pytest.mark.parametrize(("round_trip", "gpu_time"), [(0.0, 0.04), (0.9, 0.001), (3.0, 0.04)])
+def test_constant_rates_bend_one_leg_only(
+    study: hwdsl.Module, round_trip: float, gpu_time: float
+) -> None:
+    """The product form by its normalization constants: thinking, one server, forty servers."""
+    unit = STEP * 1e3 / 40  # sums stay within floats
+    step, round_trip_of, gpu_time_of = 40.0, round_trip / unit, gpu_time / unit
+
+    def constants(most: int) -> list[float]:
+        away = [1.0]
+        threads = [1.0]
+        for n in range(1, most + 1):
+            away.append(away[-1] * round_trip_of / n)
+            threads.append(threads[-1] * step / min(n, 40))
+        both = [sum(away[i] * threads[n - i] for i in range(n + 1)) for n in range(most + 1)]
+        for n in range(1, most + 1):  # Buzen: one server more
+            both[n] += gpu_time_of * both[n - 1]
+        return both
+
+    found = study.constant_rates(round_trip=f"{round_trip} ms", gpu_time=f"{gpu_time} ms")
+    sums = constants(256)
+    few, some, many = (sums[n - 1] / sums[n] for n in (4, 40, 256))
+    assert found.first_leg == pytest.approx(some / few, rel=1e-6)
+    assert found.second_leg == pytest.approx(many / some, rel=1e-6)
+    assert found.first_leg > 9.9 or found.second_leg < 1.9
