@@ -54,8 +54,11 @@ evaluator both {
     output operator in us = operator_time(gemm, gpu)
     output single   in us = min(alone)
     output together in us = min(group)
-    output largest  in us = group[0]
     output splits   in us = min(split)
+    output kernel_0 in us = group[0]
+    output kernel_1 in us = group[1]
+    output kernel_2 in us = group[2]
+    output kernel_3 in us = group[3]
     output compute_bound in us = copies * gemm.flops / achieved_gemm_rate(fp16, gpu)
     output memory_bound  in us = copies * gemm.memory_traffic
         / (gpu.kernel_efficiency.memory_efficiency * gpu.memory_bandwidth)
@@ -151,3 +154,32 @@ def test_the_best_degree_and_kernel(both: Evaluator) -> None:
     gains = [r["in_turn"] / r["best"] for r in gains]
     assert all(a < b for a, b in pairwise(gains))
     assert gains[0] == 1
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(256, 128), (128, 128), (128, 64), (64, 64)])
+@pytest.mark.parametrize(("size", "copies"), [(1024, 16), (512, 4), (2048, 2)])
+def test_square_gemms_on_mi100_by_hand(
+    both: Evaluator, rows: int, columns: int, size: int, copies: int
+) -> None:
+    """Latency once; waves of all blocks beside the operands of all and what is read again."""
+
+    def again(count: int) -> float:
+        """Bytes that one of the GEMMs reads again, by columns or rows of the result."""
+        down, across, data = size // rows, size // columns, 2 * size**2
+        by = [
+            math.ceil(a / max(1, min(a, 120 // count // b)))
+            for a, b in ((across, down), (down, across))
+        ]
+        distances = [count * (data + data / passes) for passes in by]
+        return min(
+            (p - 1) * data / (1 + (8e6 / d) ** 8) for p, d in zip(by, distances, strict=True)
+        )
+
+    blocks = copies * (size // rows) * (size // columns)
+    block = 2 * rows * columns * size * 120 / (0.68 * 184.6e12) + 1.1e-6
+    moved = copies * (3 * 2 * size**2 + max(0, again(copies) - again(1)))
+    waves, moving = math.ceil(blocks / 120) * block, moved / (0.77 * 1228.8e9)
+    hand = 1e6 * (3.3e-6 + (waves**4 + moving**4) ** 0.25)
+    kernel = [(256, 128), (128, 128), (128, 64), (64, 64)].index((rows, columns))
+    found = both(m=size, n=size, k=size, copies=copies).raw[f"kernel_{kernel}"]
+    assert found == pytest.approx(hand, rel=1e-9)
