@@ -21,13 +21,13 @@ ROOT = Path(__file__).parents[2]
 BOOKS = {
     "package": "process die d2d memory address_map package",
     "system": "link topology node processor rack cluster datacenter economics reliability "
-    "accelerator_slice",
+    "accelerator_slice pcie_tree",
     "memory": "number_formats processing_in_memory",
     "model": "overlap parallelism placement collectives link_graph communicator compression "
     "training llm_training activation_memory stage_layout core_fabric decode_server gpt_model "
     "inference locality kernel_efficiency convolution math heterogeneous_pipeline peer_pool "
     "traffic fused_overlap operators wide_area fine_tuning queueing closed_networks "
-    "statistical_efficiency",
+    "statistical_efficiency replicas model_averaging",
 }
 
 
