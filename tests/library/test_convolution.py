@@ -5,9 +5,15 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import measured
+import numpy as np
 import pytest
 
 import hwdsl
+
+ROOT = Path(__file__).parents[2]
+SIZES = {"accelerator", "batch_size", "in_channels", "out_channels", "out_height", "out_width"}
+SIZES |= {"kernel_height", "kernel_width", "stride"}
 
 TEXT = """edition 2026
 
@@ -115,3 +121,43 @@ def test_launches_bound_a_small_layer(module: hwdsl.Module) -> None:
     assert times == sorted(times)
     assert all(math.isfinite(time) for time in times)
     assert times[2] > 2.5 * times[0]
+
+
+FAMILIES = {
+    "implicit_precomp_gemm": "gemm",
+    "winograd": "filtering",
+    "winograd_nonfused": "filtering",
+}
+FAMILIES |= {"implicit_gemm": "gemm", "fft": "fourier", "fft_tiling": "fourier"}
+
+
+def fastest(evaluator: hwdsl.Evaluator, rows: list[measured.Row]) -> list[str]:
+    """The family of the algorithm with the least time, of those that compute the convolution."""
+    sizes = {name: [row[name] for row in rows] for name in rows[0] if name in SIZES}
+    times = []
+    for algorithm in FAMILIES:
+        swept = evaluator.sweep(zipped=sizes | {"algorithm": [algorithm] * len(rows)})
+        times.append(np.where(swept.feasible, swept.raw.column("time"), np.inf))
+    return [list(FAMILIES.values())[k] for k in np.argmin(times, axis=0)]
+
+
+@pytest.mark.skipif(measured.folder() is None, reason="no HWDSL_REFERENCE_DATA/measured")
+def test_the_choice_of_the_library() -> None:
+    """DeepBench's rows on NVIDIA's cards: the family that cuDNN chose is the fastest here in 345 of
+    376. Filtering every kernel of 3 x 3 of stride 1 agrees in 339, GEMMs throughout in 269."""
+    (one,) = (s for s in measured.SETS if s.name == "deepbench_conv")
+    study = hwdsl.load(ROOT / "library" / "studies" / "deepbench.hw")
+    given = one.given(study.convolution_forward).rows
+    rows = [row for row in given if row["accelerator"] != "Vega_FE"]
+    chosen = [FAMILIES[row["algorithm"]] for row in rows]
+    plain = [(r["kernel_height"], r["kernel_width"], r["stride"]) == ("3", "3", "1") for r in rows]
+    by_shape = ["filtering" if is_plain else "gemm" for is_plain in plain]
+
+    def agreed(answers: list[str]) -> int:
+        return sum(a == b for a, b in zip(answers, chosen, strict=True))
+
+    assert len(rows) == 376
+    assert (
+        agreed(["gemm"] * 376) < agreed(by_shape) < agreed(fastest(study.convolution_forward, rows))
+    )
+    assert agreed(fastest(study.convolution_forward, rows)) >= 345
