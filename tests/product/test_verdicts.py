@@ -14,7 +14,7 @@ STUDIES = [
     *("interconnects", "wafer_scale", "frontier_training"),
     *("comp_vs_comm", "tensor_parallelism", "bert_training", "bert_layer"),
     *("cgx", "gradient_compression", "fusion_ai", "petals", "training_at_home"),
-    *("pock_engine", "lora", "goldyloc", "projection_streams"),
+    *("pock_engine", "lora", "goldyloc", "projection_streams", "concurrent_experts"),
     *("gpgpu_sim", "strided_access"),
     *("jit_q", "pim_language_models"),
     *("t3", "t3_layers", "fused_collectives"),
