@@ -42,6 +42,7 @@ evaluator collective {
     output updates  in MB = one.updates
     output produced in MB = one.producer_writes
     output sent     in MB = one.link_traffic
+    output last     in MB = one.last_addition
 }
 
 evaluator pipeline {
@@ -195,8 +196,10 @@ def test_other_collectives_by_their_paths(ask: Module) -> None:
     assert (direct["reads"], direct["writes"]) == (7, 7)
     staged = ask.collective(ranks=n, algorithm="direct")
     assert (staged["reads"], staged["writes"]) == (7 + 8, 7 + 1), "seven sent, eight added"
+    assert (part["last"], staged["last"]) == (3, 9), "what waits for the last chunk"
     stored = ask.collective(ranks=n, algorithm="direct", reduction="near_memory", fused=True)
     assert (stored["reads"], stored["writes"], stored["produced"]) == (0, 7, 1)
+    assert (stored["last"], gather["last"]) == (0, 0)
 
 
 def by_events(computation: float, transfer: float, pieces: int, moved: int) -> float:
