@@ -50,14 +50,18 @@ def test_a_split_that_leaves_nothing_is_infeasible(study: Module) -> None:
 def test_a_split_by_hand_by_hand(study: Module) -> None:
     """A GEMM that fills the compute units, overlapped with an all-gather that gets 32 of them."""
     found = study.scenario(
-        ratio=0.5, gemm_bound="compute_bound", manual_collective_units=32, kernel_interference=0
+        ratio=0.5,
+        gemm_bound="compute_bound",
+        manual_collective_units=32,
+        unit_interference=0,
+        memory_interference=0,
     )
     # The collective is hidden behind the GEMM, which lacks 32 units throughout.
     assert found["manual_partition_speedup"] == pytest.approx(1.5 * 272 / 304, rel=1e-9)
 
 
 @pytest.mark.parametrize("gemm_bound", ["compute_bound", "memory_bound"])
-@pytest.mark.parametrize("compute_to_link_balance", ["1500 FLOP/B", "2918 FLOP/B", "6000 FLOP/B"])
+@pytest.mark.parametrize("compute_to_link_balance", ["1500 FLOP/B", "2918 FLOP/B", "4000 FLOP/B"])
 def test_at_the_tie_both_are_as_quick(
     study: Module, gemm_bound: str, compute_to_link_balance: str
 ) -> None:
@@ -67,6 +71,17 @@ def test_at_the_tie_both_are_as_quick(
     rate = f"{found['break_even_bandwidth']} GB/s"
     tied = study.dma_vs_partitioning(**point, dma_bandwidth=rate)
     assert tied["dma_speedup"] == pytest.approx(1, rel=1e-6)
+
+
+@pytest.mark.parametrize("gemm_bound", ["compute_bound", "memory_bound"])
+def test_slow_links_need_few_units(study: Module, gemm_bound: str) -> None:
+    """Where the links are a third as fast for the same compute, a collective's kernel takes so few units
+    that the commands of DMA engines cost more, at any bandwidth of theirs."""
+    slow = {"gemm_bound": gemm_bound, "compute_to_link_balance": "9000 FLOP/B"}
+    assert study.dma_vs_partitioning(**slow, dma_bandwidth="10000 GB/s")["dma_speedup"] < 1
+    assert study.dma_vs_partitioning(**slow)["break_even_fraction"] == 1
+    free = study.dma_vs_partitioning(**slow, dma_command_latency="0 us")
+    assert free["dma_speedup"] > 1
 
 
 def test_engines_quicker_than_the_links_gain_nothing(study: Module) -> None:

@@ -20,7 +20,8 @@ use std.collectives
 use std.communicator
 use std.execution
 use std.memory: memory
-use std.overlap: overlap_strategy, assumed_contention
+use std.contention: assumed_contention
+use std.overlap: overlap_strategy
 use std.parallelism: plan, memory_footprint, sharding, recompute_granularity
 use std.training: gpt_training_step
 use std.gpt_model: gpt_model

@@ -20,7 +20,8 @@ use std.inference: static_batch
 use std.link: link
 use std.llm_training: llm_training_step
 use std.node: node
-use std.overlap: contention, assumed_contention, overlap_strategy
+use std.contention: contention, assumed_contention
+use std.overlap: overlap_strategy
 use std.parallelism: plan
 use std.placement
 use std.topology: fat_tree, dragonfly, torus, cable, star, switch
@@ -216,7 +217,7 @@ evaluator decode {
 }
 
 contention ideal : assumed_contention {
-    interference = 0, leftover_unit_fraction = 1, measured = true
+    unit_interference = 0, memory_interference = 0, leftover_unit_fraction = 1, measured = true
 }
 
 evaluator shared_ports {

@@ -13,6 +13,7 @@ from hwdsl.elaborate import check_rules
 from hwdsl.semantics import check, load
 
 TEXT = """edition 2026
+use std.contention
 use std.overlap
 
 let assumed = assumed_contention
@@ -51,10 +52,11 @@ evaluator both {
             memory_bandwidth_fraction = min(1, 2 * rate / memory),
             link_bandwidth_fraction = 1,
         ),
-        contention = assumed with { interference = friction, dma_slowdown = engine },
+        contention = assumed with {
+            unit_interference = friction, memory_interference = friction, dma_slowdown = engine
+        },
         prefetchable_fraction = room,
     )
-    let slow  = contention_slowdown(both.compute, both.communication, 1, both.contention)
     let still = both.compute with { compute_unit_fraction = 0 }
     let moved = both.communication with { compute_unit_fraction = 0 }
 
@@ -66,7 +68,10 @@ evaluator both {
     output best       in ms = both.partitioned_time
     output split      in ms = both.partitioned_time_at(share / 64)
     output offloaded  in ms = both.dma_offload_time
-    output two        in ms = two_phase_time(work, slow, size / rate, slow)
+    let shared_pair = stream_pair(
+        first = still, second = moved, arbitration = proportional, contention = both.contention
+    )
+    output two        in ms = shared_pair.time
     output many       in ms = processor_sharing_time([still, moved], both.contention)
     output more       in ms = processor_sharing_time([still, moved, moved], both.contention)
 
@@ -158,7 +163,7 @@ def test_two_streams_of_a_fluid_are_two_phases(both: Evaluator) -> None:
 def test_a_guess_is_said_to_be_one(tmp_path: Path) -> None:
     path = tmp_path / "guess.hw"
     path.write_text(
-        "edition 2026\nuse std.overlap\n"
+        "edition 2026\nuse std.contention\nuse std.overlap\n"
         "overlap_pair p {\n compute = resource_demand(isolated_time = 1 ms)\n"
         " communication = resource_demand(isolated_time = 1 ms)\n}\n",
         encoding="utf-8",
@@ -196,7 +201,7 @@ def test_a_study_says_that_contention_is_not_measured(
 NEEDS = """edition 2026
 use std.communicator: communicator_of, hierarchical_all_reduce
 use std.placement: process_group
-use std.overlap
+use std.contention
 use std.operators: matmul, activation
 use vendor.clusters: Llama3_24k
 use vendor.nvidia: H100_SXM_80GB

@@ -1,0 +1,226 @@
+"""Laws of contention: what streams share is conserved, and they slow each other only where they
+share something."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import hwdsl
+from hwdsl.api.evaluator import Module
+
+RESOURCES = ("units", "memory", "cache", "link")
+STREAM = "".join(
+    f"    param {name}_{{0}} : real = 0.5 in 0 .. 1\n" for name in (*RESOURCES, "power")
+)
+DEMAND = """    let stream_{0} = resource_demand(
+        isolated_time = time_{0}, compute_unit_fraction = units_{0},
+        memory_bandwidth_fraction = memory_{0}, cache_bandwidth_fraction = cache_{0},
+        link_bandwidth_fraction = link_{0}, power_fraction = power_{0},
+    )
+"""
+PARAMS = "".join(
+    f"    param time_{n} : time = 1 ms in 0 ms .. 1 s\n{STREAM.format(n)}" for n in "abc"
+)
+TEXT = f"""edition 2026
+use std.contention
+use std.overlap
+
+evaluator streams {{
+{PARAMS}
+    param units_lost  : real = 0 in 0 .. 4
+    param memory_lost : real = 0 in 0 .. 4
+    param chunks      : int  = 8 in 1 .. 64
+    choice arbitration : arbitration in [
+        paced, proportional, first_prioritized, second_prioritized
+    ] = paced
+    choice strategy : overlap_strategy in [
+        serial, concurrent, prioritized, partitioned, dma_offload, fused, prefetched
+    ] = concurrent
+{"".join(DEMAND.format(n) for n in "abc")}
+    let coefficients = contention(
+        leftover_unit_fraction = 0.05,
+        unit_interference = units_lost,
+        memory_interference = memory_lost,
+        dma_slowdown = 1,
+        dma_command_latency = 0 us,
+        measured = true,
+    )
+    let two = stream_pair(
+        first = stream_a, second = stream_b, arbitration = arbitration, contention = coefficients
+    )
+    let swapped = stream_pair(
+        first = stream_b, second = stream_a, arbitration = arbitration, contention = coefficients
+    )
+    let both = overlap_pair(
+        compute = stream_a, communication = stream_b, contention = coefficients,
+        arbitration = arbitration, chunks = chunks, partition_steps = 8,
+    )
+    output pair       in ms = two.time
+    output reversed   in ms = swapped.time
+    output overlapped in ms = both.overlapped_time(strategy)
+    output many       in ms = processor_sharing_time([stream_a, stream_b, stream_c], coefficients)
+    output two_many   in ms = processor_sharing_time([stream_a, stream_b], coefficients)
+}}
+"""
+fraction = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 1))
+Stream = dict[str, float]
+
+
+def stream(name: str) -> st.SearchStrategy[Stream]:
+    parts = {f"{r}_{name}": fraction for r in (*RESOURCES, "power")}
+    return st.fixed_dictionaries({f"time_{name}": st.floats(0.01, 100), **parts})
+
+
+losses = st.fixed_dictionaries(
+    {name: st.one_of(st.just(0.0), st.floats(0, 3)) for name in ("units_lost", "memory_lost")}
+)
+arbitrations = st.sampled_from(["paced", "proportional", "first_prioritized", "second_prioritized"])
+FULL_A = {"time_a": 1.0} | {f"{r}_a": 1.0 for r in RESOURCES} | {"power_a": 0.0}
+FULL_B = {"time_b": 1.0} | {f"{r}_b": 1.0 for r in RESOURCES} | {"power_b": 0.0}
+NO_LOSS = {"units_lost": 0.0, "memory_lost": 0.0}
+SLACK = 1 + 1e-9
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
+    path: Path = tmp_path_factory.mktemp("contention") / "streams.hw"
+    path.write_text(TEXT, encoding="utf-8")
+    return hwdsl.load(path)
+
+
+def least(streams: dict[str, float], names: str) -> float:
+    """The longest of the streams alone, and the time that any one resource needs for all of them."""
+    alone = [streams[f"time_{n}"] for n in names]
+    demanded = [
+        sum(streams[f"time_{n}"] * streams[f"{r}_{n}"] for n in names) for r in RESOURCES
+    ]
+    return max(*alone, *demanded)
+
+
+@settings(max_examples=80, deadline=None)
+@given(a=stream("a"), b=stream("b"), lost=losses, how=arbitrations)
+@example(a=FULL_A, b=FULL_B, lost=NO_LOSS, how="paced")
+def test_two_streams_get_no_more_than_there_is(
+    module: Module, a: Stream, b: Stream, lost: Stream, how: str
+) -> None:
+    found = module.streams(arbitration=how, **a, **b, **lost)
+    assert found.pair * SLACK >= least(a | b, "ab")
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    a=stream("a"), b=stream("b"), lost=losses, how=arbitrations, chunks=st.integers(1, 64),
+    strategy=st.sampled_from(["concurrent", "prioritized", "partitioned", "fused"]),
+)  # fmt: skip
+@example(a=FULL_A, b=FULL_B, lost=NO_LOSS, how="paced", chunks=16, strategy="prioritized")
+@example(a=FULL_A, b=FULL_B, lost=NO_LOSS, how="paced", chunks=16, strategy="fused")
+def test_no_strategy_gives_more_than_there_is(
+    module: Module, a: Stream, b: Stream, lost: Stream, how: str, chunks: int, strategy: str
+) -> None:
+    found = module.streams(
+        arbitration=how, strategy=strategy, chunks=chunks, **a, **b, **lost
+    ).overlapped
+    assert found * SLACK >= least(a | b, "ab")
+    assert found <= (a["time_a"] + b["time_b"]) * SLACK
+
+
+@settings(max_examples=60, deadline=None)
+@given(a=stream("a"), b=stream("b"), c=stream("c"), lost=losses)
+def test_many_streams_get_no_more_than_there_is(
+    module: Module, a: Stream, b: Stream, c: Stream, lost: Stream
+) -> None:
+    assert module.streams(**a, **b, **c, **lost).many * SLACK >= least(a | b | c, "abc")
+
+
+@settings(max_examples=60, deadline=None)
+@given(a=stream("a"), b=stream("b"), lost=losses)
+def test_two_of_many_streams_are_the_pair(
+    module: Module, a: Stream, b: Stream, lost: Stream
+) -> None:
+    found = module.streams(arbitration="proportional", **a, **b, **lost)
+    assert found.two_many == pytest.approx(found.pair, rel=1e-6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(a=stream("a"), b=stream("b"), lost=losses, how=st.sampled_from(["paced", "proportional"]))
+def test_nothing_but_demands_tells_streams_apart(
+    module: Module, a: Stream, b: Stream, lost: Stream, how: str
+) -> None:
+    found = module.streams(arbitration=how, **a, **b, **lost)
+    assert found.reversed == pytest.approx(found.pair, rel=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    a=stream("a"), b=stream("b"), c=stream("c"), lost=losses, how=arbitrations,
+    owners=st.tuples(*[st.sampled_from("abc") for _ in RESOURCES]),
+)  # fmt: skip
+def test_streams_that_share_nothing_do_not_slow_each_other(
+    module: Module, a: Stream, b: Stream, c: Stream, lost: Stream, how: str, owners: tuple[str, ...]
+) -> None:
+    """Each resource has one owner; the power of all together is within the limit."""
+    streams = a | b | c
+    for resource, owner in zip(RESOURCES, owners, strict=True):
+        streams |= {f"{resource}_{n}": 0.0 for n in "abc" if n != owner}
+    streams |= {f"power_{n}": streams[f"power_{n}"] / 3 for n in "abc"}
+    found = module.streams(arbitration=how, **streams, **lost)
+    assert found.pair == pytest.approx(max(streams["time_a"], streams["time_b"]))
+    assert found.many == pytest.approx(max(streams[f"time_{n}"] for n in "abc"))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    a=stream("a"), b=stream("b"), lost=losses, how=arbitrations,
+    what=st.sampled_from([f"{r}_b" for r in ("units", "memory", "cache", "link")]), more=fraction,
+)  # fmt: skip
+def test_a_stream_that_demands_more_is_not_done_sooner(
+    module: Module, a: Stream, b: Stream, lost: Stream, how: str, what: str, more: float
+) -> None:
+    little = b | {what: min(b[what], more)}
+    much = b | {what: max(b[what], more)}
+    before = module.streams(arbitration=how, **a, **little, **lost | {"units_lost": 0.0})
+    after = module.streams(arbitration=how, **a, **much, **lost | {"units_lost": 0.0})
+    assert after.pair * SLACK >= before.pair
+
+
+def test_interference_is_sensitivity_times_pressure(module: Module) -> None:
+    """By hand: of the time of a stream half is spent on a memory that the other uses to a quarter, at
+    a coefficient of 0.8, and the reverse: both take 1 + 0.8 / 8 as long while both run."""
+    a = {f"{r}_a": 0.0 for r in (*RESOURCES, "power")} | {"time_a": 10.0, "memory_a": 0.5}
+    b = {f"{r}_b": 0.0 for r in (*RESOURCES, "power")} | {"time_b": 4.0, "memory_b": 0.25}
+    found = module.streams(arbitration="proportional", memory_lost=0.8, **a, **b)
+    assert found.pair == pytest.approx(4 * 1.1 + (10 - 4))
+
+
+def test_power_lowers_the_clock_of_both(module: Module) -> None:
+    """By hand: together they draw 1.44 of the limit, and power falls with the square of the clock."""
+    a = {f"{r}_a": 0.0 for r in RESOURCES} | {"time_a": 5.0, "units_a": 0.4, "power_a": 0.9}
+    b = {f"{r}_b": 0.0 for r in RESOURCES} | {"time_b": 5.0, "units_b": 0.4, "power_b": 0.54}
+    assert module.streams(arbitration="proportional", **a, **b).pair == pytest.approx(5 * 1.2)
+    engines = b | {"units_b": 0.0, "power_b": 0.36}
+    """A DMA engine is not on that clock: 0.64 of the limit are left of the 0.9 that are asked for."""
+    found = module.streams(arbitration="proportional", **a, **engines)
+    slowed = (0.9 / 0.64) ** 0.5
+    assert found.pair == pytest.approx(5 + (5 - 5 / slowed))
+
+
+def test_a_priority_takes_what_it_demands(module: Module) -> None:
+    """By hand: the first stream asks for 0.8 of the memory and gets it for 10 ms; the second asks for
+    0.5 and gets 0.2 meanwhile, which is 4 of its 8 ms; the rest follows at full rate."""
+    a = {f"{r}_a": 0.0 for r in (*RESOURCES, "power")} | {"time_a": 10.0, "memory_a": 0.8}
+    b = {f"{r}_b": 0.0 for r in (*RESOURCES, "power")} | {"time_b": 8.0, "memory_b": 0.5}
+    assert module.streams(arbitration="first_prioritized", **a, **b).pair == pytest.approx(14)
+    shared = module.streams(arbitration="proportional", **a, **b).pair
+    assert shared == pytest.approx(8 * 1.3 + 2)
+    assert module.streams(arbitration="paced", **a, **b).pair == pytest.approx(12)
+
+
+def test_a_short_transfer_costs_little_when_fused(module: Module) -> None:
+    """Interference acts while both run: a transfer of a thousandth costs no more than its own time
+    and the interference during it."""
+    a = {f"{r}_a": 0.0 for r in (*RESOURCES, "power")} | {"time_a": 1000.0, "memory_a": 1.0}
+    b = {f"{r}_b": 0.0 for r in (*RESOURCES, "power")} | {"time_b": 1.0, "memory_b": 0.2}
+    found = module.streams(strategy="fused", memory_lost=1.26, **a, **b).overlapped
+    assert 1000 <= found <= 1000 + 1
