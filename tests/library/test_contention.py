@@ -178,6 +178,8 @@ def test_streams_that_share_nothing_do_not_slow_each_other(
 def test_a_stream_that_demands_more_is_not_done_sooner(
     module: Module, a: Stream, b: Stream, lost: Stream, how: str, what: str, more: float
 ) -> None:
+    """Without interference by units: a kernel that gets fewer of them may press less on the memory than
+    it did, so that with both a demand for more units can end sooner."""
     little = b | {what: min(b[what], more)}
     much = b | {what: max(b[what], more)}
     before = module.streams(arbitration=how, **a, **little, **lost | {"units_lost": 0.0})
@@ -192,6 +194,16 @@ def test_interference_is_sensitivity_times_pressure(module: Module) -> None:
     b = {f"{r}_b": 0.0 for r in (*RESOURCES, "power")} | {"time_b": 4.0, "memory_b": 0.25}
     found = module.streams(arbitration="proportional", memory_lost=0.8, **a, **b)
     assert found.pair == pytest.approx(4 * 1.1 + (10 - 4))
+
+
+def test_kernels_interfere_by_the_units_that_they_hold(module: Module) -> None:
+    """By hand: two kernels that can use all units hold half of them each, and a coefficient of 0.8 slows
+    both by 0.8 / 4; in turn they would take 10 ms."""
+    a = {f"{r}_a": 0.0 for r in (*RESOURCES, "power")} | {"time_a": 5.0, "units_a": 1.0}
+    b = {f"{r}_b": 0.0 for r in (*RESOURCES, "power")} | {"time_b": 5.0, "units_b": 1.0}
+    found = module.streams(arbitration="proportional", units_lost=0.8, **a, **b)
+    assert found.pair == pytest.approx(2 * 5 * 1.2)
+    assert found.two_many == pytest.approx(2 * 5 * 1.2)
 
 
 def test_power_lowers_the_clock_of_both(module: Module) -> None:
