@@ -75,8 +75,8 @@ def test_at_the_tie_both_are_as_quick(
 
 @pytest.mark.parametrize("gemm_bound", ["compute_bound", "memory_bound"])
 def test_slow_links_need_few_units(study: Module, gemm_bound: str) -> None:
-    """Where the links are a third as fast for the same compute, a collective's kernel takes so few units
-    that the commands of DMA engines cost more, at any bandwidth of theirs."""
+    """Where the links are a third as fast for the same compute, a collective's kernel takes so few
+    units that the commands of DMA engines cost more, at any bandwidth of theirs."""
     slow = {"gemm_bound": gemm_bound, "compute_to_link_balance": "9000 FLOP/B"}
     assert study.dma_vs_partitioning(**slow, dma_bandwidth="10000 GB/s")["dma_speedup"] < 1
     assert study.dma_vs_partitioning(**slow)["break_even_fraction"] == 1

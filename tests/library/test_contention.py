@@ -91,11 +91,9 @@ def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
 
 
 def least(streams: dict[str, float], names: str) -> float:
-    """The longest of the streams alone, and the time that any one resource needs for all of them."""
+    """The longest stream alone, or the time that one resource needs for all of them."""
     alone = [streams[f"time_{n}"] for n in names]
-    demanded = [
-        sum(streams[f"time_{n}"] * streams[f"{r}_{n}"] for n in names) for r in RESOURCES
-    ]
+    demanded = [sum(streams[f"time_{n}"] * streams[f"{r}_{n}"] for n in names) for r in RESOURCES]
     return max(*alone, *demanded)
 
 
@@ -178,8 +176,8 @@ def test_streams_that_share_nothing_do_not_slow_each_other(
 def test_a_stream_that_demands_more_is_not_done_sooner(
     module: Module, a: Stream, b: Stream, lost: Stream, how: str, what: str, more: float
 ) -> None:
-    """Without interference by units: a kernel that gets fewer of them may press less on the memory than
-    it did, so that with both a demand for more units can end sooner."""
+    """Without interference by units: a kernel that gets fewer of them may press less on the
+    memory than it did, so that with both a demand for more units can end sooner."""
     little = b | {what: min(b[what], more)}
     much = b | {what: max(b[what], more)}
     before = module.streams(arbitration=how, **a, **little, **lost | {"units_lost": 0.0})
@@ -188,8 +186,8 @@ def test_a_stream_that_demands_more_is_not_done_sooner(
 
 
 def test_interference_is_sensitivity_times_pressure(module: Module) -> None:
-    """By hand: of the time of a stream half is spent on a memory that the other uses to a quarter, at
-    a coefficient of 0.8, and the reverse: both take 1 + 0.8 / 8 as long while both run."""
+    """By hand: of the time of a stream half is spent on a memory that the other uses to a
+    quarter, at a coefficient of 0.8, and the reverse: both take 1 + 0.8 / 8 as long while both run."""
     a = {f"{r}_a": 0.0 for r in (*RESOURCES, "power")} | {"time_a": 10.0, "memory_a": 0.5}
     b = {f"{r}_b": 0.0 for r in (*RESOURCES, "power")} | {"time_b": 4.0, "memory_b": 0.25}
     found = module.streams(arbitration="proportional", memory_lost=0.8, **a, **b)
@@ -197,8 +195,8 @@ def test_interference_is_sensitivity_times_pressure(module: Module) -> None:
 
 
 def test_kernels_interfere_by_the_units_that_they_hold(module: Module) -> None:
-    """By hand: two kernels that can use all units hold half of them each, and a coefficient of 0.8 slows
-    both by 0.8 / 4; in turn they would take 10 ms."""
+    """By hand: two kernels that can use all units hold half of them each, and a coefficient of
+    0.8 slows both by 0.8 / 4; in turn they would take 10 ms."""
     a = {f"{r}_a": 0.0 for r in (*RESOURCES, "power")} | {"time_a": 5.0, "units_a": 1.0}
     b = {f"{r}_b": 0.0 for r in (*RESOURCES, "power")} | {"time_b": 5.0, "units_b": 1.0}
     found = module.streams(arbitration="proportional", units_lost=0.8, **a, **b)
@@ -207,20 +205,20 @@ def test_kernels_interfere_by_the_units_that_they_hold(module: Module) -> None:
 
 
 def test_power_lowers_the_clock_of_both(module: Module) -> None:
-    """By hand: together they draw 1.44 of the limit, and power falls with the square of the clock."""
+    """By hand: together they draw 1.44 of the limit; power falls with the square of the clock. A
+    DMA engine is not on that clock: beside 0.36 of its own, 0.64 are left of the 0.9."""
     a = {f"{r}_a": 0.0 for r in RESOURCES} | {"time_a": 5.0, "units_a": 0.4, "power_a": 0.9}
     b = {f"{r}_b": 0.0 for r in RESOURCES} | {"time_b": 5.0, "units_b": 0.4, "power_b": 0.54}
     assert module.streams(arbitration="proportional", **a, **b).pair == pytest.approx(5 * 1.2)
     engines = b | {"units_b": 0.0, "power_b": 0.36}
-    """A DMA engine is not on that clock: 0.64 of the limit are left of the 0.9 that are asked for."""
     found = module.streams(arbitration="proportional", **a, **engines)
     slowed = (0.9 / 0.64) ** 0.5
     assert found.pair == pytest.approx(5 + (5 - 5 / slowed))
 
 
 def test_a_priority_takes_what_it_demands(module: Module) -> None:
-    """By hand: the first stream asks for 0.8 of the memory and gets it for 10 ms; the second asks for
-    0.5 and gets 0.2 meanwhile, which is 4 of its 8 ms; the rest follows at full rate."""
+    """By hand: the first stream asks for 0.8 of the memory and gets it for 10 ms; the second asks
+    for 0.5 and gets 0.2 meanwhile, which is 4 of its 8 ms; the rest follows at full rate."""
     a = {f"{r}_a": 0.0 for r in (*RESOURCES, "power")} | {"time_a": 10.0, "memory_a": 0.8}
     b = {f"{r}_b": 0.0 for r in (*RESOURCES, "power")} | {"time_b": 8.0, "memory_b": 0.5}
     assert module.streams(arbitration="first_prioritized", **a, **b).pair == pytest.approx(14)
