@@ -187,7 +187,7 @@ def test_a_stream_that_demands_more_is_not_done_sooner(
 
 def test_interference_is_sensitivity_times_pressure(module: Module) -> None:
     """By hand: of the time of a stream half is spent on a memory that the other uses to a
-    quarter, at a coefficient of 0.8, and the reverse: both take 1 + 0.8 / 8 as long while both run."""
+    quarter, at a coefficient of 0.8, and the reverse: both take 1 + 0.8 / 8 as long together."""
     a = {f"{r}_a": 0.0 for r in (*RESOURCES, "power")} | {"time_a": 10.0, "memory_a": 0.5}
     b = {f"{r}_b": 0.0 for r in (*RESOURCES, "power")} | {"time_b": 4.0, "memory_b": 0.25}
     found = module.streams(arbitration="proportional", memory_lost=0.8, **a, **b)
