@@ -13,6 +13,7 @@ STUDIES = [
     *("lite_gpu", "managed_retention_memory", "copa_gpu", "conccl", "megatron"),
     *("interconnects", "wafer_scale", "frontier_training"),
     *("comp_vs_comm", "tensor_parallelism", "bert_training", "bert_layer"),
+    *("crossbow", "replicas_per_gpu", "critical_batch", "kungfu"),
     *("cgx", "gradient_compression", "fusion_ai", "petals", "training_at_home"),
     *("pock_engine", "lora", "goldyloc", "projection_streams", "concurrent_experts"),
     *("gpgpu_sim", "strided_access"),
