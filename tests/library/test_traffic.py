@@ -12,6 +12,7 @@ use std.execution: memory_traffic
 use std.fused_overlap
 use std.node: accelerator
 use std.operators
+use std.optimizers: optimizer_step
 use std.traffic
 use vendor.nvidia: A100_SXM_80GB
 
@@ -113,6 +114,12 @@ evaluator step {
     ]
     let forward = operator_traffic(operators = ops, accelerator = A100_SXM_80GB)
     let back    = operator_traffic(operators = backward(ops[0]), accelerator = A100_SXM_80GB)
+    let lamb    = operator_traffic(
+        operators = [optimizer_step(algorithm = lamb, copy_bytes = 2 B).operator_for(1000)],
+        accelerator = A100_SXM_80GB,
+    )
+    output lamb_reads    in B = lamb.optimizer_state_reads
+    output lamb_writes   in B = lamb.optimizer_state_writes
     output reads         in B = forward.memory_reads
     output writes        in B = forward.memory_writes
     output weights       in B = forward.weight_reads
@@ -283,6 +290,9 @@ def test_operators_by_role(ask: Module) -> None:
     product = (100 * 200 * 2, 200 * 300 * 2, 100 * 300 * 2)
     assert got["weights"] == product[1]
     assert (got["states_read"], got["states"]) == (16_000, 14_000)
+    clipping, update, norms, applying = 4, 4 + 4 + 8, 4 + 4, 4 + 4
+    assert got["lamb_writes"] == pytest.approx(1000 * (4 + 2 + 8 + 4)), "with its update"
+    assert got["lamb_reads"] == pytest.approx(1000 * (clipping + update + norms + applying))
     assert got["cache"] == 10 * 2 * 2 * 128 * 2
     before = 10 * (2 * 128 + 2 * 2 * 128) * 4 / 2
     query = 10 * 2 * 128 * 2
