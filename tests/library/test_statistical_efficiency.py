@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hwdsl
@@ -58,6 +58,7 @@ def module() -> hwdsl.Module:
     return loaded(LAW)
 
 
+@settings(deadline=None)
 @given(POSITIVE, POSITIVE, POSITIVE)
 def test_steps_and_samples_trade_as_published(low: float, critical: float, batch: float) -> None:
     """(S / S_min - 1)(E / E_min - 1) = 1, with S = E / B and S_min = E_min / B_crit."""
@@ -69,6 +70,7 @@ def test_steps_and_samples_trade_as_published(low: float, critical: float, batch
     assert got.largest_batch == pytest.approx(batch, rel=1e-6)
 
 
+@settings(deadline=None)
 @given(POSITIVE, st.floats(1.1, 100), POSITIVE, st.floats(1.0, 1.09), POSITIVE)
 def test_the_law_goes_through_both_points(
     batch: float, ratio: float, samples: float, growth: float, other: float
