@@ -26,7 +26,7 @@ def placed(sizes: list[int], taken: frozenset[int] = frozenset()) -> bool:
 
 
 def test_what_fits_is_what_the_driver_can_place() -> None:
-    """Two sums decide as placement does, for all 640 layouts of one A100."""
+    """Two sums decide as placement does, for all 384 layouts of one A100."""
     study = hwdsl.load(shipped.ROOT / "library" / "studies" / "gpu_slices.hw", compiled=False)
     ranges = (range(8), range(4), range(3), range(2), range(2))
     for counts in itertools.product(*ranges):

@@ -38,7 +38,12 @@ def latency(table: dict[tuple[int, int], float], size: int, batch: int) -> float
 
 
 def late_fraction(
-    network: str, slices: list[int], rate: float, elsa: bool, requests: int = 8000
+    network: str,
+    slices: list[int],
+    rate: float,
+    elsa: bool,
+    requests: int = 8000,
+    mix: tuple[float, float] = (8, 2.5),
 ) -> float:
     """Requests that are late, with a queue of completions for each slice and arrivals as events."""
     table = profile(network)
@@ -48,7 +53,7 @@ def late_fraction(
     busy: list[list[float]] = [[] for _ in sizes]  # completions that are still to come
     for number in range(requests):
         now += source.expovariate(rate)
-        drawn = 8 * math.exp(math.log(2.5) * NormalDist().inv_cdf(source.random()))
+        drawn = mix[0] * math.exp(math.log(mix[1]) * NormalDist().inv_cdf(source.random()))
         batch = min(32, max(1, math.ceil(drawn)))
         for queue in busy:
             while queue and queue[0] <= now:
@@ -99,3 +104,35 @@ def test_a_queue_of_servers_is_late_as_the_simulation() -> None:
     for network, rate in (("mobilenet_2", 200), ("resnet_50", 190)):
         found = queue(network=network, rate=rate).late / 100
         assert found == pytest.approx(late_fraction(network, [7, 7], rate, True), abs=0.03)
+
+
+UNIFORM = {1: 7, 2: 3, 3: 2, 4: 1, 7: 1}
+"""Slices of one size that an A100 is cut into."""
+
+
+@pytest.mark.parametrize(
+    ("network", "mix", "rate", "best"),
+    [
+        ("mobilenet_2", (8, 2.5), 219, 7),
+        ("mobilenet_2", (4, 2), 900, 2),
+        ("resnet_50", (8, 2.5), 208, 7),
+        ("resnet_50", (4, 2), 592, 3),
+        ("inception_3", (8, 2.5), 104, 7),
+        ("inception_3", (4, 2), 467, 2),
+        ("vgg_16", (8, 2.5), 193, 7),
+        ("vgg_16", (4, 2), 470, 7),
+        ("bert", (8, 2.5), 54, 3),
+        ("bert", (4, 2), 180, 2),
+    ],
+)
+def test_claims_are_at_a_tenth_more_than_slices_of_one_size_serve(
+    network: str, mix: tuple[float, float], rate: float, best: int
+) -> None:
+    """Of a sample ten times as large: the best size is in time at 0.8 of the claim's rate, and none
+    is at the rate."""
+
+    def late(size: int, at: float) -> float:
+        return late_fraction(network, [size] * 2 * UNIFORM[size], at, True, 8000, mix)
+
+    assert late(best, 0.8 * rate) <= 0.05
+    assert all(late(size, rate) > 0.05 for size in SIZES)

@@ -18,6 +18,7 @@ STUDIES = [
     *("pock_engine", "lora", "goldyloc", "projection_streams", "concurrent_experts"),
     *("gpgpu_sim", "strided_access"),
     *("jit_q", "pim_language_models"),
+    *("rl_cpu_gpu", "gpu_slices", "gpu_slices_serving", "evs", "plssvm", "processors"),
     *("t3", "t3_layers", "fused_collectives"),
 ]
 FILES = [f"library/studies/{name}.hw" for name in STUDIES]
