@@ -131,8 +131,11 @@ def _set(name: str, fp8: bool, *, output: str, baseline: str) -> Set:
     rows = serial if output == "serial" else overlapped
     title = f"contention, {name}{', 8 bits' if fp8 else ''}"
     evaluator = "gemm_collective_overlap_fp8" if fp8 else "gemm_collective_overlap"
+    fits = output == "time" and not fp8
     return Set(title, "studies/gemm_collective_overlap.hw", evaluator, lambda: rows(fp8), "us",
-               output=output, baseline=baseline, group="source")  # fmt: skip
+               output=output, baseline=baseline, group="source",
+               fitted="one coefficient, of fused kernels" if fits else "none",
+               coefficients=("fused_gemm_slowdown",) if fits else ())  # fmt: skip
 
 
 SETS = (
