@@ -70,8 +70,8 @@ def test_what_is_sent_takes_units(module: Module) -> None:
 
 
 def test_keys_and_values_leave_layer_by_layer(module: Module) -> None:
-    """The first of 50 layers is computed before there is anything to send, and the last is sent when
-    all is computed: 20 ms behind 30 leave 20 / 50, 60 ms leave 60 + 30 / 50 - 30."""
+    """The first of 50 layers is computed before there is anything to send, and the last is sent
+    when all is computed: 20 ms behind 30 leave 20 / 50, 60 ms leave 60 + 30 / 50 - 30."""
     assert module.serving().exposed == pytest.approx(20 / 50)
     assert module.serving(sends=60).exposed == pytest.approx(60 + 30 / 50 - 30)
 
