@@ -1,6 +1,7 @@
 """`docs/studies.md` says what the claims of the studies come out at today."""
 
 import os
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -9,18 +10,9 @@ from hwdsl.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "studies.md"
-STUDIES = [
-    *("lite_gpu", "managed_retention_memory", "copa_gpu", "conccl", "megatron"),
-    *("interconnects", "wafer_scale", "frontier_training"),
-    *("comp_vs_comm", "tensor_parallelism", "bert_training", "bert_layer"),
-    *("crossbow", "replicas_per_gpu", "critical_batch", "kungfu"),
-    *("cgx", "gradient_compression", "fusion_ai", "petals", "training_at_home"),
-    *("pock_engine", "lora", "goldyloc", "projection_streams", "concurrent_experts"),
-    *("gpgpu_sim", "strided_access"),
-    *("jit_q", "pim_language_models"),
-    *("rl_cpu_gpu", "gpu_slices", "gpu_slices_serving", "evs", "plssvm", "processors"),
-    *("t3", "t3_layers", "fused_collectives"),
-]
+SYSTEMS = tomllib.loads((ROOT / "docs" / "systems.toml").read_text(encoding="utf-8"))["system"]
+OTHERS = ("megatron", "wafer_scale", "frontier_training")
+STUDIES = [*(file for system in SYSTEMS for file in system["files"]), *OTHERS]
 FILES = [f"library/studies/{name}.hw" for name in STUDIES]
 AGAIN = f"hwdsl verify --format markdown {' '.join(FILES)} > docs/studies.md"
 
