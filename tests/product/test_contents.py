@@ -170,7 +170,11 @@ def test_every_function_of_the_language_says_what_it_is(name: str) -> None:
     [
         ("distributions", "module std.distributions", ()),
         ("collectives", "module std.collectives", ("`studies.collectives` (module)",)),
-        ("training", "module std.training", ("`peers.epoch.training` (evaluator)",)),
+        (
+            "training",
+            "module std.training",
+            ("`peers.epoch.training` (evaluator)", "`studies.crossbow.training` (evaluator)"),
+        ),
         ("std.chance", "module std.distributions", ()),
         ("models", "folder peers", ("`studies.lite_gpu.models` (let)",)),
         ("models.catch", "module peers.catch", ()),
