@@ -321,3 +321,42 @@ def test_a_whole_step_counts_all_it_hides(tmp_path: Path) -> None:
             assert found.exposed == pytest.approx(causes)
             assert found.all == pytest.approx(none.all)
             assert found.work == pytest.approx(none.work)
+
+
+PORTS = """edition 2026
+use std.contention: contention, assumed_contention
+use std.parallelism: plan
+use std.llm_training: llm_training_step
+use vendor.clusters: Llama3_24k
+use workloads.transformers: Mixtral_8x7B
+
+contention ideal : assumed_contention {
+    unit_interference = 0, memory_interference = 0, leftover_unit_fraction = 0.05, measured = true
+}
+
+evaluator layer {
+    param port : bandwidth = 5 GB/s in 0.1 GB/s .. 50 GB/s
+    let step = llm_training_step(
+        model = Mixtral_8x7B, seq_length = 32768, ep_overlap = prioritized, contention = ideal,
+        plan = plan(tensor = 8, context = 4, expert = 8, data = 8, global_batch = 64),
+        cluster = Llama3_24k with {
+            nodes.nic.lanes = 1, nodes.nic.lane_rate = port, nodes.host_link = unknown "any"
+        },
+    )
+    allow step.peak_memory "asked for its time"
+    output layer    in ms = step.layer_forward + step.layer_backward
+    output messages in ms = step.layer_network_time
+    output experts  in ms = step.layer_exposed_ep
+}
+"""
+
+
+def test_exchanges_of_a_layer_share_the_ports(tmp_path: Path) -> None:
+    """Ring attention hides behind attention, and the way to experts behind all computation; but both
+    pass one port, which is not given twice."""
+    path = tmp_path / "ports.hw"
+    path.write_text(PORTS, encoding="utf-8")
+    layer = hwdsl.load(path).layer
+    for port in ("1 GB/s", "5 GB/s", "10 GB/s", "15 GB/s", "20 GB/s", "30 GB/s", "50 GB/s"):
+        found = layer(port=port)
+        assert found.layer * (1 + 1e-9) >= found.messages, port
