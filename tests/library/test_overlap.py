@@ -331,7 +331,8 @@ use vendor.clusters: Llama3_24k
 use workloads.transformers: Mixtral_8x7B
 
 contention ideal : assumed_contention {
-    unit_interference = 0, memory_interference = 0, leftover_unit_fraction = 0.05, measured = true
+    unit_interference = 0, memory_interference = 0
+    leftover_unit_fraction = 0.05, measured = true
 }
 
 evaluator layer {
