@@ -353,8 +353,8 @@ evaluator layer {
 
 
 def test_exchanges_of_a_layer_share_the_ports(tmp_path: Path) -> None:
-    """Ring attention hides behind attention, and the way to experts behind all computation; but both
-    pass one port, which is not given twice."""
+    """Ring attention hides behind attention, and the way to experts behind all computation; but
+    both pass one port, which is not given twice."""
     path = tmp_path / "ports.hw"
     path.write_text(PORTS, encoding="utf-8")
     layer = hwdsl.load(path).layer
