@@ -27,7 +27,8 @@ BOOKS = {
     "training llm_training activation_memory stage_layout core_fabric decode_server gpt_model "
     "inference locality kernel_efficiency convolution math heterogeneous_pipeline peer_pool "
     "traffic fused_overlap operators wide_area fine_tuning queueing closed_networks "
-    "statistical_efficiency replicas model_averaging concurrent_kernels contention",
+    "statistical_efficiency replicas model_averaging concurrent_kernels contention dataflow "
+    "loop_nest task_graph prefix_cache",
 }
 
 
