@@ -67,7 +67,7 @@ def state(system: dict[str, Any]) -> Counter[str]:
     """Expectations by what they come out at."""
     found: Counter[str] = Counter()
     for study in system["files"]:
-        for said in verdicts()[study]:
+        for said in verdicts().get(study, []):
             status = next((s for s in ("identity", "calibration") if said.startswith(s)), "")
             if not status:
                 status = "missed" if "missed" in said else "does not count"
