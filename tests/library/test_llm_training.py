@@ -273,14 +273,16 @@ def errors(one: measured.Set) -> tuple[float, float, float]:
         ("training of dense models, NeMo", 7.5, 18),
         ("training of Qwen3 MoE, NeMo", 15, 72),
         ("training of DeepSeek-V3, NeMo", 11, 29.5),
-        ("training with Megatron Core", 4.8, 8),
+        # Overlap that conserves, with the same coefficients: 4.3 to 4.8, and FSDP 6.7 to 7.2 %,
+        # whose tail falls from 19.5 to 17.7 %. The coefficients were not fitted again.
+        ("training with Megatron Core", 5, 8),
         # GPT-3 on 256 and 512 accelerators was too slow by 9 to 14 %; static power and the
         # energy of bytes, which share the power limit, slow each row by about 1 % (12.4 to 13.1 %
         # in the tail); other changes of the physics do the rest. The median falls from
         # 4.7 to 1.9 %, but of eleven rows the second worst is the 90th percentile: 13.4 instead of
         # 12.2 %. Why these rows are too slow is not known.
         ("training of MLPerf's largest models", 5.5, 13.4),
-        ("training with FSDP", 7, 24),
+        ("training with FSDP", 7.5, 19),
         ("training with MaxText on TPUs", 5.5, 12),
         ("training with MaxText on H100", 6, 11.5),
         ("training of BERT, 128 positions", 4, 5),
