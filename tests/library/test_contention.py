@@ -177,7 +177,10 @@ def test_a_stream_that_demands_more_is_not_done_sooner(
     module: Module, a: Stream, b: Stream, lost: Stream, how: str, what: str, more: float
 ) -> None:
     """Without interference by units: a kernel that gets fewer of them may press less on the
-    memory than it did, so that with both a demand for more units can end sooner."""
+    memory than it did, so that with both a demand for more units can end sooner. Without power:
+    a paced stream is slowed for the sake of bandwidths, not of power, so that where power is short
+    a demand for more bandwidth can bring a better pace. That is a fault of the pace."""
+    a, b = a | {"power_a": 0.0}, b | {"power_b": 0.0}
     little = b | {what: min(b[what], more)}
     much = b | {what: max(b[what], more)}
     before = module.streams(arbitration=how, **a, **little, **lost | {"units_lost": 0.0})
