@@ -57,7 +57,7 @@ def test_what_is_no_hw_file_is_one_error(
         ["sweep", "good.hw", "width=1..2 kg:3", "-o", "x.csv"],
         ["sweep", "good.hw", "width=1..2:3", "-o", "x.txt"],
         ["sweep", "good.hw", "-o", "no/such/folder/x.csv"],
-        ["explain", "no-such-thing"],
+        ["explain", "qxzv"],
         ["new", "good.hw"],
         ["nonsense"],
         ["validate", "good.hw"],
