@@ -43,6 +43,10 @@ def commands() -> Mapping[str, Command]:
             "draw uncertain params and say how the outputs are distributed",
             "hwdsl sample price.hw -n 1M --seed 7",
         ),
+        "solve": Command(
+            "find the value of a param at which an output meets a target",
+            'hwdsl solve decode.hw:decode bandwidth for throughput="5000 token/s" batch=32',
+        ),
         "validate": Command(
             "predict the rows of measured tables and say how far off",
             "hwdsl validate measured.hw --rows",

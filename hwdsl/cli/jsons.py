@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hwdsl.explain.sensitivity import Sensitivity
     from hwdsl.help.page import Page
     from hwdsl.measure.validate import PredictionErrors, Validation
+    from hwdsl.search import Solutions
     from hwdsl.semantics.citations import CitedSource
     from hwdsl.semantics.symbols import Checked
 
@@ -285,6 +286,23 @@ def sample(
         [answers.Drawn(name, share) for name, share in samples.clipped.items()],
         [found(name) for name in samples.computed],
     )
+
+
+def solve(evaluator: Evaluator, found: Solutions) -> answers.Solve:
+    """Where an output meets a target."""
+    near = found.nearest
+    return answers.Solve(
+        evaluator.name, found.param.name, found.param.scale.unit, found.output.name,
+        found.output.scale.unit, found.low, found.high, found.points,
+        [answers.SolvedRoot(r.value, r.output, r.slope, r.elasticity, r.touches)
+         for r in found.roots],
+        [answers.SolvedStretch(s.low, s.high) for s in found.met],
+        [answers.SolvedJump(j.below, j.above, j.output_below, j.output_above, j.target_below,
+                            j.target_above) for j in found.jumps],
+        [answers.SolvedStretch(s.low, s.high) for s in found.at_least],
+        [answers.SolvedGap(g.low, g.high, g.rules, g.hides) for g in found.infeasible],
+        None if near is None else answers.SolvedNearest(near.value, near.output, near.target),
+    )  # fmt: skip
 
 
 def validate(found: Sequence[tuple[str, Validation]]) -> answers.Validate:

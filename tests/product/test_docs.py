@@ -29,6 +29,7 @@ PAGES = [
     "docs/workloads.md",
     "docs/overlap.md",
     "docs/training_run.md",
+    "docs/search.md",
     "docs/json.md",
     "docs/internals.md",
     *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "docs" / "studies").glob("*.md")),
@@ -40,6 +41,7 @@ RUN = [
     "docs/custom_machine.md",
     "docs/overlap.md",
     "docs/training_run.md",
+    "docs/search.md",
     "docs/json.md",
     "docs/internals.md",
 ]

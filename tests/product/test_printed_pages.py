@@ -17,6 +17,7 @@ FENCE = "```text\n"
 PROMPT = "$ hwdsl "
 PAGES = [
     "docs/custom_machine.md",
+    "docs/search.md",
     "docs/sources.md",
     *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs" / "studies").glob("*.md"))),
 ]

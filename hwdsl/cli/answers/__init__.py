@@ -58,12 +58,21 @@ from hwdsl.cli.answers.points import (
     SumRow,
     Why,
 )
+from hwdsl.cli.answers.searches import (
+    Solve,
+    SolvedGap,
+    SolvedJump,
+    SolvedNearest,
+    SolvedRoot,
+    SolvedStretch,
+)
 
 __all__ = [
     "ANSWERS", "Agreement", "Amount", "Broken", "Cache", "CacheKind", "ClaimAnswer",
     "Correlation", "Distribution", "Doctor", "Drawn", "Errors", "Expectation", "Explain",
     "Failure", "Finding", "Group", "Input", "Named", "Needs", "Number", "NumberSensitivity",
     "NumberSources", "Place", "Quantile", "Row", "Run", "Sample", "Section", "Sensitivities",
+    "Solve", "SolvedGap", "SolvedJump", "SolvedNearest", "SolvedRoot", "SolvedStretch",
     "SourceAnswer", "SourcesAnswer", "Statistic", "Step", "StepTerm", "Sum", "SumRow",
     "Undecided", "Validate", "ValidatedTable", "Verify", "Why", "as_json",
 ]  # fmt: skip
@@ -77,6 +86,7 @@ ANSWERS: Mapping[str, type] = {
     "run": Run,
     "sample": Sample,
     "sensitivities": Sensitivities,
+    "solve": Solve,
     "sources": SourcesAnswer,
     "validate": Validate,
     "verify": Verify,

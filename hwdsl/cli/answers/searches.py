@@ -1,0 +1,89 @@
+"""The answer of `solve`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from attrs import frozen
+
+from hwdsl.cli.answers.parts import Number
+
+
+@frozen
+class SolvedRoot:
+    """A value of the param at which the output equals the target.
+
+    `slope` is the derivative of the output by the param, less that of a target that depends on the
+    param; `elasticity` is per cent of the output for one per cent of the param; both are "NaN" for
+    a param without derivative. With `touches` the output turns back at the target.
+    """
+
+    value: Number
+    output: Number
+    slope: Number
+    elasticity: Number
+    touches: bool
+
+
+@frozen
+class SolvedStretch:
+    """Values of the param from one to another."""
+
+    low: Number
+    high: Number
+
+
+@frozen
+class SolvedJump:
+    """Neighbouring values of the param between which the output jumps past the target."""
+
+    below: Number
+    above: Number
+    output_below: Number
+    output_above: Number
+    target_below: Number
+    target_above: Number
+
+
+@frozen
+class SolvedGap(SolvedStretch):
+    """An infeasible stretch and the rules that it violates; if `hides`, the output is on different
+    sides of the target at its two ends."""
+
+    rules: Sequence[str]
+    hides: bool
+
+
+@frozen
+class SolvedNearest:
+    """Where the output comes nearest to the target."""
+
+    value: Number
+    output: Number
+    target: Number
+
+
+@frozen
+class Solve:
+    """The answer of `hwdsl solve`, in the units of param and output.
+
+    `low` and `high` are the range that was looked at, at so many `points`. `met` are stretches on
+    which the output equals the target, `at_least` those on which it is the target or more.
+    """
+
+    evaluator: str
+    param: str
+    param_unit: str
+    output: str
+    output_unit: str
+    low: Number
+    high: Number
+    points: int
+    roots: Sequence[SolvedRoot]
+    met: Sequence[SolvedStretch]
+    jumps: Sequence[SolvedJump]
+    at_least: Sequence[SolvedStretch]
+    infeasible: Sequence[SolvedGap]
+    nearest: SolvedNearest | None
+    answer: Literal["solve"] = "solve"
