@@ -15,8 +15,22 @@ if TYPE_CHECKING:
     from hwdsl.api.evaluator import Evaluator as Evaluator
     from hwdsl.api.evaluator import Module as Module
     from hwdsl.api.evaluator import load as load
+    from hwdsl.codegen.runtime import Best as Best
+    from hwdsl.codegen.runtime import Pareto as Pareto
+    from hwdsl.codegen.runtime import Top as Top
 
-__all__ = ["CallError", "DescriptionError", "Evaluator", "Module", "__version__", "load"]
+_REDUCTIONS = ["Best", "Pareto", "Top"]
+__all__ = [
+    "Best",
+    "CallError",
+    "DescriptionError",
+    "Evaluator",
+    "Module",
+    "Pareto",
+    "Top",
+    "__version__",
+    "load",
+]
 
 
 def __dir__() -> list[str]:
@@ -29,5 +43,6 @@ def __getattr__(name: str) -> object:
     if name in __all__:
         from importlib import import_module
 
-        return getattr(import_module("hwdsl.api.evaluator"), name)
+        module = "hwdsl.codegen.runtime" if name in _REDUCTIONS else "hwdsl.api.evaluator"
+        return getattr(import_module(module), name)
     raise AttributeError(f"module 'hwdsl' has no attribute {name!r}")

@@ -15,6 +15,7 @@ from .message import Message, Placeholder
 from .point_grid import PointGrid
 from .progress import Bar
 from .quantity import meant_unit, read
+from .reductions import Best, Pareto, Top
 from .result import Result
 from .sample import Samples
 from .spec import OutputSpec, ParamSpec, RuleSpec, Scale, Spec, joined
@@ -23,6 +24,7 @@ from .sweep import Sweep
 __all__ = [
     "Axis",
     "Bar",
+    "Best",
     "CallError",
     "CompiledKernel",
     "ExecutionPlan",
@@ -33,6 +35,7 @@ __all__ = [
     "Message",
     "OutputSpec",
     "ParamSpec",
+    "Pareto",
     "Placeholder",
     "PointGrid",
     "Progress",
@@ -42,6 +45,7 @@ __all__ = [
     "Scale",
     "Spec",
     "Sweep",
+    "Top",
     "Words",
     "joined",
     "meant_unit",

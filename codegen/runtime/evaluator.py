@@ -21,6 +21,7 @@ from .kernel import Floats, Kernel
 from .message import Says
 from .point_grid import PointGrid
 from .quantity import is_many, scale_of, spread, written
+from .reducing import answers, reduce_grid, reductions_of
 from .result import Result
 from .sample import Samples, draw
 from .spec import NEAR, UNDEFINED, ParamSpec, Scale, Spec, did_you_mean, joined
@@ -140,6 +141,23 @@ class KernelEvaluator:
         at, zipped = tables(at, zipped)
         axes = self.named("sweep", at, axes, zipped, mode=mode, progress=progress, threads=threads)
         return self.plan(axes, mode=mode, zipped=zipped).run(progress, threads)
+
+    def reduce(
+        self, what: Any, at: Any = None, /, *, mode: str | None = None, zipped: Any = None,
+        progress: Progress | bool | None = None, threads: int | None = None, **axes: Any,
+    ) -> Any:  # fmt: skip
+        """What is asked of a sweep, in memory that does not grow with its points.
+
+        `what` is a reduction, such as `Best(minimize="cost")` or `Pareto(…)`, and so is the answer;
+        of a list of them it is a list, of a mapping a dictionary. They share one evaluation of the
+        points, which are given as to `sweep`. Raises CallError for what does not fit.
+        """
+        at, zipped = tables(at, zipped)
+        axes = self.named("reduce", at, axes, zipped, mode=mode, progress=progress, threads=threads)
+        plan = self.plan(axes, mode=mode, zipped=zipped)
+        asked = reductions_of(what)
+        states = reduce_grid(plan, [*asked.values()], progress=progress, threads=threads)
+        return answers(what, [state.result(plan) for state in states])
 
     def iter_chunks(
         self, size: int = 1 << 20, at: Any = None, /, *,

@@ -51,7 +51,7 @@ class ExecutionPlan:
         Raises CallError unless `threads` is None or a whole number from 1 on.
         """
         threads = workers(threads)
-        tell = Bar() if progress is True else progress or None
+        tell = shown(progress)
         columns = [np.empty(self.points) for _ in self.spec.outputs]
         words = np.empty((self.points, len(self.spec.required)), np.uint64)
         done = 0
@@ -112,6 +112,11 @@ class ExecutionPlan:
             if up != 1.0:
                 column /= up
         return start, stop, outputs, words
+
+
+def shown(progress: Progress | bool | None) -> Progress | None:
+    """What is told how far a run is: for True a bar on the terminal."""
+    return Bar() if progress is True else progress or None
 
 
 def workers(threads: int | None) -> int:

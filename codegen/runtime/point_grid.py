@@ -128,7 +128,12 @@ class PointRange:
             return self.listed[start:stop]
         if not self.held:
             return slice(start - self.first, stop - self.first)
-        points = np.arange(start, stop)
+        return self.places_of(np.arange(start, stop))
+
+    def places_of(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The places of points of the group by their numbers in it."""
+        if self.listed is not None:
+            return self.listed[points]
         for stride, count, k in reversed(self.held):
             points = points // stride * (stride * count) + k * stride + points % stride
         return points - self.first

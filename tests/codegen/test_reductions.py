@@ -1,0 +1,266 @@
+"""What a sweep is reduced to is what the whole sweep in memory says, whatever the parts."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hwdsl.codegen.runtime import (
+    Best,
+    CallError,
+    KernelEvaluator,
+    OutputSpec,
+    ParamSpec,
+    Pareto,
+    RuleSpec,
+    Scale,
+    Spec,
+    Top,
+)
+from hwdsl.codegen.runtime.block import spread
+from hwdsl.codegen.runtime.reducing import reduce_grid
+
+UNDEFINED = np.uint64(4)
+
+
+class Table:
+    """A kernel that looks its outputs up by the first param, a point's number in a table."""
+
+    outputs, words = 3, 1
+
+    def __init__(self, columns, words, params):
+        self.columns, self.broken, self.params = columns, words, params
+
+    def run(self, axes, start, stop, outputs, rules):
+        points = np.arange(start, stop)
+        (values, stride, count) = axes[0]
+        rows = values[points // stride % count].astype(np.int64)
+        for column, out in zip(self.columns, outputs, strict=True):
+            if out is not None:
+                out[:] = column[rows]
+        rules[:, 0] = self.broken[rows]
+
+    def halt(self, on):
+        pass
+
+
+KINDS = ("small", "large", "huge")
+SPEC = Spec(
+    "table",
+    (
+        ParamSpec("row", "int", low=0.0),
+        ParamSpec("kind", "choice", default=0.0, low=0.0, high=2.0, labels=KINDS, uniform=True),
+        ParamSpec("size", "real", Scale("GB", "1000000000"), default=1e9),
+    ),
+    (
+        OutputSpec("time", Scale("ms", "1/1000")),
+        OutputSpec("heat", Scale("degC", "1", "273.15")),
+        OutputSpec("case", labels=("a", "b")),
+    ),
+    (RuleSpec("fits"), RuleSpec("cheap", "warn")),
+)
+NUMBERS = st.one_of(
+    st.integers(-3, 3).map(float), st.sampled_from([np.nan, np.inf, -np.inf, 1e300, -0.0]),
+    st.floats(-1e3, 1e3),
+)  # fmt: skip
+
+
+@st.composite
+def tables(draw):
+    """An evaluator over a table, and columns of its points: rows, kinds and sizes."""
+    rows = draw(st.integers(1, 40))
+    time, heat = (np.array(draw(st.lists(NUMBERS, min_size=rows, max_size=rows))) for _ in "ab")
+    case = np.array(draw(st.lists(st.sampled_from([0.0, 1.0]), min_size=rows, max_size=rows)))
+    words = np.array(draw(st.lists(st.integers(0, 3), min_size=rows, max_size=rows)), np.uint64)
+    words[np.isnan(time) | np.isnan(heat)] |= UNDEFINED
+    evaluator = KernelEvaluator(SPEC, Table([time, heat, case], words, 3))
+    if draw(st.booleans()):  # a grid
+        order = draw(st.permutations(["row", "kind", "size"]))
+        axes = {"row": np.arange(rows), "kind": list(KINDS[: draw(st.integers(1, 3))]),
+                "size": np.linspace(1, 2, draw(st.integers(1, 3)))}  # fmt: skip
+        return evaluator, evaluator.plan({name: axes[name] for name in order})
+    kinds = draw(st.lists(st.sampled_from(KINDS), min_size=rows, max_size=rows))
+    return evaluator, evaluator.plan(mode="zip", row=np.arange(rows), kind=kinds)
+
+
+def in_parts(plan, reduction, parts, order, room, threads):
+    """The state of a reduction after parts of a sweep, joined in an order, each pickled between."""
+    cuts = sorted({0, plan.points, *(p % (plan.points + 1) for p in parts)})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hwdsl.codegen.runtime.reducing.ROOM", room)
+        patch.setattr("hwdsl.codegen.runtime.reducing.STRETCH", 1)
+        states = [
+            reduce_grid(plan.at(plan.grid.stretch(a, b - a)), [reduction], threads=threads)[0]
+            for a, b in itertools.pairwise(cuts)
+        ]
+    states.sort(key=lambda _: order.random())
+    whole = pickle.loads(pickle.dumps(reduction)).begin(plan.spec)
+    for state in states:
+        whole.merge(pickle.loads(pickle.dumps(state)))
+    return whole
+
+
+SPLITS = {
+    "parts": st.lists(st.integers(0, 400), max_size=4),
+    "order": st.randoms(use_true_random=False),
+    "room": st.integers(1, 50),
+    "threads": st.sampled_from([1, 1, 3]),
+}
+GOALS = st.sampled_from(["time", "heat", "size", "row"])
+
+
+def same(found, expected):
+    """The same points in the same order."""
+    assert len(found) == len(expected)
+    for name in ("row", "kind", "size", "time", "heat", "case"):
+        assert np.array_equal(
+            found.raw.column(name), expected.raw.column(name),
+            equal_nan=name in ("time", "heat"),
+        )  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(table=tables(), goal=GOALS, most=st.booleans(), count=st.integers(1, 7),
+       by=st.sampled_from([(), "kind", "size", "case", ("kind", "case")]), **SPLITS)  # fmt: skip
+def test_the_best_are_those_of_the_whole_sweep(table, goal, most, count, by, **split):
+    _, plan = table
+    sweep = plan.run()
+    asked = {"maximize" if most else "minimize": goal}
+    found = in_parts(plan, Top(count, **asked, by=by), **split).result(plan)
+    cost = np.asarray(sweep.raw.column(goal), np.float64) * (-1 if most else 1)
+    fine = np.flatnonzero(sweep.feasible.ravel() & np.isfinite(cost))
+    names = [by] if isinstance(by, str) else by
+    codes = {"kind": list(KINDS).index, "case": ["a", "b"].index, "size": float}
+    keys = [tuple(codes[n](sweep.raw.column(n)[p]) for n in names) for p in fine]
+    expected = []
+    for key in sorted(set(keys)):
+        mine = [p for p, k in zip(fine, keys, strict=True) if k == key]
+        expected += sorted(mine, key=lambda p: (cost[p], p))[:count]
+    same(found, sweep.take(np.array(expected, np.int64)))
+
+
+@settings(max_examples=100, deadline=None)
+@given(table=tables(), goal=GOALS, most=st.booleans(), **SPLITS)
+def test_the_best_is_that_of_the_whole_sweep(table, goal, most, **split):
+    _, plan = table
+    asked = {"maximize" if most else "minimize": goal}
+    state = in_parts(plan, Best(**asked), **split)
+    try:
+        expected = plan.run().best(asked.get("maximize", ""), minimize=asked.get("minimize", ""))
+    except CallError:
+        with pytest.raises(CallError, match="no point that was looked at is feasible and finite"):
+            state.result(plan)
+    else:
+        assert state.result(plan) == expected
+
+
+@settings(max_examples=150, deadline=None)
+@given(table=tables(), few=st.booleans(), up=st.sets(GOALS, max_size=3),
+       down=st.sets(GOALS, max_size=3), **SPLITS)  # fmt: skip
+def test_the_front_is_that_of_the_whole_sweep(table, few, up, down, **split):
+    _, plan = table
+    down = down - up
+    if not up | down:
+        return
+    asked = {"maximize": sorted(up), "minimize": sorted(down)}
+    with pytest.MonkeyPatch.context() as patch:
+        if few:
+            patch.setattr("hwdsl.codegen.runtime.reductions.FEW", 3)
+        found = in_parts(plan, Pareto(**asked), **split).result(plan)
+    try:
+        expected = plan.run().pareto(**asked)
+    except CallError:
+        assert not len(found)
+    else:
+        same(found, expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(values=st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=60), ulps=st.integers(0, 3),
+       name=st.sampled_from(["time", "heat"]), most=st.booleans())  # fmt: skip
+def test_values_that_differ_only_in_base_units_are_equal(values, ulps, name, most):
+    """In declared units neighbouring numbers can be one: then the first counts."""
+    base = np.array(values)
+    for _ in range(ulps):
+        base = np.concatenate([np.nextafter(base, np.inf), base])
+    rows, zeros = len(base), np.zeros(len(base))
+    columns = [base if n == name else zeros for n in ("time", "heat", "case")]
+    evaluator = KernelEvaluator(SPEC, Table(columns, np.zeros(rows, np.uint64), 3))
+    plan = evaluator.plan(row=np.arange(rows))
+    asked = {"maximize" if most else "minimize": name}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hwdsl.codegen.runtime.reducing.ROOM", 7)
+        backwards = Top(rows, **asked).begin(SPEC)
+        for start in range(rows - rows % 7, -1, -7):
+            part = plan.at(plan.grid.stretch(start, min(7, rows - start)))
+            if part.points:
+                backwards.merge(reduce_grid(part, [Top(3, **asked)])[0])
+    expected = plan.run().best(asked.get("maximize", ""), minimize=asked.get("minimize", ""))
+    assert backwards.result(plan).result(0) == expected
+    front = evaluator.reduce(Pareto(**asked), row=np.arange(rows))
+    same(front, plan.run().pareto(**asked))
+
+
+def test_several_reductions_share_one_evaluation():
+    calls = []
+
+    class Counted(Table):
+        def run(self, axes, start, stop, outputs, rules):
+            calls.append(stop - start)
+            super().run(axes, start, stop, outputs, rules)
+
+    columns = [np.arange(100.0)[::-1].copy() + 1, np.arange(100.0), np.zeros(100)]
+    evaluator = KernelEvaluator(SPEC, Counted(columns, np.zeros(100, np.uint64), 3))
+    seen = []
+    found = evaluator.reduce(
+        {"best": Best(minimize="time"), "front": Pareto(minimize=["time", "heat"])},
+        row=np.arange(100), threads=1, progress=lambda *done: seen.append(done),
+    )  # fmt: skip
+    assert found["best"].params["row"] == 99
+    assert len(found["front"]) == 100
+    assert sum(calls[:1]) == 100  # then those that are kept, for the answers
+    assert seen == [(100, 100)]
+    assert [r.params["row"] for r in evaluator.reduce([Best("time")], row=np.arange(9))] == [0]
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        (Best("tim"), "no output or numeric param tim; did you mean time"),
+        (Best("kind"), "no output or numeric param kind"),
+        (Best("case"), "no output or numeric param case"),
+        (Best(), "name one output or param"),
+        (Best("time", "heat"), "name one output or param"),
+        (Top(0, "time"), "a number of points is from 1 on, not 0"),
+        (Top(1, "time", by="kin"), "no param or case of an enum kin; did you mean kind"),
+        (Top(1, "time", by="heat"), "no param or case of an enum heat"),
+        (Pareto(), "name outputs or params"),
+        ("time", "'time' is no reduction"),
+        ([], "nothing is asked for"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_told(what, said):
+    evaluator = KernelEvaluator(SPEC, Table([np.zeros(3)] * 3, np.zeros(3, np.uint64), 3))
+    with pytest.raises(CallError, match=said):
+        evaluator.reduce(what, row=[0, 1, 2])
+
+
+def test_too_many_groups_are_told():
+    many = 70_000
+    evaluator = KernelEvaluator(SPEC, Table([np.zeros(many)] * 3, np.zeros(many, np.uint64), 3))
+    with pytest.raises(CallError, match="row has more than 65,536 values"):
+        evaluator.reduce(Top(1, "time", by="row"), row=np.arange(many))
+    with pytest.raises(CallError, match="more than 65,536 groups by row and size"):
+        evaluator.reduce(Top(1, "time", by=["row", "size"]), row=np.arange(500),
+                         size=np.linspace(1, 2, 300))  # fmt: skip
+
+
+def test_a_block_spreads_axes_as_points_count():
+    values = np.array([3.0, 5.0, 7.0])
+    for stride, count, start in itertools.product((1, 2, 5), (1, 4, 11, 40), range(17)):
+        points = np.arange(start, start + count)
+        expected = values[points // stride % 3]
+        assert np.array_equal(spread((values, stride, 3), start, count), expected)
