@@ -212,9 +212,8 @@ class ExpressionPrinter(ABC):
     def _broken(self, node: ast.Expr, column: int, indent: int, hang: int = STEP) -> str:
         """Write an expression over several lines, those of a chain of operators in by `hang`."""
         match node:
-            case ast.Call(function=function, arguments=arguments):
-                head = self.expr(function, column, indent, POSTFIX)
-                return f"{head}({self._broken_list(arguments, indent) if arguments else ''})"
+            case ast.Call():
+                return self._broken_call(node, column, indent)
             case ast.ListLit(items=items) if items:
                 return f"[{self._broken_list(items, indent)}]"
             case ast.Comprehension():
@@ -233,7 +232,8 @@ class ExpressionPrinter(ABC):
             case ast.Cond():
                 return self._broken_cond(node, column, indent)
             case ast.Attr(base=base, name=ident):
-                return f"{self.expr(base, column, indent, POSTFIX)}.{ident.name}"
+                behind = 1 + len(ident.name)
+                return f"{self.expr(base, column + behind, indent, POSTFIX)}.{ident.name}"
             case ast.Index(base=base, index=index):
                 head = self.expr(base, column, indent, POSTFIX)
                 return f"{head}[{self.expr(index, column + len(head) + 1, indent)}]"
@@ -249,6 +249,18 @@ class ExpressionPrinter(ABC):
                 return f"{head} {self.block(node, members, indent)}"
             case _:
                 return self.flat(node) or ""
+
+    def _broken_call(self, node: ast.Call, column: int, indent: int) -> str:
+        """Write a call with an argument a line, or behind the last line of what it calls."""
+        head = self.expr(node.function, column + len("("), indent, POSTFIX)
+        if not node.arguments:
+            return f"{head}()"
+        if "\n" in head:
+            with suppress(_SeveralLines):
+                inside = ", ".join([self._argument(a) for a in node.arguments])
+                if len(head.rpartition("\n")[2]) + len(inside) + len("()") <= WIDTH:
+                    return f"{head}({inside})"
+        return f"{head}({self._broken_list(node.arguments, indent)})"
 
     def _broken_list(self, items: Sequence[ast.Expr | ast.Argument], indent: int) -> str:
         """Write one item a line, a comma behind each (but not behind a reducer's only one)."""
