@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import hwdsl
@@ -104,6 +104,22 @@ def last_token(streams: Streams, stages: Stages, tokens: int) -> int:
     deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(graphs())
+# The source stops at a short FIFO; a stage behind another one that it feeds waits for more.
+@example(
+    (
+        [(0, 1, 1), (0, 2, 1), (0, 3, 1), (0, 5, 1), (1, 4, 1), (4, 5, 1)],
+        [(1, 0, 0), (1, 0, 0), (1, 0, 0), (1, 0, 0), (2, 0, 0), (1, 0, 0)],
+        2,
+    )
+)
+# Two stages that collect tokens hold up each other.
+@example(
+    (
+        [(0, 1, 2), (0, 2, 9), (0, 5, 2), (1, 4, 2), (2, 3, 2), (3, 4, 2), (3, 5, 3)],
+        [(1, 0, 0), (7, 0, 0), (1, 0, 0), (1, 0, 0), (1, 0, 0), (1, 0, 0)],
+        7,
+    )
+)
 def test_runs_stop_and_end_as_token_by_token(
     tmp_path: Path, drawn: tuple[Streams, Stages, int]
 ) -> None:
