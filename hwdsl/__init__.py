@@ -16,17 +16,23 @@ if TYPE_CHECKING:
     from hwdsl.api.evaluator import Module as Module
     from hwdsl.api.evaluator import load as load
     from hwdsl.codegen.runtime import Best as Best
+    from hwdsl.codegen.runtime import Counts as Counts
+    from hwdsl.codegen.runtime import Histogram as Histogram
     from hwdsl.codegen.runtime import Pareto as Pareto
+    from hwdsl.codegen.runtime import Quantiles as Quantiles
     from hwdsl.codegen.runtime import Top as Top
 
-_REDUCTIONS = ["Best", "Pareto", "Top"]
+_REDUCTIONS = ["Best", "Counts", "Histogram", "Pareto", "Quantiles", "Top"]
 __all__ = [
     "Best",
     "CallError",
+    "Counts",
     "DescriptionError",
     "Evaluator",
+    "Histogram",
     "Module",
     "Pareto",
+    "Quantiles",
     "Top",
     "__version__",
     "load",

@@ -7,6 +7,7 @@ values in the units the description declares.
 """
 
 from .columns import InUnit
+from .distributions import Counts, Histogram, HistogramCounts, PointCounts, Quantiles
 from .errors import CallError
 from .evaluator import KernelEvaluator, tables
 from .execution_plan import ExecutionPlan, Progress
@@ -27,8 +28,11 @@ __all__ = [
     "Best",
     "CallError",
     "CompiledKernel",
+    "Counts",
     "ExecutionPlan",
     "Floats",
+    "Histogram",
+    "HistogramCounts",
     "InUnit",
     "Kernel",
     "KernelEvaluator",
@@ -37,8 +41,10 @@ __all__ = [
     "ParamSpec",
     "Pareto",
     "Placeholder",
+    "PointCounts",
     "PointGrid",
     "Progress",
+    "Quantiles",
     "Result",
     "RuleSpec",
     "Samples",

@@ -50,6 +50,7 @@ class Block:
         self.words: Words = self._all_words[:0]
         self._columns: list[Floats | None] = []
         self._feasible: tuple[Marks | None] | None = None
+        self._selected: tuple[Marks | None] | None = None
         self._allowed: tuple[Marks | None] | None = None
 
     def fill(
@@ -61,7 +62,7 @@ class Block:
         self.count = n = stop - start
         self.words = self._all_words[:n]
         self._columns = [None if c is None else c[:n] for c in self._whole]
-        self._feasible = self._allowed = None
+        self._feasible = self._selected = self._allowed = None
         kernel.run(axes, start, stop, self._columns, self.words)
 
     def __len__(self) -> int:
@@ -100,15 +101,24 @@ class Block:
         return found
 
     @property
+    def selected(self) -> Marks | None:
+        """Which points fulfil the conditions; None if all do."""
+        if self._selected is None:
+            self._selected = (_both([each(self) for each in self.where]),)
+        return self._selected[0]
+
+    @property
     def allowed(self) -> Marks | None:
-        """Which points are looked at; None if all are."""
+        """Which of the selected points are feasible, or all if raw; None if all points are."""
         if self._allowed is None:
-            marks = [None if self.is_raw else self.feasible, *(w(self) for w in self.where)]
-            found = [m for m in marks if m is not None]
-            if len(found) > 1:
-                found = [np.logical_and.reduce(found)]
-            self._allowed = (found[0] if found else None,)
+            feasible = None if self.is_raw else self.feasible
+            self._allowed = (_both([feasible, self.selected]),)
         return self._allowed[0]
+
+    def values(self, name: str) -> Floats:
+        """The base values at the points allowed, in their order; not to be written to."""
+        values = self.base(name)
+        return values if self.allowed is None else values[self.allowed]
 
     def base(self, name: str) -> Floats:
         """An output's or a param's values in base units; not to be written to."""
@@ -153,6 +163,12 @@ class Block:
             for values, stride, count in self.axes
         ]
         return np.stack(columns, axis=1) if columns else np.empty((len(at), 0))
+
+
+def _both(marks: Sequence[Marks | None]) -> Marks | None:
+    """Where all are; None if that is everywhere."""
+    found = [m for m in marks if m is not None]
+    return np.logical_and.reduce(found) if len(found) > 1 else next(iter(found), None)
 
 
 def spread(axis: tuple[NDArray[Any], int, int], start: int, count: int) -> Any:

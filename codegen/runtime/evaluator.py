@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from inspect import Parameter, Signature
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from . import html
 from .columns import InUnit, Masked, clamp_to_range, frame, is_vector, to_base
+from .conditions import conditions
 from .dialects import elsewhere
 from .errors import CallError
 from .execution_plan import ExecutionPlan, Progress
@@ -144,19 +145,26 @@ class KernelEvaluator:
 
     def reduce(
         self, what: Any, at: Any = None, /, *, mode: str | None = None, zipped: Any = None,
+        where: str | Sequence[str] | None = None,
         progress: Progress | bool | None = None, threads: int | None = None, **axes: Any,
     ) -> Any:  # fmt: skip
         """What is asked of a sweep, in memory that does not grow with its points.
 
         `what` is a reduction, such as `Best(minimize="cost")` or `Pareto(…)`, and so is the answer;
         of a list of them it is a list, of a mapping a dictionary. They share one evaluation of the
-        points, which are given as to `sweep`. Raises CallError for what does not fit.
+        points, which are given as to `sweep`. `where` are conditions that points must fulfil to be
+        looked at: "latency <= 50 ms". Raises CallError for what does not fit.
         """
         at, zipped = tables(at, zipped)
-        axes = self.named("reduce", at, axes, zipped, mode=mode, progress=progress, threads=threads)
+        axes = self.named("reduce", at, axes, zipped, mode=mode, where=where, progress=progress,
+                          threads=threads)  # fmt: skip
         plan = self.plan(axes, mode=mode, zipped=zipped)
         asked = reductions_of(what)
-        states = reduce_grid(plan, [*asked.values()], progress=progress, threads=threads)
+        only = conditions(self, where or ())
+        states = reduce_grid(
+            plan, [*asked.values()], where=only, reads={n for c in only for n in c.reads},
+            progress=progress, threads=threads,
+        )  # fmt: skip
         return answers(what, [state.result(plan) for state in states])
 
     def iter_chunks(

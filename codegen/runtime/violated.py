@@ -15,6 +15,9 @@ _BLOCK = 1 << 14
 _TABLE = 1 << 16
 """Combinations of rules that are told apart by a table of this size, without sorting points."""
 
+_SMALL = 1 << 14
+"""Words below which they are counted by their value."""
+
 
 def marked(words: Words, masks: Sequence[int]) -> NDArray[np.bool_]:
     """Where any of the bits in `masks`, one for each word, is set."""
@@ -40,7 +43,26 @@ def ever(words: Words) -> list[int]:
 
 def counts(words: Words, names: Sequence[str]) -> dict[str, int]:
     """How many points violate each rule that any violates."""
-    return {names[b]: int(np.count_nonzero(bit(words, b))) for b in ever(words)}
+    return {names[number]: count for number, count in counts_by_bit(words)}
+
+
+def counts_by_bit(words: Words) -> list[tuple[int, int]]:
+    """The numbers of the bits that are set at any point, and at how many."""
+    found = []
+    for k in range(words.shape[1]):
+        column = words[:, k]
+        whole = int(np.bitwise_or.reduce(column)) if len(column) else 0
+        bits = [b for b in range(64) if whole >> b & 1]
+        if whole < _SMALL and len(bits) > 2:  # by the words there are, each looked at once
+            kinds = np.bincount(column.view(np.int64))
+            used = np.flatnonzero(kinds)
+            found += [(64 * k + b, int(kinds[used[used >> b & 1 == 1]].sum())) for b in bits]
+        else:
+            marks = (np.bitwise_and(column, np.uint64(1 << b)) for b in bits)
+            found += [
+                (64 * k + b, int(np.count_nonzero(m))) for b, m in zip(bits, marks, strict=True)
+            ]
+    return found
 
 
 def combinations(words: Words, names: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:

@@ -211,6 +211,30 @@ def format_argument(parser: argparse.ArgumentParser, *others: str) -> None:
     )  # fmt: skip
 
 
+def reduction_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that ask for something else than rows, which `hwdsl.cli.reduced` reads."""
+    parser.add_argument(
+        "--best", metavar="NAME",
+        help="only the feasible point with the most of it (min:NAME: the least)",
+    )  # fmt: skip
+    parser.add_argument("--top", type=int, metavar="N", help="with --best, so many points")
+    parser.add_argument(
+        "--by", metavar="NAME,NAME", help="with --best, a point (or N) for each value of these"
+    )
+    parser.add_argument(
+        "--pareto", metavar="NAME,min:NAME", help="only the points that none beats in all of these"
+    )
+    parser.add_argument(
+        "--quantiles", metavar="NAME,NAME", help="how these are distributed over feasible points"
+    )
+    parser.add_argument(
+        "--histogram", metavar="NAME[:BINS]", help="feasible points by the value of it"
+    )
+    parser.add_argument(
+        "--counts", action="store_true", help="points, feasible points, and points by broken rule"
+    )
+
+
 def assignments(words: Sequence[str]) -> dict[str, str]:
     """Read `name=value` words."""
     values: dict[str, str] = {}

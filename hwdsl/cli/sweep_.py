@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define
 
-from hwdsl.cli.base import assignments, load_evaluator, named, number, table, target_argument
+from hwdsl.cli.base import (
+    assignments,
+    load_evaluator,
+    named,
+    number,
+    reduction_arguments,
+    table,
+    target_argument,
+)
 from hwdsl.cli.errors import FINE, CommandError, told
 from hwdsl.cli.files import replacing
 from hwdsl.cli.signals import POLITE, caught, ending
@@ -21,10 +29,12 @@ from hwdsl.cli.tables import FEASIBLE, VIOLATIONS, check_table, title, writer_fo
 
 if TYPE_CHECKING:
     from hwdsl.api.evaluator import Evaluator
-    from hwdsl.cli.picking import Condition, Goal, Look
+    from hwdsl.cli.picking import Look
+    from hwdsl.cli.reduced import Asked
     from hwdsl.cli.resuming import ResumePoint
     from hwdsl.cli.tables import Column
     from hwdsl.codegen.runtime import ExecutionPlan, Spec, Sweep
+    from hwdsl.codegen.runtime.conditions import Condition
 
 CHUNK = 1 << 16
 FIRST = 20
@@ -56,14 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--where", action="append", default=[], metavar="CONDITION",
         help="keep the points that fit: feasible, or NAME >= VALUE (or <=, ==, !=, <, >)",
     )  # fmt: skip
-    parser.add_argument(
-        "--best",
-        metavar="NAME",
-        help="only the feasible point with the most of it (min:NAME: the least)",
-    )
-    parser.add_argument(
-        "--pareto", metavar="NAME,min:NAME", help="only the points that none beats in all of these"
-    )
+    reduction_arguments(parser)
     parser.add_argument(
         "--show", metavar="NAME,NAME", help="print these columns alone; not with -o, whose are all"
     )
@@ -81,21 +84,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Evaluate the grid chunk by chunk; an interrupted table holds the rows that were done."""
-    from hwdsl.cli import picking, resuming
+    from hwdsl.cli import picking, reduced, resuming
     from hwdsl.codegen.runtime.execution_plan import workers
 
     target = None if options.output is None else Path(options.output)
     _check_options(options, target)
     evaluator = load_evaluator(options.target)
     given = assignments(options.values)
-    goals = [picking.goal(evaluator, text) for text in _goals(options)]
+    wanted = reduced.asked(evaluator, options)
     with told():
         plan = _plan(evaluator, given, options.zip)
         conditions = [picking.condition(evaluator, text) for text in options.where]
         threads = workers(options.threads)
     shown = _shown(evaluator, options.show)
-    if goals:
-        return _picked(plan, target, goals, conditions, shown, threads)
+    if wanted:
+        return _reduced(plan, target, wanted, conditions, shown, threads)
     look = picking.Look(tuple(conditions), raw=options.raw)
     if target is None:
         _show_first(evaluator, plan, look, shown, threads)
@@ -117,23 +120,21 @@ def _check_options(options: argparse.Namespace, target: Path | None) -> None:
     """End the command at options that do not go together, and at a target that is not ours."""
     from hwdsl.cli import resuming
 
-    if options.best and options.pareto:
-        raise CommandError("--best is one point and --pareto a front: give one of them")
-    if options.resume and (target is None or options.best or options.pareto):
+    points = options.best or options.pareto
+    others = options.quantiles or options.histogram or options.counts
+    if options.resume and (target is None or points or others):
         raise CommandError(
-            "--resume goes on with a whole table: it needs -o, without --best, --pareto"
+            "--resume goes on with a whole table: it needs -o, without --best and the like"
         )
+    if target is not None and others and not points:
+        raise CommandError("-o is a table of points: it goes with --best or --pareto, or neither")
+    if options.raw and (points or others):
+        raise CommandError("--raw is about rows: what is asked for here is over feasible points")
     if options.show and target is not None:
         raise CommandError("--show says what is printed; a table that is written has all columns")
     if target is not None:
         check_table(target)
         resuming.check(target)
-
-
-def _goals(options: argparse.Namespace) -> list[str]:
-    if options.best:
-        return [options.best]
-    return options.pareto.split(",") if options.pareto else []
 
 
 def _plan(evaluator: Evaluator, given: dict[str, str], together: str | None) -> ExecutionPlan:
@@ -223,38 +224,40 @@ def _tell_violations(evaluator: Evaluator, parts: Sequence[Sweep]) -> None:
         print(f"  … {len(first) - MOST_TOLD} more rules")
 
 
-def _picked(
+def _reduced(
     plan: ExecutionPlan,
     target: Path | None,
-    goals: Sequence[Goal],
+    wanted: Asked,
     conditions: Sequence[Condition],
     shown: Sequence[str],
     threads: int,
 ) -> int:
-    """Print or write the best point, or the front of several goals."""
-    from hwdsl.cli import picking, resuming
+    """Print what is asked for instead of rows; points are printed or written."""
+    from hwdsl.cli import reduced, resuming
+    from hwdsl.codegen.runtime import Bar
 
-    with _parts(plan, 0, threads) as parts:
-        found = picking.best(plan, goals, conditions, (part for part, _ in parts))
-        whole = parts.done == plan.points
-    if not whole:
-        raise ending(parts.ended)
-    if not len(found):
-        print(f"no point of {plan.points:,} is feasible, finite in what is asked for, and fits")
-        return FINE
-    chosen = plan.grid.subset(found if len(goals) > 1 else found[:1])
-    sweep = plan.at(chosen).run(threads=threads)
-    if target is None:
+    bar = Bar(sys.stderr) if sys.stderr.isatty() else None
+    with told():
+        found = reduced.answers(plan, wanted, conditions, threads, bar)
+    texts, sweep = list(found.texts), found.points
+    if sweep is not None and not len(sweep):
+        texts.insert(0, f"no point of {plan.points:,} is feasible, finite in what is asked for, "
+                        "and fits")  # fmt: skip
+    elif sweep is not None and target is None:
         _show(plan, [sweep], shown)
         if len(sweep) > FIRST:
             print(f"… {len(sweep) - FIRST:,} more rows: write them with -o OUT.csv")
-        return FINE
-    with replacing(target) as temporary:
-        writer = writer_for(target, temporary, _header(plan))
-        writer.write(_columns(sweep))
-        writer.close()
-    resuming.remove(target)
-    print(f"wrote {len(sweep):,} of {plan.points:,} points to {target}", file=sys.stderr)
+        if texts:
+            print()
+    elif sweep is not None and target is not None:
+        with replacing(target) as temporary:
+            writer = writer_for(target, temporary, _header(plan))
+            writer.write(_columns(sweep))
+            writer.close()
+        resuming.remove(target)
+        print(f"wrote {len(sweep):,} of {plan.points:,} points to {target}", file=sys.stderr)
+    if texts:
+        print("\n\n".join(texts))
     return FINE
 
 

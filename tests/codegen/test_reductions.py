@@ -11,16 +11,21 @@ from hypothesis import strategies as st
 from hwdsl.codegen.runtime import (
     Best,
     CallError,
+    Counts,
+    Histogram,
     KernelEvaluator,
     OutputSpec,
     ParamSpec,
     Pareto,
+    Quantiles,
     RuleSpec,
     Scale,
     Spec,
     Top,
 )
 from hwdsl.codegen.runtime.block import spread
+from hwdsl.codegen.runtime.conditions import conditions
+from hwdsl.codegen.runtime.distributions import ERROR
 from hwdsl.codegen.runtime.reducing import reduce_grid
 
 UNDEFINED = np.uint64(4)
@@ -47,20 +52,23 @@ class Table:
         pass
 
 
+MS, GB = Scale("ms", "1/1000", "0", {"time": 1}), Scale("GB", "1000000000", "0", {"data": 1})
+DEGC = Scale("degC", "1", "273.15", {"temperature": 1})
 KINDS = ("small", "large", "huge")
 SPEC = Spec(
     "table",
     (
         ParamSpec("row", "int", low=0.0),
         ParamSpec("kind", "choice", default=0.0, low=0.0, high=2.0, labels=KINDS, uniform=True),
-        ParamSpec("size", "real", Scale("GB", "1000000000"), default=1e9),
+        ParamSpec("size", "real", GB, default=1e9),
     ),
     (
-        OutputSpec("time", Scale("ms", "1/1000")),
-        OutputSpec("heat", Scale("degC", "1", "273.15")),
+        OutputSpec("time", MS),
+        OutputSpec("heat", DEGC),
         OutputSpec("case", labels=("a", "b")),
     ),
     (RuleSpec("fits"), RuleSpec("cheap", "warn")),
+    {"ms": MS, "s": Scale("s", "1", "0", {"time": 1}), "GB": GB, "degC": DEGC},
 )
 NUMBERS = st.one_of(
     st.integers(-3, 3).map(float), st.sampled_from([np.nan, np.inf, -np.inf, 1e300, -0.0]),
@@ -122,7 +130,7 @@ def same(found, expected):
         )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(table=tables(), goal=GOALS, most=st.booleans(), count=st.integers(1, 7),
        by=st.sampled_from([(), "kind", "size", "case", ("kind", "case")]), **SPLITS)  # fmt: skip
 def test_the_best_are_those_of_the_whole_sweep(table, goal, most, count, by, **split):
@@ -142,7 +150,7 @@ def test_the_best_are_those_of_the_whole_sweep(table, goal, most, count, by, **s
     same(found, sweep.take(np.array(expected, np.int64)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(table=tables(), goal=GOALS, most=st.booleans(), **SPLITS)
 def test_the_best_is_that_of_the_whole_sweep(table, goal, most, **split):
     _, plan = table
@@ -157,7 +165,7 @@ def test_the_best_is_that_of_the_whole_sweep(table, goal, most, **split):
         assert state.result(plan) == expected
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(table=tables(), few=st.booleans(), up=st.sets(GOALS, max_size=3),
        down=st.sets(GOALS, max_size=3), **SPLITS)  # fmt: skip
 def test_the_front_is_that_of_the_whole_sweep(table, few, up, down, **split):
@@ -178,7 +186,7 @@ def test_the_front_is_that_of_the_whole_sweep(table, few, up, down, **split):
         same(found, expected)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(values=st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=60), ulps=st.integers(0, 3),
        name=st.sampled_from(["time", "heat"]), most=st.booleans())  # fmt: skip
 def test_values_that_differ_only_in_base_units_are_equal(values, ulps, name, most):
@@ -264,3 +272,103 @@ def test_a_block_spreads_axes_as_points_count():
         points = np.arange(start, start + count)
         expected = values[points // stride % 3]
         assert np.array_equal(spread((values, stride, 3), start, count), expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(table=tables(), name=GOALS, **SPLITS)
+def test_quantiles_are_within_a_tenth_of_a_per_cent(table, name, **split):
+    _, plan = table
+    sweep = plan.run()
+    values = sweep.raw.column(name)[sweep.feasible.ravel()].astype(np.float64)
+    shares = np.array([0.0, 0.05, 0.3, 0.5, 0.9, 1.0])
+    found = in_parts(plan, Quantiles(name, shares), **split).result(plan)
+    if not len(values):
+        assert np.isnan(found).all()
+        return
+    offset = 273.15 if name == "heat" else 0.0  # the error is a share of kelvins
+    low = np.quantile(values, shares, method="lower") + offset
+    high = np.quantile(values, shares, method="higher") + offset
+    error = np.where(np.isfinite(high), np.maximum(abs(low), abs(high)) * 1.01 * ERROR, 0.0) + 1e-9
+    finite = np.isfinite(low) & np.isfinite(high)
+    with np.errstate(invalid="ignore"):  # between infinities
+        expected = np.quantile(values, shares)
+    assert (abs(found - expected) <= error)[finite].all()
+    assert np.array_equal(found[[0, -1]], [values.min(), values.max()])
+    assert (found[~finite & (low == high)] == low[~finite & (low == high)]).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(table=tables(), name=GOALS, edges=st.sets(st.floats(-50, 50).map(lambda x: round(x, 1)),
+       min_size=2, max_size=9), wide=st.booleans(), **SPLITS)  # fmt: skip
+def test_histograms_are_those_of_numpy(table, name, edges, wide, **split):
+    _, plan = table
+    sweep = plan.run()
+    values = sweep.raw.column(name)[sweep.feasible.ravel()].astype(np.float64)
+    # Values and neighbours of values are edges too: where rounding is seen.
+    near = [v for v in np.nextafter(values[:2], np.inf).tolist() if np.isfinite(v)]
+    edges = sorted({*edges, *near, *values[np.isfinite(values)][:2].tolist()})
+    with pytest.MonkeyPatch.context() as patch:
+        if wide:
+            patch.setattr("hwdsl.codegen.runtime.distributions.FEW_EDGES", 0)
+        found = in_parts(plan, Histogram(name, edges), **split).result(plan)
+    expected, _ = np.histogram(values, edges)
+    assert np.array_equal(found.counts, expected)
+    assert found.below == np.count_nonzero(values < edges[0])
+    assert found.above == np.count_nonzero(values > edges[-1])
+
+
+@settings(max_examples=50, deadline=None)
+@given(table=tables(), low=st.integers(-3, 3), **SPLITS)
+def test_counts_are_those_of_the_points_that_fit(table, low, **split):
+    evaluator, plan = table
+    sweep = plan.run()
+    found = in_parts(plan, Counts(), **split).result(plan)
+    assert (found.points, found.feasible) == (len(sweep), np.count_nonzero(sweep.feasible))
+    assert found.violations == sweep.violations
+    only = conditions(evaluator, [f"time >= {low} ms", "kind != large"])
+    state = reduce_grid(plan, [Counts()], where=only, reads=["time"])[0]
+    fits = np.logical_and.reduce([each.fits(sweep) for each in only])
+    assert state.result(plan).points == np.count_nonzero(fits)
+    assert state.result(plan).violations == sweep.take(fits).violations
+
+
+@pytest.mark.parametrize(
+    ("where", "kept"),
+    [
+        ("time <= 0.5 s", lambda s: s.column("time") <= 500),
+        ("heat > 300 degC", lambda s: s.column("heat") > 300),
+        ("size == 2 GB", lambda s: s.column("size") == 2),
+        (["case == b", "row != 3"], lambda s: (s.column("case") == "b") & (s.column("row") != 3)),
+        ("feasible", lambda s: s.feasible.ravel()),
+        ("kind == huge", lambda s: s.column("kind") == "huge"),
+    ],
+)
+def test_only_points_that_fulfil_the_conditions_are_looked_at(where, kept):
+    rng = np.random.default_rng(3)
+    columns = [rng.uniform(0, 1, 50), rng.uniform(273, 873, 50), rng.integers(0, 2, 50) * 1.0]
+    evaluator = KernelEvaluator(SPEC, Table(columns, rng.integers(0, 4, 50).astype(np.uint64), 3))
+    axes = {"row": range(50), "size": [1, 2], "kind": ["small", "huge"]}
+    sweep = evaluator.sweep(axes)
+    found = evaluator.reduce(
+        [Top(500, minimize="time"), Counts()], axes, where=where
+    )  # fmt: skip
+    expected = sweep.take(kept(sweep) & sweep.feasible.ravel())
+    same(found[0], expected.take(np.argsort(expected.column("time"), kind="stable")))
+    assert found[1].points == np.count_nonzero(kept(sweep))
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("tim <= 3", "no output or param tim; did you mean time"),
+        ("time 3", "write feasible, or NAME >= VALUE"),
+        ("case == c", "case has no case c"),
+        ("kind < large", "a case is compared with == or !="),
+        ("kind == larg", "'larg' is none of them"),
+        ("size > 3 ms", "`3 ms` is time"),
+    ],
+)
+def test_conditions_that_do_not_fit_are_told(where, said):
+    evaluator = KernelEvaluator(SPEC, Table([np.zeros(3)] * 3, np.zeros(3, np.uint64), 3))
+    with pytest.raises(CallError, match=said):
+        evaluator.reduce(Counts(), row=[0, 1, 2], where=where)

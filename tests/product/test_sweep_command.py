@@ -6,6 +6,7 @@ import csv
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hwdsl
-from hwdsl.cli import picking, sweep_
+from hwdsl.cli import sweep_
 from hwdsl.cli.main import main
+from hwdsl.codegen.runtime.reductions import TopState
 
 TEXT = """edition 2026
 
@@ -83,6 +85,11 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Any:
         (("--where", "feasible", "--where", "batch>7"),
          lambda s: s.take(s.feasible.ravel() & (s.column("batch") > 7))),
         (("--best", "speed"), lambda s: s.take([_place(s, s.best("speed"))])),
+        (("--best", "speed", "--top", "7"),
+         lambda s: s.take(np.lexsort((-s.column("speed"),))[:7])),
+        (("--best", "min:time", "--by", "batch", "--where", "form == tall"),
+         lambda s: s.take([_place(s, s.take((s.column("batch") == b) & (s.column("form") == "tall"))
+                           .best(minimize="time")) for b in range(3, 41)])),
         (("--best", "min:time"), lambda s: s.take([_place(s, s.best(minimize="time"))])),
         (("--pareto", "max:speed,min:time,min:rate"),
          lambda s: s.pareto(maximize="speed", minimize=["time", "rate"])),
@@ -223,6 +230,13 @@ def test_only_the_same_sweep_is_resumed(
         (["--best", "less:time"], "write NAME for the most of it"),
         (["--best", "time", "--pareto", "speed"], "give one of them"),
         (["--resume"], "it needs -o"),
+        (["--top", "3"], "--top goes with --best"),
+        (["--best", "time", "--by", "rat"], "did you mean `rate`?"),
+        (["--best", "time", "--top", "0"], "a number of points is from 1 on, not 0"),
+        (["--quantiles", "time,form"], "no output or numeric param form"),
+        (["--histogram", "time:0"], "write NAME or NAME:BINS"),
+        (["--counts", "-o", "out.csv"], "-o is a table of points"),
+        (["--counts", "--raw"], "--raw is about rows"),
         (["--show", "form,tim"], "did you mean `time`?"),
         (["--show", "form", "-o", "out.csv"], "a table that is written has all columns"),
     ],
@@ -257,15 +271,14 @@ def test_the_exit_code_names_the_signal(
     if "-o" in options:
         interrupt_after(2, monkeypatch, number)
     else:
-        fits, left = picking.Goal.cost, [2]
+        update = TopState.update
 
-        def interrupting(goal: picking.Goal, part: Any) -> Any:
-            left[0] -= 1
-            if not left[0]:
-                os.kill(os.getpid(), number)
-            return fits(goal, part)
+        def interrupting(state: TopState, block: Any) -> None:
+            os.kill(os.getpid(), number)
+            time.sleep(0.3)  # the main thread waits, and is told
+            update(state, block)
 
-        monkeypatch.setattr(picking.Goal, "cost", interrupting)
+        monkeypatch.setattr(TopState, "update", interrupting)
     assert main(["sweep", "e.hw", *AXES, *options]) == 128 + number
 
 

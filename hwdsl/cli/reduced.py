@@ -1,0 +1,161 @@
+"""What a sweep is reduced to on the command line: points, quantiles, histograms, counts by rule."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import frozen
+
+from hwdsl.cli import picking
+from hwdsl.cli.base import number, table
+from hwdsl.cli.errors import CommandError
+from hwdsl.cli.tables import title
+from hwdsl.codegen.runtime import Bar, Counts, Histogram, Pareto, Quantiles, Top
+from hwdsl.codegen.runtime.reducing import reduce_grid
+from hwdsl.codegen.runtime.spec import unit_of
+
+if TYPE_CHECKING:
+    from hwdsl.api.evaluator import Evaluator
+    from hwdsl.codegen.runtime import ExecutionPlan, HistogramCounts, PointCounts, Sweep
+    from hwdsl.codegen.runtime.conditions import Condition
+    from hwdsl.codegen.runtime.reductions import Reduction
+
+SHARES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+BINS, MOST_BINS = 10, 1000
+
+
+@frozen
+class Asked:
+    """What the options ask for."""
+
+    points: Reduction[Sweep] | None
+    quantiles: tuple[str, ...]
+    histogram: tuple[str, int] | None
+    counts: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.points or self.quantiles or self.histogram or self.counts)
+
+
+def asked(evaluator: Evaluator, options: argparse.Namespace) -> Asked:
+    """Read the options; what does not fit ends the command."""
+    quantiles = picking.numeric(evaluator, options.quantiles) if options.quantiles else ()
+    return Asked(
+        _points(evaluator, options), tuple(quantiles), _histogram(evaluator, options.histogram),
+        options.counts,
+    )  # fmt: skip
+
+
+def _points(evaluator: Evaluator, options: argparse.Namespace) -> Reduction[Sweep] | None:
+    if options.best and options.pareto:
+        raise CommandError("--best is one point and --pareto a front: give one of them")
+    for name in ("top", "by"):
+        if getattr(options, name) is not None and not options.best:
+            raise CommandError(f"--{name} goes with --best, which says what is best")
+    if options.pareto:
+        goals = [picking.goal(evaluator, text) for text in options.pareto.split(",")]
+        up, down = ([g.name for g in goals if g.most is most] for most in (True, False))
+        return Pareto(maximize=tuple(up), minimize=tuple(down))
+    if not options.best:
+        return None
+    best = picking.goal(evaluator, options.best)
+    by = picking.groups(evaluator, options.by) if options.by else ()
+    maximize, minimize = (best.name, "") if best.most else ("", best.name)
+    return Top(1 if options.top is None else options.top, maximize, minimize, tuple(by))
+
+
+def _histogram(evaluator: Evaluator, text: str | None) -> tuple[str, int] | None:
+    if not text:
+        return None
+    name, colon, bins = text.rpartition(":")
+    if not colon:
+        name, bins = text, str(BINS)
+    if not bins.isdecimal() or not 1 <= int(bins) <= MOST_BINS:
+        raise CommandError(
+            f"--histogram {text}: write NAME or NAME:BINS, with 1 to {MOST_BINS} bins"
+        )
+    (found,) = picking.numeric(evaluator, name)
+    return found, int(bins)
+
+
+@frozen
+class Answers:
+    """The points asked for, and what is to be printed of all others."""
+
+    points: Sweep | None
+    texts: tuple[str, ...]
+
+
+def answers(
+    plan: ExecutionPlan, wanted: Asked, conditions: Sequence[Condition], threads: int,
+    bar: Bar | None,
+) -> Answers:  # fmt: skip
+    """Reduce the sweep to what is asked for; a histogram takes the points twice."""
+    reductions: dict[str, Reduction[Any]] = {}
+    if wanted.points is not None:
+        reductions["points"] = wanted.points
+    for name in wanted.quantiles:
+        reductions[f"quantiles {name}"] = Quantiles(name, SHARES)
+    if wanted.histogram is not None:
+        reductions["ends"] = Quantiles(wanted.histogram[0], (0.0, 1.0))
+    if wanted.counts:
+        reductions["counts"] = Counts()
+    found = _reduced(plan, reductions, conditions, threads, bar)
+    texts = []
+    if wanted.quantiles:
+        texts.append(_quantiles(plan, {n: found[f"quantiles {n}"] for n in wanted.quantiles}))
+    if wanted.histogram is not None:
+        name, bins = wanted.histogram
+        low, high = found["ends"].tolist()
+        if not np.isfinite([low, high]).all():
+            texts.append(f"{name} is finite and feasible at none of the points, or infinite at one")
+        else:
+            high = high if high > low else np.nextafter(low, np.inf)
+            edges = np.linspace(low, high, bins + 1) if high > low * (1 + 1e-9) else [low, high]
+            counted = _reduced(plan, {"": Histogram(name, edges)}, conditions, threads, bar)
+            texts.append(_bins(plan, name, counted[""]))
+    if wanted.counts:
+        texts.append(counts_text(found["counts"]))
+    return Answers(found.get("points"), tuple(texts))
+
+
+def _reduced(
+    plan: ExecutionPlan, reductions: dict[str, Reduction[Any]], conditions: Sequence[Condition],
+    threads: int, bar: Bar | None,
+) -> dict[str, Any]:  # fmt: skip
+    reads = {name for each in conditions for name in each.reads}
+    states = reduce_grid(
+        plan, [*reductions.values()], where=conditions, reads=reads, progress=bar, threads=threads
+    )
+    return {n: s.result(plan) for n, s in zip(reductions, states, strict=True)}
+
+
+def _quantiles(plan: ExecutionPlan, found: dict[str, Any]) -> str:
+    """A line for each output: the least, quantiles, the most."""
+    heads = ["least", *(f"{100 * s:g} %" for s in SHARES[1:-1]), "most"]
+    rows = [["over feasible points", *heads]]
+    for name, values in found.items():
+        cells = [number(float(f"{value:.4g}")) for value in values.tolist()]
+        rows.append([title(name, unit_of(plan.spec, name)), *cells])
+    return table(rows, right=range(1, len(rows[0])))
+
+
+def _bins(plan: ExecutionPlan, name: str, found: HistogramCounts) -> str:
+    """A line for each bin: its ends and its points."""
+    rows = [[title(name, unit_of(plan.spec, name)), "points", ""]]
+    most = max(1, int(found.counts.max()))
+    edges = [number(float(f"{edge:.4g}")) for edge in found.edges.tolist()]
+    for low, high, count in zip(edges, edges[1:], found.counts.tolist(), strict=False):
+        rows.append([f"{low} .. {high}", f"{count:,}", "#" * round(40 * count / most)])
+    return table(rows, right=[0, 1])
+
+
+def counts_text(found: PointCounts) -> str:
+    """How many points there are, how many are feasible, and how many break each rule."""
+    lines = [f"{found.points:,} points, {found.feasible:,} feasible"]
+    broken = sorted(found.violations.items(), key=lambda item: -item[1])
+    lines += [f"  {rule}: violated by {count:,}" for rule, count in broken]
+    return "\n".join(lines)
