@@ -31,7 +31,7 @@ from hwdsl.elaborate.values import (
     UnknownValue,
     Value,
 )
-from hwdsl.semantics.displays import settings_of
+from hwdsl.semantics.displays import is_measured, settings_of
 from hwdsl.semantics.symbols import (
     Checked,
     ClaimInfo,
@@ -197,7 +197,7 @@ def pictures(
 def displays(checked: Checked) -> list[ast.Display]:
     """The figures and tables of a file, those of measured data left out."""
     items = checked.main.tree.items
-    return [x for x in items if isinstance(x, ast.Display) and "data" not in settings_of(x)]
+    return [x for x in items if isinstance(x, ast.Display) and not is_measured(x)]
 
 
 def shown_by(checked: Checked, node: ast.Display) -> EvaluatorInfo:

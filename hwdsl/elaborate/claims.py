@@ -27,7 +27,7 @@ class ClaimResult:
     `tolerance` is absolute in base units, relative, or a factor, as `mode` says. `baseline` is what
     a null model says instead of `got`, 1 or 0 for an ordering. `status` is `calibration`,
     `identity`, `assumed`, `unsure` (a source has low confidence), `no baseline`, `no better` (than
-    its baseline) or empty: a claim that counts.
+    its baseline, which is as near or meets the expectation too) or empty: a claim that counts.
     `note` says why it fails if not by its number, `missed` why it is known not to hold.
     """
 
@@ -113,8 +113,10 @@ def _beside_baseline(
 ) -> dict[str, Any]:
     """What the baseline says, and whether the claim says more than it does.
 
-    A claim counts where its baseline is further from the published number, or where the baseline
-    does not order things as published. A rule that the baseline breaks is not held against it.
+    A claim counts where its baseline misses what is expected: where it is further from the
+    published number and outside of the tolerance, or does not order things as published. A number
+    that the null model meets as well is no evidence for the model. A rule that the baseline breaks
+    is not held against it.
     """
     if node.baseline is None:
         return {"status": verdict.status or "no baseline"}
@@ -123,7 +125,9 @@ def _beside_baseline(
     if verdict.tolerance is None or verdict.expected is None or verdict.got is None:
         worse = value != 1.0
     else:
-        worse = not abs(value - verdict.expected) <= abs(verdict.got - verdict.expected)
+        nearer = abs(value - verdict.expected) <= abs(verdict.got - verdict.expected)
+        meets = _within(value, verdict.expected, verdict.tolerance, verdict.mode)
+        worse = not nearer and not meets
     return {"baseline": value, "status": verdict.status or ("" if worse else "no better")}
 
 

@@ -17,6 +17,8 @@ PARAMS = {"figure": ("x", "by"), "table": ("rows",)}
 """Settings that name params, by the form of the display."""
 OUTPUTS = {"figure": ("y",), "table": ("outputs",)}
 """Settings that name outputs."""
+WORDS = {"figure": ("y_label", "labels"), "table": ()}
+"""Settings that are texts: what is said along the vertical axis, and of each output."""
 MEASURED = ("data", "measured", "output")
 """What a table of measurements must say."""
 _OF_MEASUREMENTS = ("of", *MEASURED, "baseline", "label", "group")
@@ -30,7 +32,19 @@ def settings_of(node: ast.Display) -> dict[str, ast.Expr]:
 
 def own_settings(form: str) -> tuple[str, ...]:
     """The settings of a form that are no values of params; a param of such a name takes none."""
-    return ("of", *PARAMS[form], *OUTPUTS[form], "points")
+    return ("of", *PARAMS[form], *OUTPUTS[form], *WORDS[form], "points")
+
+
+def is_measured(node: ast.Display) -> bool:
+    """Whether it is a table of measured data; `data` in a figure is a param of that name."""
+    return node.form == "table" and "data" in settings_of(node)
+
+
+def texts_in(value: ast.Expr) -> tuple[str, ...] | None:
+    """The texts of `"x"` or `["x", "y"]`; None for anything else."""
+    items = value.items if isinstance(value, ast.ListLit) else (value,)
+    found = tuple(item.value for item in items if isinstance(item, ast.Text))
+    return found if len(found) == len(items) else None
 
 
 def names_in(value: ast.Expr) -> list[ast.Name] | None:
@@ -46,7 +60,7 @@ def check_display(state: CheckerState, scope: ModuleScope, node: ast.Display) ->
     info = _evaluator(state, scope, node, settings)
     if info is None:
         return
-    if node.form == "table" and "data" in settings:
+    if is_measured(node):
         _measured(state, info, node, settings)
         return
     form, own = node.form, own_settings(node.form)
@@ -58,6 +72,8 @@ def check_display(state: CheckerState, scope: ModuleScope, node: ast.Display) ->
             _check_names(state, info, name, value, list(info.free), "param", one=form == "figure")
         elif name in OUTPUTS[form]:
             _check_names(state, info, name, value, list(info.outputs), "output", one=False)
+        elif name in WORDS[form]:
+            _check_words(state, name, value, settings)
         elif name == "points":
             require(state, TypeEnv(scope), value, INT, "`points`")
         elif name in info.free:
@@ -129,6 +145,20 @@ def _check_names(
         elif name.name in seen:
             state.error("bad-display", f"`{name.name}` stands here twice", name.span)
         seen.add(name.name)
+
+
+def _check_words(
+    state: CheckerState, name: str, value: ast.Expr, settings: dict[str, ast.Expr]
+) -> None:
+    """Check `y_label = "…"`, and that `labels` has a text for each output of `y`."""
+    texts = texts_in(value)
+    if name == "y_label" and not isinstance(value, ast.Text):
+        state.error("bad-display", "`y_label` is a text: what the vertical axis shows", value.span)
+    elif name == "labels":
+        outputs = names_in(settings["y"]) or () if "y" in settings else ()
+        if texts is None or len(texts) != len(outputs):
+            text = f"`labels` has a text for each output of `y`, of which there are {len(outputs)}"
+            state.error("bad-display", text, value.span)
 
 
 def _check_values(

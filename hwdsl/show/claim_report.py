@@ -29,9 +29,10 @@ def heading(names: Sequence[str]) -> str:
         "to which the model was fitted. An assumed expectation rests on assumptions beyond its\n"
         "source, and an unsure one on a source of low confidence. All others are claims. A claim\n"
         "counts only beside a baseline, the answer of a null model, that is further from the\n"
-        "published number or, for an ordering, does not give it. An ordering has no published\n"
-        "number. A difference is relative or absolute, like the tolerance next to it; an absolute\n"
-        "difference of percentages is in points.\n"
+        "published number and outside of the tolerance or, for an ordering, does not give it;\n"
+        "otherwise it is no better. An ordering has no published number. A difference is relative\n"
+        "or absolute, like the tolerance next to it; an absolute difference of percentages is in\n"
+        "points.\n"
     )
 
 

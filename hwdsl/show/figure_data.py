@@ -9,6 +9,8 @@ of       the evaluator
 x        of a figure, the param along the horizontal axis
 y        of a figure, the output or outputs drawn, all of one unit
 by       of a figure, a param with a line for each of its values
+y_label  of a figure, a text along the vertical axis instead of the names of the outputs
+labels   of a figure, a text for each output of `y`, for the legend
 rows     of a table, the param or params whose values the rows are
 outputs  of a table, its outputs; all if left out
 points   how many values a range has (50 of a figure, 5 of a table, all whole numbers of an int)
@@ -18,17 +20,18 @@ points   how many values a range has (50 of a figure, 5 of a table, all whole nu
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 
 from hwdsl.api.evaluator import DescriptionError, Evaluator, Module
 from hwdsl.api.violated_rules import ViolatedRule, violated_rules
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.codegen.runtime import InUnit, OutputSpec, ParamSpec, Sweep
 from hwdsl.elaborate import Picture, pictures
+from hwdsl.semantics.displays import WORDS, settings_of, texts_in
 from hwdsl.show.int_axis import LeftOut, buildable
 
 
@@ -51,6 +54,13 @@ class FigureData:
     tried: Sweep
     broken: tuple[ViolatedPoints, ...]
     left_out: tuple[LeftOut, ...] = ()
+    y_label: str = ""
+    labels: Mapping[str, str] = field(factory=dict)
+
+    def said_of(self, output: OutputSpec) -> str:
+        """What the figure calls an output: the file's words for it, or its name in words."""
+        name, dot, place = output.name.partition(".")
+        return f"{self.labels.get(name, spoken(name))}{dot}{place}"
 
 
 @frozen
@@ -91,7 +101,12 @@ def _display(evaluator: Evaluator, picture: Picture, raw: bool) -> FigureData:
     outputs = _outputs(evaluator, picture.outputs)
     name, doc, broken = node.name.name, node.doc, _broken(evaluator, tried)
     sweep = sweep.raw if raw else sweep
-    return FigureData(node.form, name, doc, evaluator, along, outputs, sweep, tried, broken, left)
+    said = {n: texts_in(v) for n, v in settings_of(node).items() if n in WORDS[node.form]}
+    labels = dict(zip(picture.outputs, said.get("labels") or (), strict=False))
+    return FigureData(
+        node.form, name, doc, evaluator, along, outputs, sweep, tried, broken, left,
+        y_label="".join(said.get("y_label") or ()), labels=labels,
+    )  # fmt: skip
 
 
 def _in_unit(param: ParamSpec, values: Sequence[float]) -> Any:

@@ -123,8 +123,8 @@ def draw(display: FigureData, axes: Any) -> None:
                 dash = DASHES[len(shown) % len(DASHES)]
                 _line(axes, places, values[i], feasible[i], label, dash, joined=x.kind == "int")
             shown.append(values[i])
-    first, names_of = display.outputs[0], ", ".join(spoken(o.name) for o in display.outputs)
-    doc = first.doc if len(display.outputs) == 1 else ""
+    first, names_of = display.outputs[0], ", ".join(map(display.said_of, display.outputs))
+    doc = display.y_label or (first.doc if len(display.outputs) == 1 else "")
     axes.set_xlabel(_said(x.name, x.doc, x.scale.unit, 80))
     axes.set_ylabel(_said(names_of, doc, first.scale.unit, 38))
     if categories:
@@ -345,7 +345,7 @@ def _bars(
 
 
 def _label(display: FigureData, output: OutputSpec, by: ParamSpec | None, value: object) -> str:
-    said = [] if len(display.outputs) == 1 and by is not None else [spoken(output.name)]
+    said = [] if len(display.outputs) == 1 and by is not None else [display.said_of(output)]
     if by is not None:
         shown = plain(float(value)) if isinstance(value, int | float) else str(value)
         said.append(f"{spoken(by.name)} = {shown} {by.scale.unit}".rstrip())

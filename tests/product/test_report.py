@@ -120,6 +120,48 @@ figure shown {
     assert drawn.sweep["y"].tolist() == [0, 3, 6, 9, 12]
 
 
+NAMED = """edition 2026
+
+evaluator copies {
+    param data : data = 1 GB in 1 GB .. 8 GB
+
+    ## By kernels.
+    output by_kernels in ms = data / (1 TB/s)
+    output by_dma     in ms = data / (2 TB/s)
+    output parts      in ms = [data / (1 TB/s), data / (3 TB/s)]
+}
+
+figure by_size {
+    of      = copies
+    x       = data
+    y       = [by_kernels, by_dma, parts]
+    data    = [1 GB, 2 GB]
+    y_label = "time of a copy"
+    labels  = ["kernels", "DMA engines", "part"]
+}
+
+table sizes {
+    of   = copies
+    rows = data
+}
+"""
+
+
+def test_a_figure_says_what_its_axis_and_its_lines_are(tmp_path: Path) -> None:
+    path = tmp_path / "copies.hw"
+    path.write_text(NAMED)
+    # A figure over a param that is called `data` is no table of measurements.
+    figure, table = displays(hwdsl.load(path, compiled=False))
+    assert (figure.name, table.name) == ("by_size", "sizes")
+    _, module = plots._matplotlib()
+    axes = module.Figure().add_subplot()
+    plots.draw(figure, axes)
+    assert axes.get_ylabel() == "time of a copy [ms]"
+    named = [line.get_label() for line in axes.get_lines()]
+    assert named == ["kernels", "DMA engines", "part.0", "part.1"]
+    assert [line.get_ydata().tolist() for line in axes.get_lines()][:2] == [[1, 2], [0.5, 1]]
+
+
 def test_what_is_drawn_is_what_was_swept(shown: dict[str, FigureData]) -> None:
     _, module = plots._matplotlib()
     axes = module.Figure().add_subplot()
@@ -213,6 +255,9 @@ BAD = [
     ("table", ["rows = batch", "points = 2.5"], "`points` must be an int"),
     ("table", ["rows = batch", "outputs = [x]"], "unknown output of `decode`: `x`"),
     ("figure", ["x = batch", "y = [throughput, step_time]"], "different units"),
+    ("figure", ["x = batch", "y = throughput", "y_label = throughput"], "`y_label` is a text"),
+    ("figure", ["x = batch", "y = throughput", 'labels = ["a", "b"]'], "of which there are 1"),
+    ("figure", ["x = batch", "y = throughput", "labels = [batch]"], "`labels` has a text for each"),
     ("table", ["rows = batch", "bandwidth = 3 s"], "a value of `bandwidth` must be bandwidth"),
     ("table", ["rows = 3"], "`rows` is the name of a param, or a list of such names"),
     ("table", ["rows = [batch, batch]"], "`batch` stands here twice"),

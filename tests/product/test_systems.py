@@ -30,7 +30,7 @@ The {count} published systems from which the library grew, each with the state o
 figure that says most and the modules of `std` that its files import. A test writes this page from
 `docs/systems.toml`, the claims and the imports.
 
-*Reproduced* are claims that could have come out otherwise and lie nearer than their null model.
+*Reproduced* are claims that could have come out otherwise and that their null model does not meet.
 *Missed* are published numbers that the model does not give, with a reason in the file. Identities
 follow from the inputs; calibrations were fitted to. *Does not count* is what rests on assumptions
 or on sources of low confidence, has no null model or is no better than it.

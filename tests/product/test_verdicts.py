@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "studies.md"
 SYSTEMS = tomllib.loads((ROOT / "docs" / "systems.toml").read_text(encoding="utf-8"))["system"]
 OTHERS = ("megatron", "wafer_scale", "frontier_training")
-# Studies of what nobody published: their claims are identities alone.
+# Studies of what nobody published: they hold identities and exact sums.
 SILENT = (
     "near_memory_reduction",
     "training_traffic",
