@@ -428,6 +428,13 @@ MPT = (
     "default_host_overhead_per_step", "default_dp_interference",
 )  # fmt: skip
 SHARED = "six coefficients of training steps, with the two other tables"
+# The tables that these are fitted to together, by `benchmarks/joint_fit.py`; without the models
+# whose names start so (what YaFSDP's network was is not stated, but chosen by its rows).
+JOINT = {
+    "training of MPT": None,
+    "training of dense models, NeMo": None,
+    "training with FSDP": "yafsdp",
+}
 _RATE = "tokens_per_second_per_gpu"
 _FSDP = "studies/fsdp.hw"
 SETS = [

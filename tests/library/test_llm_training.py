@@ -274,7 +274,8 @@ def errors(one: measured.Set) -> tuple[float, float, float]:
         ("training of Qwen3 MoE, NeMo", 15, 72),
         ("training of DeepSeek-V3, NeMo", 11, 29.5),
         # Overlap that conserves, with the same coefficients: 4.3 to 4.8, and FSDP 6.7 to 7.2 %,
-        # whose tail falls from 19.5 to 17.7 %. The coefficients were not fitted again.
+        # whose tail falls from 19.5 to 17.7 %. Fitted again, the coefficients make this table
+        # worse (8.4 %), and rows of models left out of the fit (docs/workloads.md): kept.
         ("training with Megatron Core", 5, 8),
         # GPT-3 on 256 and 512 accelerators was too slow by 9 to 14 %; static power and the
         # energy of bytes, which share the power limit, slow each row by about 1 % (12.4 to 13.1 %
