@@ -28,7 +28,7 @@ BOOKS = {
     "inference locality kernel_efficiency convolution math heterogeneous_pipeline peer_pool "
     "traffic fused_overlap operators wide_area fine_tuning queueing closed_networks "
     "statistical_efficiency replicas model_averaging concurrent_kernels contention dataflow "
-    "loop_nest task_graph prefix_cache",
+    "loop_nest marked_graph task_graph prefix_cache",
 }
 
 
