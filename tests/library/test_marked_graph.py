@@ -45,7 +45,7 @@ def greatest_ratio(places: list[Place]) -> Fraction | float:
             worst = max(worst, ratio)
             continue
         for a, b, d, t in places:
-            if a == at and (b == start or b > start and b not in seen):
+            if a == at and (b == start or (b > start and b not in seen)):
                 walks.append((start, b, delay + d, tokens + t, (*seen, b)))
     return worst
 
