@@ -128,12 +128,14 @@ class Fit:
     """Coefficients found, in base units, with their intervals (NaN where there is none).
 
     `errors` has a line for each target: of all rows of the table, whether they were fitted or not.
+    `covariance` is that of the values, in base units; NaN for what has no interval.
     """
 
     problem: Problem
     values: Floats
     low: Floats
     high: Floats
+    covariance: Floats
     errors: Floats
     notes: tuple[str, ...]
 
@@ -309,7 +311,9 @@ def fit(problem: Problem, rows: NDArray[np.bool_] | None = None) -> Fit:
     free = np.asarray(at_start[:, chosen].any(axis=(0, 1)))
     if not free.any():
         none = np.full(len(start), np.nan)
-        return Fit(problem, start, none, none, declared, ("no row of the fit tells anything",))
+        unknown = np.full((len(start), len(start)), np.nan)
+        notes = ["no row of the fit tells anything"]
+        return Fit(problem, start, none, none, unknown, declared, tuple(notes))
 
     def values_at(x: Floats) -> Floats:
         values = start.copy()
@@ -330,19 +334,19 @@ def fit(problem: Problem, rows: NDArray[np.bool_] | None = None) -> Fit:
     values = values_at(found.x)
     every = problem.evaluate(values)[1][:, chosen].reshape(-1, len(free)) * scales
     every[:, ~free] = 0.0
-    half, notes = _precision(problem, values, every, errors(found.x), stats)
+    half, covariance, notes = _precision(problem, values, every, errors(found.x), stats)
     if found.status == 0:
         notes.append("no least was found in 400 steps: what is printed is the best met")
     half *= scales
-    return Fit(
-        problem, values, values - half, values + half, problem.evaluate(values)[0], tuple(notes)
-    )
+    covariance *= np.outer(scales, scales)
+    after = problem.evaluate(values)[0]
+    return Fit(problem, values, values - half, values + half, covariance, after, tuple(notes))
 
 
 def _precision(
     problem: Problem, values: Floats, slopes: Floats, errors: Floats, stats: Any
-) -> tuple[Floats, list[str]]:
-    """Half the length of each interval, in scales, and what is ill-posed.
+) -> tuple[Floats, Floats, list[str]]:
+    """Half the length of each interval and the covariance, in scales, and what is ill-posed.
 
     source: G. Seber and C. Wild, Nonlinear Regression, 1989, section 5.1: linear in the
     neighbourhood of the least, errors independent and of one variance.
@@ -350,12 +354,13 @@ def _precision(
     names = [c.name for c in problem.coefficients]
     free, notes = _between(problem, values, slopes)
     half = np.full(len(names), np.nan)
+    covariance = np.full((len(names), len(names)), np.nan)
     telling = slopes.any(axis=1)  # the others say nothing of the spread either
     if not telling.all():
         notes.append(f"{telling.sum()} of {len(errors)} measurements depend on what was fitted")
     spare = int(telling.sum()) - len(free)
     if not free:
-        return half, notes
+        return half, covariance, notes
     sizes = np.linalg.norm(slopes[:, free], axis=0)
     _, singular, right = np.linalg.svd(slopes[:, free] / sizes, full_matrices=False)
     if len(singular) < len(free) or singular[-1] < SINGULAR * singular[0]:
@@ -365,9 +370,10 @@ def _precision(
         notes.append(f"{len(errors)} measurements for {len(free)} coefficients: no intervals")
     else:
         squares = errors[telling] @ errors[telling]
-        spread = np.sqrt(squares / spare * ((right / singular[:, None]) ** 2).sum(axis=0))
-        half[free] = stats.t.ppf((1 + CONFIDENCE) / 2, spare) * spread / sizes
-    return half, notes
+        axes = right / singular[:, None] / sizes
+        covariance[np.ix_(free, free)] = squares / spare * (axes.T @ axes)
+        half[free] = stats.t.ppf((1 + CONFIDENCE) / 2, spare) * np.sqrt(np.diag(covariance)[free])
+    return half, covariance, notes
 
 
 def _between(problem: Problem, values: Floats, slopes: Floats) -> tuple[list[int], list[str]]:

@@ -131,6 +131,9 @@ def test_a_linear_fit_is_the_one_in_closed_form(
     half = [t * errors[1] * found.values[0] ** 2, t * errors[0] * 1e-6]
     assert found.high - found.values == pytest.approx(half, rel=1e-5)
     assert found.values - found.low == pytest.approx(half, rel=1e-5)
+    moves = np.array([[0, -(found.values[0] ** 2)], [1e-6, 0]])  # of share and start with the two
+    exact_covariance = moves @ np.linalg.inv(design.T @ design) @ moves.T * squares[0] / 13
+    assert found.covariance == pytest.approx(exact_covariance, rel=1e-5)
 
 
 def test_intervals_cover_what_is_true(
@@ -172,6 +175,7 @@ def test_a_coefficient_at_its_bound_is_said(
     assert found.values[1] == pytest.approx(0.0, abs=1e-9)
     assert np.isnan(found.low[1])
     assert found.low[0] < found.values[0] < found.high[0]
+    assert np.isfinite(found.covariance).tolist() == [[True, False], [False, False]]
 
 
 def test_a_group_held_out_is_scored_by_a_fit_of_the_others(
