@@ -18,7 +18,7 @@ from .progress import Bar
 from .quantity import meant_unit, read
 from .reductions import Best, Pareto, Top
 from .result import Result
-from .sample import Samples
+from .sample import EvenNumbers, RandomStream, Samples
 from .spec import OutputSpec, ParamSpec, RuleSpec, Scale, Spec, joined
 from .sweep import Sweep
 
@@ -29,6 +29,7 @@ __all__ = [
     "CallError",
     "CompiledKernel",
     "Counts",
+    "EvenNumbers",
     "ExecutionPlan",
     "Floats",
     "Histogram",
@@ -45,6 +46,7 @@ __all__ = [
     "PointGrid",
     "Progress",
     "Quantiles",
+    "RandomStream",
     "Result",
     "RuleSpec",
     "Samples",

@@ -24,7 +24,7 @@ from .point_grid import PointGrid
 from .quantity import is_many, scale_of, spread, written
 from .reducing import answers, reduce_grid, reductions_of
 from .result import Result
-from .sample import Samples, draw
+from .sample import EvenNumbers, Samples, draw, evaluate, free_of
 from .spec import NEAR, UNDEFINED, ParamSpec, Scale, Spec, did_you_mean, joined
 from .sweep import Sweep
 
@@ -219,23 +219,40 @@ class KernelEvaluator:
     def sample(
         self, points: int = 100_000, at: Mapping[str, Any] | None = None, /, *,
         seed: int | None = None, threads: int | None = None, keep: bool | None = None,
-        **given: Any,
+        even: EvenNumbers | None = None, **given: Any,
     ) -> Samples:  # fmt: skip
         """Evaluate at points drawn from the distributions of the params (`param … ~ …`).
 
         Params that are given stay as given. A seed (0 if none is) gives the same draws on any
         number of threads, and more points go on where fewer stopped. With `keep` the result holds
-        all draws, not only the first. Raises CallError if no param left is uncertain.
+        all draws, not only the first. `even` gives other numbers between 0 and 1 than a random
+        stream: `hwdsl.uncertainty` has Sobol points and correlated ones. Raises CallError if no
+        param left is uncertain.
         """
-        given = self.named("sample", at, given, seed=seed, threads=threads, keep=keep)
+        given = self.named("sample", at, given, seed=seed, threads=threads, keep=keep, even=even)
         if self._draws is None or not self.spec.drawn:
             raise CallError(f"{self.spec.name}: no param has a distribution, as in `~ normal(…)`")
         if points < 1:
             raise CallError("draw at least one sample")
         plan = self.plan({}, zipped=given)
         return draw(
-            plan, self._draws(), points, given, seed=seed or 0, threads=threads, keep=bool(keep)
-        )
+            plan, self._draws(), points, given, seed=seed or 0, threads=threads, keep=bool(keep),
+            even=even,
+        )  # fmt: skip
+
+    def drawing(
+        self, at: Mapping[str, Any]
+    ) -> tuple[list[str], Callable[[Mapping[str, Floats]], Sweep]]:
+        """The uncertain params that are not given, and what evaluates at their quantiles.
+
+        The function takes numbers between 0 and 1, a column for each of these params. Raises
+        CallError if no param left is uncertain.
+        """
+        if self._draws is None or not self.spec.drawn:
+            raise CallError(f"{self.spec.name}: no param has a distribution, as in `~ normal(…)`")
+        plan, kernel = self.plan({}, zipped=at), self._draws()
+        free = free_of(plan, at)
+        return free, lambda even: evaluate(plan, kernel, free, even)[0]
 
     def param(self, name: str) -> ParamSpec:
         """A param by name; CallError with the closest name if there is none."""

@@ -8,7 +8,7 @@ kept is the outputs, and the draws only if asked for: memory is flat in the numb
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -21,11 +21,16 @@ from .errors import CallError
 from .execution_plan import ExecutionPlan, pool_of, workers
 from .kernel import Floats, Kernel, Words
 from .point_grid import PointGrid
+from .sweep import Sweep
 
 CHUNK = 1 << 16
 RANKED = 20_000
 """Draws whose ranks are compared: chance makes correlations of 0.007 of so many."""
 _GRAIN = 2.0**-52
+
+EvenNumbers = Callable[[int, int], Mapping[str, Floats]]
+"""From the numbers of the first draw and of the one behind the last to numbers between 0 and 1, a
+column for each param that is drawn; several threads ask, each for its draws."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,37 +172,84 @@ def _correlation(a: Floats, b: Floats) -> float:
 def draw(
     plan: ExecutionPlan, kernel: Kernel, points: int, given: Collection[str], *,
     seed: int = 0, threads: int | None = None, keep: bool = False,
+    even: EvenNumbers | None = None,
 ) -> Samples:  # fmt: skip
     """Evaluate at `points` draws; the params named in `given` stay at the one point of the plan.
 
-    `kernel` makes values of the uncertain params, in base units, from even numbers. With `keep` all
-    draws are in the result, else the first of them. Raises CallError for a plan of many points.
+    `kernel` makes values of the uncertain params, in base units, from even numbers, which `even`
+    gives, or else a random stream. With `keep` all draws are in the result, else the first of them.
+    Raises CallError for a plan of many points.
+    """
+    free = free_of(plan, given)
+    run = _Run(plan, kernel, free, points, even or RandomStream(plan.spec.drawn, seed), keep)
+    with pool_of(workers(threads), plan.kernel) as pool:
+        parts = list(pool.map(run.chunk, range(-(-points // CHUNK))))
+    return run.samples(parts)
+
+
+def free_of(plan: ExecutionPlan, given: Collection[str]) -> list[str]:
+    """The params that are drawn: those with a distribution that are not given.
+
+    Raises CallError if there are none, and for a plan of many points.
     """
     if plan.points != 1:
         raise CallError(f"{plan.spec.name}: give single values, not many")
     free = [n for n in plan.spec.drawn if n not in given]
     if not free:
         raise CallError(f"{plan.spec.name} has no param left that is uncertain")
-    run = _Run(plan, kernel, free, points, seed, keep)
-    with pool_of(workers(threads), plan.kernel) as pool:
-        parts = list(pool.map(run.chunk, range(-(-points // CHUNK))))
-    return run.samples(parts)
+    return free
 
 
-def _columns(kernel: Kernel, seed: int, chunk: int, points: int) -> list[Floats]:
-    """The first draws of one chunk for each uncertain param, not yet held to their ranges.
+@dataclass(frozen=True)
+class RandomStream:
+    """Even numbers at random: odd multiples of 2^-53.
 
-    The even numbers are odd multiples of 2^-53: neither 0 nor 1, where quantiles are infinite.
+    None is 0 or 1, where quantiles are infinite.
     """
-    # A stream for each chunk, so that the draws do not depend on the number of threads. Whole
-    # chunks are drawn and cut: the first draws of 1,000 points are those of 100.
-    stream = np.random.default_rng([seed, chunk])
-    whole = [stream.integers(0, 1 << 52, CHUNK)[:points] for _ in range(kernel.params)]
-    even = [(u.astype(np.float64) + 0.5) * _GRAIN for u in whole]
+
+    names: Sequence[str]
+    seed: int
+
+    def __call__(self, start: int, stop: int) -> Mapping[str, Floats]:
+        """Those of one chunk."""
+        # A stream for each chunk, so that the draws do not depend on the number of threads. Whole
+        # chunks are drawn and cut: the first draws of 1,000 points are those of 100.
+        stream = np.random.default_rng([self.seed, start // CHUNK])
+        whole = [stream.integers(0, 1 << 52, CHUNK)[: stop - start] for _ in self.names]
+        columns = [(u.astype(np.float64) + 0.5) * _GRAIN for u in whole]
+        return dict(zip(self.names, columns, strict=True))
+
+
+def evaluate(
+    plan: ExecutionPlan, kernel: Kernel, free: Collection[str], even: Mapping[str, Floats]
+) -> tuple[Sweep, dict[str, int], dict[str, Floats]]:
+    """The params named in `free` at the quantiles of even numbers, the others as in the plan.
+
+    The second result says how many draws of each lay outside its range and were moved to the end,
+    the third has the values of each, in base units. Raises CallError for a value that is NaN.
+    """
+    spec = plan.spec
+    points = len(next(iter(even.values())))
     columns = [np.empty(points) for _ in range(kernel.outputs)]
     words = np.empty((points, kernel.words), np.uint64)
-    kernel.run([(u, 1, points) for u in even], 0, points, columns, words)
-    return columns
+    middle = np.full(points, 0.5)
+    drawn = [(even.get(name, middle), 1, points) for name in spec.drawn]
+    kernel.run(drawn, 0, points, columns, words)
+    axes = list(plan.grid.axes)
+    clipped, values = {}, {}
+    for slot, info in enumerate(spec.params):
+        if info.name not in free:
+            continue
+        column = columns[spec.drawn.index(info.name)]
+        held = np.clip(column, info.low, info.high)
+        if np.isnan(held).any():
+            whose = f"{spec.name}.{info.name}"
+            raise CallError(f"{whose}: its distribution is NaN for some of the draws")
+        clipped[info.name] = int((held != column).sum())
+        values[info.name] = held
+        axes[slot] = (held, 1, points)
+    grid = PointGrid(tuple(axes), points, (("point", points),))
+    return plan.at(grid).run(threads=1), clipped, values
 
 
 class _Run:
@@ -205,43 +257,30 @@ class _Run:
 
     def __init__(
         self, plan: ExecutionPlan, kernel: Kernel, free: Sequence[str],
-        points: int, seed: int, keep: bool,
+        points: int, even: EvenNumbers, keep: bool,
     ) -> None:  # fmt: skip
         self.plan, self.spec, self.kernel = plan, plan.spec, kernel
-        self.free, self.points, self.seed, self.keep = free, points, seed, keep
+        self.free, self.points, self.even, self.keep = free, points, even, keep
         self.numeric = [o for o in self.spec.outputs if not o.labels]
         self.columns = {o.name: np.empty(points) for o in self.numeric}
         self.feasible = np.empty(points, np.bool_)
         self.words = np.empty((points, len(self.spec.required)), np.uint64)
-        self.slots = {p.name: k for k, p in enumerate(self.spec.params)}
 
     def chunk(self, chunk: int) -> tuple[dict[str, int], dict[str, Floats]]:
         """Evaluate one chunk; how many draws were clipped, and the draws to be kept."""
         start = chunk * CHUNK
         count = min(CHUNK, self.points - start)
-        columns = _columns(self.kernel, self.seed, chunk, count)
-        drawn = dict(zip(self.spec.drawn, columns, strict=True))
-        axes = list(self.plan.grid.axes)
-        clipped = {}
-        for name in self.free:
-            slot = self.slots[name]
-            info = self.spec.params[slot]
-            held = np.clip(drawn[name], info.low, info.high)
-            if np.isnan(held).any():
-                whose = f"{self.spec.name}.{name}"
-                raise CallError(f"{whose}: its distribution is NaN for some of the draws")
-            clipped[name] = int((held != drawn[name]).sum())
-            axes[slot] = (held, 1, count)
-        grid = PointGrid(tuple(axes), count, (("point", count),))
-        part = self.plan.at(grid).run(threads=1).raw
+        even = self.even(start, start + count)
+        swept, clipped, values = evaluate(self.plan, self.kernel, self.free, even)
+        part = swept.raw
         for name, column in self.columns.items():
             column[start : start + count] = part[name]
         self.feasible[start : start + count] = part.feasible
         self.words[start : start + count] = part.words
         if chunk and not self.keep:
             return clipped, {}
-        specs = self.spec.params
-        shown = {n: specs[self.slots[n]].scale.from_base(axes[self.slots[n]][0]) for n in self.free}
+        scales = {p.name: p.scale for p in self.spec.params}
+        shown = {name: scales[name].from_base(values[name]) for name in self.free}
         return clipped, shown
 
     def samples(self, parts: Sequence[tuple[dict[str, int], dict[str, Floats]]]) -> Samples:

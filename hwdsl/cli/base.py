@@ -47,6 +47,10 @@ def commands() -> Mapping[str, Command]:
             "find the value of a param at which an output meets a target",
             'hwdsl solve decode.hw:decode bandwidth for throughput="5000 token/s" batch=32',
         ),
+        "uncertainty": Command(
+            "say which uncertain params matter, and what it is worth to know them",
+            "hwdsl uncertainty price.hw --minimize price --against design=other",
+        ),
         "validate": Command(
             "predict the rows of measured tables and say how far off",
             "hwdsl validate measured.hw --rows",

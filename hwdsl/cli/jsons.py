@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hwdsl.search import Solutions
     from hwdsl.semantics.citations import CitedSource
     from hwdsl.semantics.symbols import Checked
+    from hwdsl.uncertainty import Decision, Estimate, Indices
 
 
 def write(answer: object) -> None:
@@ -255,6 +256,8 @@ def sample(
     evaluator: Evaluator, samples: Samples, seed: int, shares: Sequence[float]
 ) -> answers.Sample:
     """Draws: how each output is distributed, with its quantiles at `shares`."""
+    from hwdsl.uncertainty import tails
+
     scales = {o.name: o.scale for o in evaluator.spec.outputs}
 
     def found(name: str) -> answers.Distribution:
@@ -262,8 +265,8 @@ def sample(
         up, down, _ = scale.parts()
         mean, deviation = samples.mean(name), samples.std(name)
         quantiles = [
-            answers.Quantile(value, scale.to_base(value), share)
-            for share, value in zip(shares, samples.quantile(name, shares).tolist(), strict=True)
+            answers.Quantile(q.value, scale.to_base(q.value), share, q.standard_error)
+            for share, q in zip(shares, tails.quantiles(samples, name, shares), strict=True)
         ]
         goes_with = samples.rank_correlation(name).items()
         return answers.Distribution(
@@ -271,6 +274,7 @@ def sample(
             scale.unit,
             dimension(scale.dims),
             answers.Statistic(mean, scale.to_base(mean)),
+            tails.mean(samples, name).standard_error,
             answers.Statistic(deviation, deviation * up / down),
             quantiles,
             [answers.Correlation(param, value) for param, value in goes_with],
@@ -303,6 +307,35 @@ def solve(evaluator: Evaluator, found: Solutions) -> answers.Solve:
         [answers.SolvedGap(g.low, g.high, g.rules, g.hides) for g in found.infeasible],
         None if near is None else answers.SolvedNearest(near.value, near.output, near.target),
     )  # fmt: skip
+
+
+def uncertainty(
+    evaluator: Evaluator, of: Indices | None, decision: Decision | None, seed: int
+) -> answers.Uncertainty:
+    """Sobol indices of outputs, or a decision between two designs."""
+
+    def told(estimate: Estimate) -> answers.Estimated:
+        return answers.Estimated(estimate.value, estimate.standard_error, *estimate.interval)
+
+    units = {o.name: o.scale.unit for o in evaluator.spec.outputs}
+    outputs = [] if of is None else [
+        answers.OutputIndices(
+            name, units[name], of.deviations[name],
+            [answers.ParamIndices(i.param, told(i.first_order), told(i.total_order))
+             for i in indices],
+        ) for name, indices in of.outputs.items()
+    ]  # fmt: skip
+    choice = None if decision is None else answers.DecisionAnswer(
+        decision.output, decision.unit, told(decision.first), told(decision.second),
+        told(decision.first_better), told(decision.second_better), told(decision.advantage),
+        told(decision.perfect_information),
+        [answers.PartialInformation(p.param, told(p.value)) for p in decision.partial],
+    )  # fmt: skip
+    found = of or decision
+    assert found is not None
+    return answers.Uncertainty(
+        evaluator.name, found.draws, seed, found.feasible_share, outputs, choice
+    )
 
 
 def validate(found: Sequence[tuple[str, Validation]]) -> answers.Validate:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from hwdsl.api.evaluator import Evaluator
     from hwdsl.codegen.runtime import Samples
     from hwdsl.codegen.runtime.spec import ParamSpec
+    from hwdsl.uncertainty import Correlations
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 CHUNK = 1 << 16
@@ -49,30 +51,64 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--raw", action="store_true",
         help="outputs as the formulas give them, at infeasible draws too, and statistics over all",
     )  # fmt: skip
+    parser.add_argument(
+        "--method", choices=["random", "sobol"], default="random",
+        help="sobol: scrambled Sobol points, 16 times a power of 2, whose statistics are nearer",
+    )  # fmt: skip
+    correlation_argument(parser)
+    parser.add_argument(
+        "--quantiles", metavar="PERCENT,…", help="others than 5, 25, 50, 75 and 95, as 1,99.9"
+    )
+    parser.add_argument(
+        "--errors", action="store_true", help="standard errors below the statistics"
+    )
     format_argument(parser)
+
+
+def correlation_argument(parser: argparse.ArgumentParser) -> None:
+    """Add `--correlation` to a command."""
+    parser.add_argument(
+        "--correlation", action="append", default=[], metavar="A,B=R",
+        help="rank correlation of two params, any number of times; Gaussian copula",
+    )  # fmt: skip
+
+
+def correlations_of(words: Sequence[str]) -> Correlations:
+    """Read `a,b=0.7` words; CallError for what no params can have."""
+    from hwdsl.uncertainty import Correlations
+
+    pairs = {}
+    for word in words:
+        names, _, value = word.partition("=")
+        first, comma, second = names.partition(",")
+        try:
+            pairs[first.strip(), second.strip()] = float(value)
+        except ValueError:
+            comma = ""
+        if not comma:
+            raise CommandError(f"--correlation {word} is not of the form A,B=R, such as a,b=0.7")
+    return Correlations.of_pairs(pairs)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print how the outputs are distributed and which param matters most to each."""
-    points = _count(options.points)
+    points, shares = count(options.points), _shares(options.quantiles)
     if options.seed < 0:
         raise CommandError("a seed is not negative")
     if options.output is not None:
         check_table(Path(options.output))
     evaluator = load_evaluator(options.target)
     given = assignments(options.values)
-    with told():
-        samples = evaluator.sample(
-            points, given, seed=options.seed, keep=options.output is not None
-        )
+    samples = _drawn(evaluator, points, given, options)
     samples = samples.raw if options.raw else samples
     if options.format == "json":
         from hwdsl.cli import jsons
 
-        jsons.write(jsons.sample(evaluator, samples, options.seed, SHARES))
+        jsons.write(jsons.sample(evaluator, samples, options.seed, shares))
     else:
         print(f"{evaluator.name}: {len(samples):,} draws, seed {options.seed}\n")
-        print(_outputs(samples), _draws(evaluator, samples), _reasons(samples), sep="\n\n")
+        outputs = _outputs(samples, shares, errors=options.errors)
+        print(outputs, _draws(evaluator, samples), _reasons(samples), sep="\n\n")
     if options.output is not None:
         _write(evaluator, samples, Path(options.output))
         told_to = sys.stderr if options.format == "json" else sys.stdout
@@ -80,7 +116,7 @@ def run(options: argparse.Namespace) -> int:
     return FINE
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
     """`200000`, `2e5`, `200k` or `0.2M` as a number."""
     factor = _ENDINGS.get(text[-1:], 1.0)
     try:
@@ -92,13 +128,53 @@ def _count(text: str) -> int:
     return int(found)
 
 
-def _outputs(samples: Samples) -> str:
+def _shares(text: str | None) -> Sequence[float]:
+    """The shares of the quantiles that are shown, from per cents."""
+    if text is None:
+        return SHARES
+    try:
+        found = [float(cell.strip().removesuffix("%")) / 100 for cell in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or not all(0 < share < 1 for share in found):
+        raise CommandError(f"--quantiles {text}: write per cents between 0 and 100, as 1,50,99.9")
+    return found
+
+
+def _drawn(
+    evaluator: Evaluator, points: int, given: Mapping[str, str], options: argparse.Namespace
+) -> Samples:
+    """The draws by the method that is asked for."""
+    seed, keep = options.seed, options.output is not None
+    with told():
+        if options.method == "random" and not options.correlation:
+            return evaluator.sample(points, given, seed=seed, keep=keep)
+        from hwdsl.uncertainty import sample
+
+        correlations = correlations_of(options.correlation)
+        try:
+            return sample(
+                evaluator, points, given, method=options.method, seed=seed,
+                correlations=correlations, keep=keep,
+            )  # fmt: skip
+        except ModuleNotFoundError as error:
+            raise CommandError(str(error)) from None
+
+
+def _outputs(samples: Samples, shares: Sequence[float], *, errors: bool) -> str:
     """A line for each output: mean, standard deviation, quantiles, in its unit."""
-    heads = [f"{100 * share:g} %" for share in SHARES]
+    heads = [f"{100 * share:g} %" for share in shares]
     rows = [["", "mean", "std dev", *heads]]
     for name, unit in samples.units.items():
-        cells = [samples.mean(name), samples.std(name), *samples.quantile(name, SHARES)]
+        cells = [samples.mean(name), samples.std(name), *samples.quantile(name, shares)]
         rows.append([title(name, unit), *(number(float(f"{cell:.4g}")) for cell in cells)])
+        if errors:
+            from hwdsl.uncertainty.tails import mean, quantiles
+
+            found = [mean(samples, name), *quantiles(samples, name, shares)]
+            cells = [each.standard_error for each in found]
+            said = ["?" if cell != cell else f"{cell:.2g}" for cell in cells]
+            rows.append(["  standard error", said[0], "", *said[1:]])
     return table(rows, right=range(1, len(rows[0])))
 
 

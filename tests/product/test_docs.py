@@ -30,6 +30,7 @@ PAGES = [
     "docs/overlap.md",
     "docs/training_run.md",
     "docs/search.md",
+    "docs/uncertainty.md",
     "docs/json.md",
     "docs/internals.md",
     *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "docs" / "studies").glob("*.md")),
@@ -42,6 +43,7 @@ RUN = [
     "docs/overlap.md",
     "docs/training_run.md",
     "docs/search.md",
+    "docs/uncertainty.md",
     "docs/json.md",
     "docs/internals.md",
 ]

@@ -111,6 +111,7 @@ CALLS = {
     "solve": "solve model.hw width for area=20",
     "sources": "explain --sources model.hw",
     "sample": "sample model.hw -n 500",
+    "uncertainty": "uncertainty model.hw count=5 -n 64 --minimize time --against count=6",
     "validate": "validate model.hw",
     "verify": "verify model.hw",
     "doctor": "doctor",

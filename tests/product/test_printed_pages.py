@@ -19,6 +19,7 @@ PAGES = [
     "docs/custom_machine.md",
     "docs/search.md",
     "docs/sources.md",
+    "docs/uncertainty.md",
     *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs" / "studies").glob("*.md"))),
 ]
 WRITE = bool(os.environ.get("HWDSL_WRITE_PAGES"))

@@ -172,9 +172,11 @@ class Statistic:
 
 @frozen
 class Quantile(Statistic):
-    """The value below which `share` of the draws lie."""
+    """The value below which `share` of the draws lie; the standard error is in the output's unit,
+    "NaN" where too few draws lie beyond."""
 
     share: Number
+    standard_error: Number
 
 
 @frozen
@@ -194,6 +196,7 @@ class Distribution:
     unit: str
     dimension: str
     mean: Statistic
+    mean_standard_error: Number
     deviation: Statistic
     quantiles: Sequence[Quantile]
     rank_correlations: Sequence[Correlation]

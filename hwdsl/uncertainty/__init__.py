@@ -1,0 +1,22 @@
+"""Uncertainty: Sobol points, correlated params, Sobol indices, tails, the value of information."""
+
+from hwdsl.uncertainty.decision import Decision, InformationValue, decide
+from hwdsl.uncertainty.draws import Correlations, SobolPoints, sample, sobol_points
+from hwdsl.uncertainty.estimate import Estimate
+from hwdsl.uncertainty.indices import Indices, SensitivityIndex, sobol_indices
+from hwdsl.uncertainty.tails import quantiles
+
+__all__ = [
+    "Correlations",
+    "Decision",
+    "Estimate",
+    "Indices",
+    "InformationValue",
+    "SensitivityIndex",
+    "SobolPoints",
+    "decide",
+    "quantiles",
+    "sample",
+    "sobol_indices",
+    "sobol_points",
+]
