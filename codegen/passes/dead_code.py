@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import attrs
 from attrs import define, field
 
-from hwdsl.codegen.ir.graph import Body, Graph, Op, backward_slice
+from hwdsl.codegen.ir.graph import Body, Graph, Op
 from hwdsl.codegen.operations import OPERATIONS
 
 
@@ -128,25 +128,28 @@ def with_operands(op: Op, args: tuple[int, ...]) -> Op:
 
 
 def live_carries(body: Body, used_results: set[int]) -> list[int]:
-    """The carries that the used results of a loop depend on, `until` included: the transitive
-    closure of which carry's next value reads which carry."""
-    readers = [carries_read(body, n) for n in body.next]
-    todo = {w for w in used_results if w < body.carries}
+    """The carries that the used results of a loop depend on, `until` included.
+
+    One walk backwards goes on from a carry that is read to its next value. To find what each carry
+    reads by itself, and then the transitive closure, would take the square of a long body.
+    """
+    needed = {w for w in used_results if w < body.carries}
+    todo = [body.next[c] for c in needed]
     if body.until is not None:
-        todo |= carries_read(body, body.until)
-    needed: set[int] = set()
+        todo.append(body.until)
+    seen: set[int] = set()
     while todo:
-        state = todo.pop()
-        needed.add(state)
-        todo |= readers[state] - needed
+        i = todo.pop()
+        if i in seen:
+            continue
+        seen.add(i)
+        op = body.ops[i]
+        carry = op.index - 1 if op.code == "input" else -1
+        if 0 <= carry < body.carries and carry not in needed:
+            needed.add(carry)
+            todo.append(body.next[carry])
+        todo.extend(op.args)
     return sorted(needed)
-
-
-def carries_read(body: Body, root: int) -> set[int]:
-    """The carries that one operation of a body depends on."""
-    reads = (body.ops[i] for i in backward_slice(body.ops, [root]))
-    inputs = {op.index for op in reads if op.code == "input"}
-    return {slot - 1 for slot in inputs if 1 <= slot <= body.carries}
 
 
 def tables_of(ops: Iterable[Op]) -> set[int]:
