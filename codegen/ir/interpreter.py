@@ -198,6 +198,9 @@ class _Run:
 
     def loop(self, op: Op, body: Body, args: Sequence[Value]) -> tuple[Value, ...]:
         """The results of a loop whose lanes stop each for itself."""
+        numbers = [a for a in args if not isinstance(a, np.ndarray)]
+        if len(numbers) == len(args):
+            return run_loop(body, op.bound, numbers, self.tables, self._check)
         (low, high), states, captures = body.split(args)
         active: Any = True
         settled: Any = body.until is None
@@ -220,6 +223,10 @@ class _Run:
                 settled = np.logical_or(settled, held)
                 active = np.logical_and(active, np.logical_not(held))
         return (*states, rounds, _masked_update(settled, 1.0, 0.0))
+
+    def _check(self, operations: int) -> None:
+        if self.halted():
+            raise KeyboardInterrupt
 
 
 def _last_uses(ops: Sequence[Op], kept: Sequence[int]) -> list[list[int]]:

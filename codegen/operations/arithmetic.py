@@ -19,6 +19,7 @@ from hwdsl.codegen.operations.record import (
     Elementwise,
     Fold,
     Operation,
+    expression,
     infix,
 )
 
@@ -134,18 +135,28 @@ def _place(code: str, nearer: Callable[[Any, Any], Any], sign: str) -> Operation
     )
 
 
-_ADD = Elementwise(lambda m, a, b: a + b, operator.add, infix("+"))
-_MUL = Elementwise(lambda m, a, b: a * b, operator.mul, infix("*"))
+_ADD = Elementwise(lambda m, a, b: a + b, operator.add, infix("+"), infix("+"))
+_MUL = Elementwise(lambda m, a, b: a * b, operator.mul, infix("*"), infix("*"))
 # In Python's own words, which is what loops fold fastest by; `min_` and `max_` on floats.
-_MIN = Elementwise(min_, lambda a, b: a if a < b or a != a else b)
-_MAX = Elementwise(max_, lambda a, b: a if a > b or a != a else b)
+_MIN = Elementwise(
+    min_,
+    lambda a, b: a if a < b or a != a else b,
+    python=expression("{0} if {0} < {1} or {0} != {0} else {1}"),
+)
+_MAX = Elementwise(
+    max_,
+    lambda a, b: a if a > b or a != a else b,
+    python=expression("{0} if {0} > {1} or {0} != {0} else {1}"),
+)
 
 RECORDS = (
     Operation(
         code="neg",
         arity=1,
         type=INT_OF_INTS,
-        compute=Elementwise(lambda m, x: -x, c=lambda args: f"-{args[0]}"),
+        compute=Elementwise(
+            lambda m, x: -x, c=lambda args: f"-{args[0]}", python=expression("-{0}")
+        ),
         interval=intervals.negative,
         derivative=DerivativeRule(lambda d, args, y, k, seed: d.builder.op("neg", seed)),
     ),
@@ -153,7 +164,7 @@ RECORDS = (
         code="abs",
         arity=1,
         type=BOOL_OF_BOOLS,
-        compute=Elementwise(lambda m, x: abs(x)),
+        compute=Elementwise(lambda m, x: abs(x), python=expression("abs({0})")),
         interval=intervals.magnitude,
         derivative=DerivativeRule(_abs_vjp),
     ),
@@ -161,7 +172,7 @@ RECORDS = (
         code="sqrt",
         arity=1,
         type=NUMBER,
-        compute=Elementwise(sqrt),
+        compute=Elementwise(sqrt, python=expression("square_root({0}) if {0} >= 0.0 else nan")),
         interval=intervals.root,
         derivative=slope_of_inverse(lambda b, x, y: b.op("mul", b.const(2.0), y)),
         cost=10,
@@ -181,7 +192,7 @@ RECORDS = (
         code="sub",
         arity=2,
         type=INT_OF_INTS,
-        compute=Elementwise(lambda m, a, b: a - b, operator.sub, infix("-")),
+        compute=Elementwise(lambda m, a, b: a - b, operator.sub, infix("-"), infix("-")),
         interval=intervals.minus,
         derivative=DerivativeRule(_sub_vjp),
     ),
@@ -197,7 +208,12 @@ RECORDS = (
         code="div",
         arity=2,
         type=NUMBER,
-        compute=Elementwise(lambda m, a, b: m.div(a, b), _direct_div, infix("/")),
+        compute=Elementwise(
+            lambda m, a, b: m.div(a, b),
+            _direct_div,
+            infix("/"),
+            expression("{0} / {1} if {1} else divide({0}, {1})"),
+        ),
         interval=intervals.quotient,
         derivative=DerivativeRule(_div_vjp),
         cost=8,

@@ -6,9 +6,11 @@ not change with its operands says so: `derivative=FLAT`.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from types import MappingProxyType
 from typing import Any
 
 from attrs import frozen
@@ -76,12 +78,15 @@ class Elementwise:
     """By a formula, the same for each lane.
 
     `direct` gives the same for Python floats without the formula's overhead. `c` gives the C
-    expression where C has an operator; any other is a call of `hw_<code>`.
+    expression where C has an operator; any other is a call of `hw_<code>`. `python` gives the
+    Python expression of floats by their names, where that is short: the bodies of loops are written
+    with it (`hwdsl.codegen.ir.loop_folding`). It may use the names in `PYTHON_NAMES`.
     """
 
     formula: Formula
     direct: Callable[[float, float], float] | None = None
     c: Callable[[Sequence[str]], str] | None = None
+    python: Callable[[Sequence[str]], str] | None = None
 
     def scalar(self, args: Sequence[float]) -> float:
         """The value for numbers."""
@@ -156,6 +161,11 @@ class Structure:
     """What every pass over a graph handles itself: leaves, loops and their results."""
 
 
+PYTHON_NAMES: Mapping[str, Any] = MappingProxyType(
+    {"divide": SCALARS.div, "square_root": math.sqrt, "nan": math.nan, "abs": abs}
+)
+"""What the Python expressions of operations may call."""
+
 Computed = Elementwise | Fold | Best | Gather | Entry | Count | Structure
 
 
@@ -213,6 +223,11 @@ class Operation:
             return self.compute.look_up(args[0], row)
         assert not isinstance(self.compute, Structure)
         return self.compute.scalar(args)
+
+
+def expression(template: str) -> Callable[[Sequence[str]], str]:
+    """The Python of an expression of operands, which are `{0}`, `{1}`, …"""
+    return lambda args: template.format(*args)
 
 
 def infix(sign: str) -> Callable[[Sequence[str]], str]:

@@ -22,6 +22,7 @@ from hwdsl.codegen.operations.record import (
     Gather,
     Operation,
     Structure,
+    expression,
     nearest,
 )
 
@@ -63,7 +64,11 @@ RECORDS = (
         arity=3,
         needs=(BOOL,),
         type=ONE_OF_THE_REST,
-        compute=Elementwise(select, c=lambda args: f"{args[0]} != 0.0 ? {args[1]} : {args[2]}"),
+        compute=Elementwise(
+            select,
+            c=lambda args: f"{args[0]} != 0.0 ? {args[1]} : {args[2]}",
+            python=expression("{1} if {0} else {2}"),
+        ),
         interval=_selected,
         derivative=Chosen(1, lambda b, args: args[0]),
         picks=lambda first, count: 1 if first else 2,

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import columns_for, equal, graphs
 
+from hwdsl.codegen.ir import loop_folding
 from hwdsl.codegen.ir.builder import GraphBuilder
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.codegen.ir.interpreter import Point, interpret
@@ -115,6 +116,35 @@ def test_a_point_has_every_value_in_any_order(graph, data):
     for i in data.draw(st.permutations(range(len(graph.ops)))):
         value = values[i][-2] if graph.ops[i].code == "loop" else values[i]
         assert equal(asked.value(i), value)
+
+
+@pytest.mark.parametrize("rounds", [0, 2])
+@settings(deadline=None, max_examples=150)
+@given(graphs(), st.data())
+def test_a_body_written_as_a_function_gives_the_same_bits(rounds, graph, data):
+    [point] = points_of(data.draw(columns_for(graph, count=1)))
+    values = evaluate(graph.ops, point, graph.tables)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop_folding, "WRITE_AFTER", rounds)
+        found = interpret(graph, point)
+    assert all(equal(found.outputs[name], values[i]) for name, i in graph.outputs)
+
+
+@pytest.mark.parametrize("until", [False, True])
+def test_a_long_loop_is_the_same_where_it_is_written(until):
+    b = GraphBuilder()
+    n, x = b.param("n", INT), b.param("x")
+    body = b.open_loop([REAL], [n])
+    following = b.op("add", body.states[0], b.op("div", x, body.variable))
+    stop = b.op("lt", b.const(5.0), following) if until else None
+    made = body.close(b.const(-9, INT), n, 1000, [b.const(0)], [following], stop)
+    graph = b.finish(list(zip(["total", "rounds", "held"], made, strict=True)))
+    for end in (30.0, 400.0, 2000.0):
+        one, lanes = interpret(graph, [end, 1.3]), interpret(graph, [np.array([end] * 2), 1.3])
+        values = evaluate(graph.ops, [end, 1.3], ())
+        for name, i in graph.outputs:
+            assert equal(one.outputs[name], values[i])
+            assert equal(lanes.outputs[name], values[i])
 
 
 @settings(deadline=None, max_examples=60)

@@ -15,9 +15,10 @@ from hwdsl.codegen import operations
 from hwdsl.codegen.ir.builder import GraphBuilder
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL, Op
 from hwdsl.codegen.ir.interpreter import interpret
+from hwdsl.codegen.numerics.backend import SCALARS
 from hwdsl.codegen.operations import OPERATIONS
 from hwdsl.codegen.operations.derivatives import CARRIED, FLAT, Chosen, DerivativeRule
-from hwdsl.codegen.operations.record import RANK, Operation, Structure
+from hwdsl.codegen.operations.record import PYTHON_NAMES, RANK, Operation, Structure
 from hwdsl.codegen.passes import differentiate
 from hwdsl.codegen.passes.interval_analysis import Range, range_transfer
 
@@ -169,3 +170,21 @@ def test_no_module_lists_operations_beside_the_records():
             members = getattr(node, "elts", None) or getattr(node, "keys", None) or ()
             codes = [m.value for m in members if isinstance(m, ast.Constant)]
             assert sum(c in OPERATIONS for c in codes if isinstance(c, str)) < LISTS, (path, codes)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [c for c in COMPUTED if getattr(OPERATIONS[c].compute, "python", None) is not None],
+)
+def test_what_is_written_in_python_is_the_formula(code):
+    """On all special numbers, by names, and as the constants of the text."""
+    record = OPERATIONS[code]
+    formula, python = record.compute.formula, record.compute.python
+    scope = {**PYTHON_NAMES, "inf": math.inf}
+    names = [f"x{k}" for k in range(record.arity)]
+    written = eval(f"lambda {', '.join(names)}: {python(names)}", scope)
+    for args in itertools.product(SPECIAL, repeat=record.arity):
+        right = float(formula(SCALARS, *args))
+        assert equal(written(*args), right), args
+        if record.arity < 3:
+            assert equal(eval(python([f"({v!r})" for v in args]), scope), right), args

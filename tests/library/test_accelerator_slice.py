@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import shipped
 
 import hwdsl
-from tests import shipped
 
 # Where the driver can place an instance of each profile on A100: first memory slice, and how many
 # it occupies (NVIDIA, MIG user guide: placements of `nvidia-smi mig -lgipp`).

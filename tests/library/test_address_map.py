@@ -64,7 +64,7 @@ evaluator access {
 def module(tmp_path_factory: pytest.TempPathFactory) -> hwdsl.Module:
     path: Path = tmp_path_factory.mktemp("address_map") / "address_map_test.hw"
     path.write_text(TEXT)
-    return hwdsl.load(path)
+    return hwdsl.load(path, compiled=False)
 
 
 def loads(units: NDArray[np.int64], count: int) -> tuple[int, float]:

@@ -20,7 +20,7 @@ PATH_TYPES = ["switched", "point_to_point", "pcie_host_bridge", "pcie_switch", "
 
 @pytest.fixture(scope="module")
 def study() -> Module:
-    return hwdsl.load(STUDY)
+    return hwdsl.load(STUDY, compiled=False)
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+import shipped
 
 import hwdsl
-from tests import shipped
 
 BATCHES = [4, 8, 16, 32, 64, 128]
 CRITICAL = {"LeNet": 200, "ResNet32": 900, "VGG16": 900, "ResNet50": 15000}

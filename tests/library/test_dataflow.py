@@ -34,7 +34,7 @@ evaluator graph {{
     output deadlocks : bool  = graph.deadlocks
 }}
 """)
-    return hwdsl.load(path).graph()
+    return hwdsl.load(path, compiled=False).graph()
 
 
 times = st.integers(0, 5)

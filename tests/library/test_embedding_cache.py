@@ -17,7 +17,7 @@ ROW, BATCH, TABLES = 512, 16_384, 26
 
 @pytest.fixture(scope="module")
 def study() -> hwdsl.Module:
-    return hwdsl.load(STUDY)
+    return hwdsl.load(STUDY, compiled=False)
 
 
 @pytest.mark.parametrize("tables", [1, 2, 3])

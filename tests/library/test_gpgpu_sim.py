@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import shipped
 
 import hwdsl
-from tests import shipped
 
 STUDIES = Path(shipped.ROOT) / "library" / "studies"
 

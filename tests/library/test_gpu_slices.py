@@ -10,9 +10,9 @@ from statistics import NormalDist
 from typing import Any
 
 import pytest
+import shipped
 
 import hwdsl
-from tests import shipped
 
 STUDIES = shipped.ROOT / "library" / "studies"
 SIZES = (1, 2, 3, 4, 7)

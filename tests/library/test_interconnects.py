@@ -53,7 +53,7 @@ def matrix(links: dict[tuple[int, int], int]) -> list[list[int]]:
 
 @pytest.fixture(scope="module")
 def study() -> Module:
-    return hwdsl.load(STUDY)
+    return hwdsl.load(STUDY, compiled=False)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ evaluator of_{name} {{
 """
     file = tmp_path_factory.mktemp("graphs") / "graphs.hw"
     file.write_text(text, encoding="utf-8")
-    return hwdsl.load(file)
+    return hwdsl.load(file, compiled=False)
 
 
 def cut(links: dict[tuple[int, int], int], inside: set[int], ranks: int) -> int:
@@ -233,7 +233,7 @@ evaluator ask {
 """,
         encoding="utf-8",
     )
-    answer = hwdsl.load(file).ask()
+    answer = hwdsl.load(file, compiled=False).ask()
     # 23 cells of 18 leaves and 18 spines; a leaf has 720 / 18 ports of 100 Gb/s.
     assert answer.leonardo_switches == 23 * 36
     assert answer.leonardo_endpoints == 23 * 720
@@ -275,7 +275,7 @@ evaluator ask {
 """,
         encoding="utf-8",
     )
-    ask = hwdsl.load(file).ask
+    ask = hwdsl.load(file, compiled=False).ask
     assert ask(ranks=8).reduce == pytest.approx(2 * 7 / 8 * 64 / (0.958 * 150), rel=0.05)
     # GPUs 0 and 3 alone have two links; 0 and 1, the first two, have one.
     assert ask(ranks=2).reduce == pytest.approx(64 / (0.958 * 25), rel=0.05)

@@ -67,7 +67,7 @@ evaluator product {{
 def product(tmp_path_factory: pytest.TempPathFactory) -> hwdsl.Evaluator:
     path = tmp_path_factory.mktemp("nest") / "nest.hw"
     path.write_text(TEXT)
-    return hwdsl.load(path).product
+    return hwdsl.load(path, compiled=False).product
 
 
 def params(

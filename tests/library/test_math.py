@@ -47,7 +47,7 @@ evaluator lists {
 def module(tmp_path_factory: pytest.TempPathFactory) -> hwdsl.Module:
     path: Path = tmp_path_factory.mktemp("math") / "math_test.hw"
     path.write_text(TEXT)
-    return hwdsl.load(path)
+    return hwdsl.load(path, compiled=False)
 
 
 @pytest.mark.parametrize(("p", "q"), [(2, 0.7), (0.1, 3), (10, 0.1), (1, 1)])

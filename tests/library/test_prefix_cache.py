@@ -16,7 +16,7 @@ KV_PER_TOKEN = 2 * 80 * 8 * 128 * 2  # Llama 3 70B: K and V, layers, KV heads, h
 
 @pytest.fixture(scope="module")
 def prompts() -> hwdsl.Evaluator:
-    return hwdsl.load(STUDY).shared_prompts
+    return hwdsl.load(STUDY, compiled=False).shared_prompts
 
 
 def simulated(exponent: float, memory: float, prefixes: int = 3000) -> tuple[float, float]:

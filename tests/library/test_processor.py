@@ -4,9 +4,9 @@ from math import sqrt
 from typing import Any
 
 import pytest
+import shipped
 
 import hwdsl
-from tests import shipped
 
 TEXT = """edition 2026
 use std.execution

@@ -10,11 +10,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+import shipped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hwdsl
-from tests import shipped
 
 TEXT = """
 edition 2026

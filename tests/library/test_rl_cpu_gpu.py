@@ -1,9 +1,9 @@
 """Reinforcement learning on CPU and GPU: times, power and balance by hand."""
 
 import pytest
+import shipped
 
 import hwdsl
-from tests import shipped
 
 STUDY = shipped.ROOT / "library" / "studies" / "rl_cpu_gpu.hw"
 SPEED = 20 * 2.2 / 3.6 * 1.11

@@ -67,7 +67,7 @@ evaluator rule {
 
 @pytest.fixture(scope="module")
 def study() -> hwdsl.Module:
-    return hwdsl.load(STUDY)
+    return hwdsl.load(STUDY, compiled=False)
 
 
 def bell(groups: int, centre: float, curvature: float, every: int) -> list[np.ndarray]:

@@ -16,7 +16,7 @@ STUDY = Path(__file__).parents[2] / "library" / "studies" / "llm_serving.hw"
 
 @pytest.fixture(scope="module")
 def serving() -> Evaluator:
-    return hwdsl.load(STUDY).serving
+    return hwdsl.load(STUDY, compiled=False).serving
 
 
 def test_longer_prompts_leave_room_for_fewer(serving: Evaluator) -> None:

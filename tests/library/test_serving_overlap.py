@@ -52,7 +52,7 @@ evaluator serving {
 def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
     path = tmp_path_factory.mktemp("serving") / "serving.hw"
     path.write_text(TEXT, encoding="utf-8")
-    return hwdsl.load(path)
+    return hwdsl.load(path, compiled=False)
 
 
 def test_two_batches_hide_all_but_the_last_layer(module: Module) -> None:
@@ -93,7 +93,7 @@ def test_a_link_is_given_once(
 @pytest.mark.parametrize("bandwidth", ["12.5 GB/s", "25 GB/s", "50 GB/s"])
 def test_deepseek_gains_from_two_batches(bandwidth: str) -> None:
     """Never slower than in turn, never quicker than what is sent."""
-    study = hwdsl.load(ROOT / "library" / "studies" / "two_batch_overlap.hw")
+    study = hwdsl.load(ROOT / "library" / "studies" / "two_batch_overlap.hw", compiled=False)
     found = study.decode_step(network_bandwidth=bandwidth)
     assert found.communication_time < found.tpot < found.serial_tpot
     alone = study.decode_step(network_bandwidth=bandwidth, strategy="serial")

@@ -12,11 +12,11 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+import shipped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hwdsl
-from tests import shipped
 
 LAW = """
 edition 2026

@@ -83,7 +83,7 @@ evaluator graph {{
     output many     in s = graph.makespan(5, 1 PB/s, 0 s)
 }}
 """)
-    return hwdsl.load(path).graph()
+    return hwdsl.load(path, compiled=False).graph()
 
 
 def longest(times: list[int], edges: Edges) -> int:

@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import shipped
 
 from hwdsl.api import driver
 from hwdsl.base.diagnostics import Diagnostics
@@ -18,7 +19,6 @@ from hwdsl.elaborate import Callees, elaborate, reached_in_all
 from hwdsl.elaborate.reached import Reached
 from hwdsl.semantics import check, load
 from hwdsl.semantics.symbols import KindInfo
-from tests import shipped
 
 LISTED = tomllib.loads(Path(__file__).with_name("unread_fields.toml").read_text(encoding="utf-8"))
 LONG = {shipped.ROOT / "library" / f"{name}.hw": fields for name, fields in LISTED["long"].items()}
