@@ -15,7 +15,8 @@ replacement (bootstrap by groups: a model's rows share what is wrong with it), b
 model of the last step.
 Printed are the coefficients with both spreads, the errors of the tables with what is declared, what
 is fitted, and for each row with the fit to the other groups, those of tables that take no part, and
-the correlations of the draws. `--write` writes the draws, whose covariance the coefficients have.
+the rank correlations of the draws, as `--correlation` of `hwdsl sample` takes them. `--write` writes
+the draws, whose covariance the coefficients have.
 """
 
 import argparse
@@ -30,6 +31,7 @@ from attrs import frozen
 from common import ROOT, table
 from numpy.typing import NDArray
 from scipy.optimize import linprog
+from scipy.stats import rankdata
 
 import hwdsl
 from hwdsl.api.evaluator import Evaluator
@@ -221,9 +223,10 @@ def report(found: list[Table], here: Linear, start: Floats, low: Floats, high: F
     )
     moved = drawn.std(axis=0) > 0
     correlations = np.full((len(names), len(names)), np.nan)
-    correlations[np.ix_(moved, moved)] = np.corrcoef(drawn[:, moved].T)
+    ranks = np.stack([rankdata(column) for column in drawn[:, moved].T])
+    correlations[np.ix_(moved, moved)] = np.corrcoef(ranks)
     table(
-        "Correlations of the draws, and their standard deviation in base units",
+        "Rank correlations of the draws, and their standard deviation in base units",
         ["coefficient", "deviation", *map(str, range(1, len(names) + 1))],
         [
             [n, f"{s:.3g}", *(f"{c:.2f}" for c in line)]
