@@ -10,7 +10,7 @@ from .columns import InUnit
 from .distributions import Counts, Histogram, HistogramCounts, PointCounts, Quantiles
 from .errors import CallError
 from .evaluator import KernelEvaluator, tables
-from .execution_plan import ExecutionPlan, Progress
+from .execution_plan import ExecutionPlan
 from .kernel import Axis, CompiledKernel, Floats, Kernel, Words
 from .message import Message, Placeholder
 from .point_grid import PointGrid
@@ -21,6 +21,7 @@ from .result import Result
 from .sample import EvenNumbers, RandomStream, Samples
 from .spec import OutputSpec, ParamSpec, RuleSpec, Scale, Spec, joined
 from .sweep import Sweep
+from .workers import Progress
 
 __all__ = [
     "Axis",

@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import violated
+from .execution_plan import ROOM, Stretch
 from .kernel import Axis, Floats, Kernel, Words
-from .point_grid import PointRange
 from .spec import OutputSpec, ParamSpec, Spec
 
-ROOM = 1 << 14
-"""Points of a block: a column of them takes a sixteenth of a cache of the second level."""
-
 Places = NDArray[np.int64]
+NOWHERE = np.empty(0, np.int64)
 Marks = NDArray[np.bool_]
 Where = Callable[["Block"], "Marks | None"]
 
@@ -53,17 +52,15 @@ class Block:
         self._selected: tuple[Marks | None] | None = None
         self._allowed: tuple[Marks | None] | None = None
 
-    def fill(
-        self, kernel: Kernel, axes: Sequence[Axis], span: PointRange, start: int, stop: int,
-        first: int = 0,
-    ) -> None:  # fmt: skip
+    def fill(self, kernel: Kernel, part: Stretch, start: int, stop: int, first: int = 0) -> None:
         """Evaluate the points start..stop of a group; the sweep's own number is `first`."""
-        self.axes, self.span, self.start, self.first = axes, span, start, first
+        self._span, self._at, self.first = part.span, start, first
+        self.axes, self.start, _ = part.span.gathered(part.axes, start, stop)
         self.count = n = stop - start
         self.words = self._all_words[:n]
         self._columns = [None if c is None else c[:n] for c in self._whole]
         self._feasible = self._selected = self._allowed = None
-        kernel.run(axes, start, stop, self._columns, self.words)
+        kernel.run(self.axes, self.start, self.start + n, self._columns, self.words)
 
     def __len__(self) -> int:
         return self.count
@@ -115,6 +112,20 @@ class Block:
             self._allowed = (_both([feasible, self.selected]),)
         return self._allowed[0]
 
+    def found(self, marks: Marks) -> Places:
+        """The places of the points allowed among those that are marked."""
+        count = int(np.count_nonzero(marks))
+        if not count:
+            return NOWHERE
+        known = self._allowed is not None or self.where or self.is_raw
+        if known or 8 * count > len(self):
+            if self.allowed is not None:
+                marks = np.logical_and(marks, self.allowed, out=self.buffer("found", np.bool_))
+            return np.flatnonzero(marks)
+        places = np.flatnonzero(marks)  # only what these break
+        bad = violated.marked(self.words[places], self.spec.required)
+        return places[~bad] if bad.any() else places
+
     def values(self, name: str) -> Floats:
         """The base values at the points allowed, in their order; not to be written to."""
         values = self.base(name)
@@ -147,13 +158,13 @@ class Block:
     # --- at some points -----------------------------------------------------------------------
 
     @property
-    def lowest(self) -> int:
-        """The least of the points' numbers."""
-        return int(self.numbers(np.zeros(1, np.int64))[0])
+    def first_number(self) -> int:
+        """The number of the first point in the sweep, which is the least."""
+        return self.first + self._span.place_of(self._at)
 
     def numbers(self, places: Places) -> Places:
         """The numbers in the sweep of the points at some places of the block."""
-        return self.first + self.span.places_of(self.start + places)
+        return self.first + self._span.places_of(self._at + places)
 
     def points(self, places: Places) -> Floats:
         """The values of all params in base units at some places, a row for each."""

@@ -251,9 +251,17 @@ class HistogramState:
         if block.is_raw:
             values = values[~np.isnan(values)]
         self._seen += len(values)
-        if len(self._bounds) <= FEW_EDGES:
-            for k, bound in enumerate(self._bounds.tolist()):
-                self._from[k] += int(np.count_nonzero(values >= bound))
+        if not len(values):
+            return
+        low, high = float(values.min()), float(values.max())
+        bounds = self._bounds.tolist()
+        between = [k for k, bound in enumerate(bounds) if low < bound <= high]
+        if len(between) <= FEW_EDGES:
+            for k, bound in enumerate(bounds):
+                if bound <= low:
+                    self._from[k] += len(values)
+            for k in between:
+                self._from[k] += int(np.count_nonzero(values >= bounds[k]))
             return
         bins = np.searchsorted(self._bounds, values, "right")
         counts = np.bincount(bins, minlength=len(self._bounds) + 1)[1:]
@@ -332,19 +340,21 @@ class CountsState:
 
     def __init__(self, spec: Spec) -> None:
         self.points = self.feasible = 0
-        self.rules = spec.rule_names
+        self.rules, self.required = spec.rule_names, spec.required
         self.broken = [0] * len(self.rules)
 
     def update(self, block: Block) -> None:
         """Take in the points of a block."""
-        words, feasible = block.words, block.feasible
-        if block.selected is not None:
-            words = words[block.selected]
-            feasible = None if feasible is None else feasible[block.selected]
+        words = block.words if block.selected is None else block.words[block.selected]
         self.points += len(words)
-        self.feasible += len(words) if feasible is None else int(np.count_nonzero(feasible))
-        for number, count in violated.counts_by_bit(words):
+        broken = violated.counts_by_bit(words)
+        for number, count in broken:
             self.broken[number] += count
+        required = [c for b, c in broken if self.required[b // 64] >> b % 64 & 1]
+        if len(required) > 1:  # a point may break several
+            self.feasible += len(words) - int(violated.marked(words, self.required).sum())
+        else:
+            self.feasible += len(words) - sum(required)
 
     def merge(self, other: CountsState) -> None:
         """Take in the counts of another state."""

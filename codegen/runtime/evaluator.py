@@ -17,7 +17,7 @@ from .columns import InUnit, Masked, clamp_to_range, frame, is_vector, to_base
 from .conditions import conditions
 from .dialects import elsewhere
 from .errors import CallError
-from .execution_plan import ExecutionPlan, Progress
+from .execution_plan import ExecutionPlan
 from .kernel import Floats, Kernel
 from .message import Says
 from .point_grid import PointGrid
@@ -27,6 +27,7 @@ from .result import Result
 from .sample import EvenNumbers, Samples, draw, evaluate, free_of
 from .spec import NEAR, UNDEFINED, ParamSpec, Scale, Spec, did_you_mean, joined
 from .sweep import Sweep
+from .workers import Progress
 
 _MOST = sys.float_info.max
 

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-import operator
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .errors import CallError
 from .kernel import Axis, Floats, Kernel, Words
-from .point_grid import PointGrid
-from .progress import Bar
+from .point_grid import PointGrid, PointRange
 from .spec import Spec
 from .sweep import Sweep
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
-
-Progress = Callable[[int, int], None]
-Part = tuple[int, int, list[Floats], Words]
+from .workers import Progress, Tasks, Tell, Told, together, workers
 
 CHUNK = 1 << 16
+"""Points that a thread takes at a time."""
+ROOM = 1 << 14
+"""Points of a kernel call: a column of them takes an eighth of a cache of the second level."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Points of a group that one thread evaluates, from number `start` of the group to `stop`."""
+
+    axes: Sequence[Axis]
+    span: PointRange
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +38,8 @@ class ExecutionPlan:
     """An execution plan: a grid of points, the kernel that evaluates them, and its spec.
 
     The points are split into groups in which the uniform params (choices) have one value, a kernel
-    call each, so that a kernel branches on them outside its lanes; a group is split into chunks for
-    the threads. The kernel releases the interpreter's lock, so threads run in parallel.
+    call each, so that a kernel branches on them outside its lanes; a group is split into stretches
+    for the threads. The kernel releases the interpreter's lock, so threads run in parallel.
     """
 
     spec: Spec
@@ -45,25 +51,31 @@ class ExecutionPlan:
         """How many points there are."""
         return self.grid.points
 
+    def stretches(self, size: int) -> Iterator[Stretch]:
+        """All points in parts of at most `size`."""
+        for axes, span in self.grid.groups([p.uniform for p in self.spec.params]):
+            for start in range(span.start, span.stop, size):
+                yield Stretch(axes, span, start, min(start + size, span.stop))
+
     def run(self, progress: Progress | bool | None = None, threads: int | None = None) -> Sweep:
         """Evaluate all points on all cores; an interrupt stops it between chunks.
 
         Raises CallError unless `threads` is None or a whole number from 1 on.
         """
         threads = workers(threads)
-        tell = shown(progress)
         columns = [np.empty(self.points) for _ in self.spec.outputs]
         words = np.empty((self.points, len(self.spec.required)), np.uint64)
-        done = 0
-        for axes, span in self.grid.groups([p.uniform for p in self.spec.params]):
-            for start, stop, outputs, bits in self._parallel(axes, span.start, span.stop, threads):
-                at = span.indices_of(start, stop)
-                for column, part in zip(columns, outputs, strict=True):
-                    column[at] = part
-                words[at] = bits
-                done += stop - start
-                if tell is not None:
-                    tell(done, self.points)
+        tasks = Tasks(self.stretches(CHUNK))
+
+        def work(tell: Tell) -> None:
+            rows = _Rows(self, columns, words)
+            for part in tasks:
+                rows.fill(part)
+                tell(len(part))
+
+        few = self.points <= CHUNK  # which are done before a thread has begun
+        told = Told(progress, self.points)
+        together(work, tasks, self.kernel, 0 if few else threads, told)
         return Sweep(self.spec, self.grid, columns, words)
 
     def iter_chunks(self, size: int, threads: int | None = None) -> Iterator[Sweep]:
@@ -78,74 +90,47 @@ class ExecutionPlan:
         """The plan of other points."""
         return ExecutionPlan(self.spec, self.kernel, grid)
 
-    def _parallel(
-        self, axes: Sequence[Axis], start: int, stop: int, threads: int
-    ) -> Iterator[Part]:
-        """Evaluate ranges of points on several threads; few are under way at a time."""
-        ranges = iter([(a, min(a + CHUNK, stop)) for a in range(start, stop, CHUNK)])
-        if stop - start <= CHUNK:
-            yield from (self._evaluate(axes, a, b) for a, b in ranges)
-            return
-        # Imported late: loading a module takes a third less time without.
-        from concurrent.futures import FIRST_COMPLETED, wait
 
-        pending: set[Future[Part]] = set()
-        with pool_of(threads, self.kernel) as pool:
-            for _ in range(2 * threads):
-                pending.update(pool.submit(self._evaluate, axes, *r) for r in _next(ranges))
-            while pending:
-                ready, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in ready:
-                    pending.update(pool.submit(self._evaluate, axes, *r) for r in _next(ranges))
-                    yield future.result()
+class _Rows:
+    """Where a thread writes: into the columns of the sweep, or where the points of a stretch do
+    not stand side by side, into buffers of its own first, which are used again."""
 
-    def _evaluate(self, axes: Sequence[Axis], start: int, stop: int) -> Part:
-        outputs = [np.empty(stop - start) for _ in self.spec.outputs]
-        words = np.empty((stop - start, len(self.spec.required)), np.uint64)
-        self.kernel.run(axes, start, stop, outputs, words)
-        for info, column in zip(self.spec.outputs, outputs, strict=True):
-            up, down, offset = info.scale.parts()
+    def __init__(self, plan: ExecutionPlan, columns: Sequence[Floats], words: Words) -> None:
+        self._kernel, self._columns, self._words = plan.kernel, columns, words
+        self._scales = [o.scale.parts() for o in plan.spec.outputs]
+        self._buffers: tuple[list[Floats], Words] | None = None
+
+    def fill(self, part: Stretch) -> None:
+        """Evaluate a stretch, a call after the other."""
+        for start in range(part.start, part.stop, ROOM):
+            stop = min(start + ROOM, part.stop)
+            places = part.span.indices_of(start, stop)
+            if isinstance(places, slice):
+                outputs = [c[places] for c in self._columns]
+                self._run(part, start, stop, outputs, self._words[places])
+                continue
+            outputs, bits = self._room(stop - start)
+            self._run(part, start, stop, outputs, bits)
+            for column, values in zip(self._columns, outputs, strict=True):
+                column[places] = values
+            self._words[places] = bits
+
+    def _run(
+        self, part: Stretch, start: int, stop: int, outputs: Sequence[Floats], bits: Words
+    ) -> None:
+        """Fill outputs in their units, and words."""
+        self._kernel.run(*part.span.gathered(part.axes, start, stop), outputs, bits)
+        for (up, down, offset), column in zip(self._scales, outputs, strict=True):
             if offset:
                 column -= offset
             if down != 1.0:
                 column *= down
             if up != 1.0:
                 column /= up
-        return start, stop, outputs, words
 
-
-def shown(progress: Progress | bool | None) -> Progress | None:
-    """What is told how far a run is: for True a bar on the terminal."""
-    return Bar() if progress is True else progress or None
-
-
-def workers(threads: int | None) -> int:
-    """The number of threads to use: the number given, or one a core. CallError if it is no
-    number."""
-    if threads is None:
-        return os.cpu_count() or 1
-    if isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 1:
-        raise CallError(f"threads is a whole number from 1 on, not {threads!r}")
-    return operator.index(threads)
-
-
-@contextmanager
-def pool_of(threads: int, kernel: Kernel) -> Iterator[ThreadPoolExecutor]:
-    """Threads that run a kernel; if the block ends early, so does what they are at."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    pool = ThreadPoolExecutor(threads)
-    try:
-        yield pool
-    except BaseException:
-        kernel.halt(True)
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-        kernel.halt(False)
-
-
-def _next(ranges: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    for item in ranges:
-        yield item
-        return
+    def _room(self, count: int) -> tuple[list[Floats], Words]:
+        if self._buffers is None:
+            words = np.empty((ROOM, self._words.shape[1]), np.uint64)
+            self._buffers = [np.empty(ROOM) for _ in self._columns], words
+        columns, words = self._buffers
+        return [c[:count] for c in columns], words[:count]

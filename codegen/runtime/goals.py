@@ -58,11 +58,9 @@ class Goal:
             step *= 2.0
         return away
 
-    def under(self, block: Block, bounds: Floats | float, use: str) -> Marks:
-        """Where values are better than bounds in base units; NaN is nowhere better."""
-        out = block.buffer(use, np.bool_)
-        compare = np.greater if self.most else np.less
-        found: Marks = compare(block.base(self.name), bounds, out=out)
+    def under(self, base: Floats, bounds: Floats | float, out: Marks | None = None) -> Marks:
+        """Where base values are better than bounds; NaN is nowhere better."""
+        found: Marks = (np.greater if self.most else np.less)(base, bounds, out=out)
         return found
 
 

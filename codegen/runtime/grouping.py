@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .block import Block, spread
+from .block import Block, Places, spread
 from .errors import CallError
 from .kernel import Floats
 from .spec import Spec, did_you_mean
@@ -20,6 +20,37 @@ AXES = 64
 """Axes whose codes are kept."""
 
 Codes = NDArray[np.int64]
+
+
+class Grouped:
+    """The groups of a block's points: one, or the numbers along an axis."""
+
+    def __init__(
+        self, block: Block, axis: Codes | None = None, stride: int = 1, *, alone: int = 0,
+        here: bool = False,
+    ) -> None:  # fmt: skip
+        self._start, self._count = (0 if here else block.start), len(block)
+        self._axis, self._stride = axis, stride
+        self._alone: int | None = alone if axis is None else None
+        if axis is not None and len(block):
+            first, last = self._start // stride, (self._start + len(block) - 1) // stride
+            if len(axis) == 1 or first == last:
+                self._alone = int(axis[first % len(axis)])
+
+    def spread(self, values: Floats) -> Floats | float:
+        """A value of each group, spread over the points."""
+        if self._alone is not None or self._axis is None:
+            return float(values[self._alone or 0])
+        axis = (self._axis, self._stride, len(self._axis))
+        if len(self._axis) > self._count:  # of a long one, only what is needed
+            return np.asarray(values[spread(axis, self._start, self._count)])
+        return np.asarray(spread((values[self._axis], *axis[1:]), self._start, self._count))
+
+    def at(self, places: Places) -> Codes:
+        """The numbers of the groups at some places."""
+        if self._alone is not None or self._axis is None:
+            return np.full(len(places), self._alone or 0)
+        return self._axis[(self._start + places) // self._stride % len(self._axis)]
 
 
 class Groups:
@@ -51,39 +82,46 @@ class Groups:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def of(self, block: Block) -> Codes | int:
-        """The number of each point's group, or one number where all are of one."""
+    def of(self, block: Block) -> Grouped:
+        """The groups of a block's points."""
         if not self.names:
-            return 0
-        codes = [self._coded(k, block) for k in range(len(self.names))]
-        shape = tuple(1 << max(0, len(c) - 1).bit_length() for c in self._codes)
+            return Grouped(block, alone=0)
+        if len(self.names) == 1:
+            codes, stride = self._axis(0, block)
+            self._number_values()
+            return Grouped(block, codes, stride)
+        axes = [self._axis(k, block) for k in range(len(self.names))]
+        shape = tuple(_room(len(c)) for c in self._codes)
         if shape != self._table.shape:
             self._resize(shape)
-        if all(c.strides == (0,) for c in codes):  # one value each
-            key = tuple(int(c[0]) for c in codes)
-            self._name(np.array([self._flat(key)]))
-            return int(self._table[key])
         flat = np.zeros(len(block), np.int64)
-        for size, code in zip(self._table.shape, codes, strict=True):
+        for size, (codes, stride) in zip(shape, axes, strict=True):
             flat *= size
-            flat += code
+            flat += spread((codes, stride, len(codes)), block.start, len(block))
         found = self._table.ravel()[flat]
         if found.min() < 0:
             self._name(np.unique(flat[found < 0]))
             found = self._table.ravel()[flat]
-        return np.asarray(found, np.int64)
+        return Grouped(block, found, 1, here=True)
+
+    def _number_values(self) -> None:
+        """Of one name each value is a group, with its code as the number."""
+        if len(self.keys) < len(self._codes[0]):
+            self.keys = [(value,) for value in self._codes[0]]
+            self._numbers = {key: k for k, key in enumerate(self.keys)}
 
     def _flat(self, key: tuple[int, ...]) -> int:
         return int(np.ravel_multi_index(key, self._table.shape))
 
-    def _coded(self, k: int, block: Block) -> Codes:
-        """The codes of a name's values at the points of a block."""
+    def _axis(self, k: int, block: Block) -> tuple[Codes, int]:
+        """The codes of a name's values along its axis, and the points for which one holds."""
         name = self.names[k]
         if name not in block.slots:
             values = np.nan_to_num(block.base(name), nan=-1.0)  # no case: of no point that counts
             kinds, codes = np.unique(values, return_inverse=True)
-            return self._code(k, kinds)[codes]
-        values, stride, count = block.axes[block.slots[name]]
+            codes = self._code(k, kinds)[codes]
+            return np.roll(codes, block.start % len(codes)), 1  # as if it were an axis
+        values, stride, _ = block.axes[block.slots[name]]
         key = (name, id(values))
         kept = self._axes.get(key)
         if kept is None:
@@ -91,7 +129,7 @@ class Groups:
             if len(self._axes) >= AXES:  # of a table there are new ones again and again
                 self._axes.clear()
             kept = self._axes[key] = (values, self._code(k, kinds)[codes])
-        return np.asarray(spread((kept[1], stride, count), block.start, block.count), np.int64)
+        return kept[1], stride
 
     def _code(self, k: int, kinds: Floats) -> Codes:
         """The codes of different values of a name."""
@@ -131,7 +169,10 @@ class Groups:
         for key in other.keys:
             for codes, value in zip(self._codes, key, strict=True):
                 codes.setdefault(value, len(codes))
-        shape = tuple(1 << max(0, len(c) - 1).bit_length() for c in self._codes)
+        if len(self.names) == 1:
+            self._number_values()
+            return np.array([self._numbers[key] for key in other.keys], np.int64)
+        shape = tuple(_room(len(c)) for c in self._codes)
         if shape != self._table.shape:
             self._resize(shape)
         for key in other.keys:
@@ -144,3 +185,8 @@ class Groups:
         ranked = sorted(range(len(self.keys)), key=lambda k: self.keys[k])
         places[ranked] = np.arange(len(self.keys))
         return places
+
+
+def _room(count: int) -> int:
+    """The next power of two: a table that is full doubles."""
+    return 1 << max(0, count - 1).bit_length()

@@ -69,19 +69,36 @@ class PointGrid:
 
     def _sorted(self, varying: Sequence[int]) -> list[tuple[tuple[Axis, ...], PointRange]]:
         """The groups where params that must be uniform vary in columns."""
-        columns = self.subset(np.arange(self.points))
-        keys = np.zeros(self.points, np.int64)
+        points = np.arange(self.first, self.first + self.points)
+        keys, kinds = np.zeros(self.points, np.int64), 1
         for k in varying:
-            kinds, index = np.unique(columns.axes[k][0], return_inverse=True)
-            keys = keys * len(kinds) + index
+            values, stride, count = self.axes[k]
+            codes, known = _codes(values)
+            keys = keys * known + codes[points // stride % count]
+            kinds *= known
+        # A stable sort of small numbers takes one pass over them for each of their bytes.
+        keys = keys.astype(np.uint16) if kinds <= 1 << 16 else keys
         order = np.argsort(keys, kind="stable")
         result = []
         for at in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
-            axes = list(columns.subset(at).axes)
+            if not len(at):
+                continue
+            axes = list(self.axes)
             for k in varying:
-                axes[k] = (axes[k][0][:1].copy(), 1, 1)
-            result.append((tuple(axes), PointRange(0, len(at), 0, listed=at)))
+                values, stride, count = axes[k]
+                value = values[(int(at[0]) + self.first) // stride % count]
+                axes[k] = (np.array([value]), 1, 1)
+            result.append((tuple(axes), PointRange(0, len(at), self.first, listed=at)))
         return result
+
+
+def _codes(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+    """Values as numbers from 0 on, and how many numbers that takes; most are such already."""
+    whole = values.astype(np.int64)
+    if values.min() >= 0 and values.max() < 1 << 8 and (whole == values).all():
+        return whole, int(whole.max()) + 1
+    kinds, found = np.unique(values, return_inverse=True)
+    return found.astype(np.int64), len(kinds)
 
 
 def _nested(axes: Sequence[Axis]) -> bool:
@@ -103,7 +120,8 @@ def _fixed(axes: Sequence[Axis], stride: int, count: int, k: int) -> tuple[Axis,
 class PointRange:
     """The points start..stop of a group, and where they stand in the sweep that begins at `first`.
 
-    `held` are the digits (stride, count, value) fixed one after the other; `listed` are places.
+    `held` are the digits (stride, count, value) fixed one after the other. `listed` are places of
+    points that stand anywhere: the axes of such a group are those of the whole grid.
     """
 
     start: int
@@ -122,6 +140,24 @@ class PointRange:
         held = (*self.held, (stride, count, k))
         return PointRange(before(self.start), before(self.stop), self.first, held)
 
+    def gathered(
+        self, axes: Sequence[Axis], start: int, stop: int
+    ) -> tuple[Sequence[Axis], int, int]:
+        """Axes and a range of points that a kernel takes, for some of the group's points."""
+        if self.listed is None:
+            return axes, start, stop
+        points = self.listed[start:stop] + self.first
+        found = []
+        for values, stride, count in axes:
+            if count == 1:
+                found.append((values, 1, 1))
+            else:
+                at = (
+                    points if stride == 1 and len(values) > points[-1] else points // stride % count
+                )
+                found.append((values[at], 1, len(points)))
+        return found, 0, stop - start
+
     def indices_of(self, start: int, stop: int) -> Any:
         """The places of some of the group's points, as a slice or as indices."""
         if self.listed is not None:
@@ -129,6 +165,14 @@ class PointRange:
         if not self.held:
             return slice(start - self.first, stop - self.first)
         return self.places_of(np.arange(start, stop))
+
+    def place_of(self, point: int) -> int:
+        """The place of one point of the group by its number in it."""
+        if self.listed is not None:
+            return int(self.listed[point])
+        for stride, count, k in reversed(self.held):
+            point = point // stride * (stride * count) + k * stride + point % stride
+        return point - self.first
 
     def places_of(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """The places of points of the group by their numbers in it."""

@@ -7,35 +7,31 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from .block import ROOM, Block, Where
+from .block import Block, Where
 from .errors import CallError
-from .execution_plan import ExecutionPlan, Progress, pool_of, shown, workers
-from .kernel import Axis
-from .point_grid import PointGrid, PointRange
+from .execution_plan import ROOM, ExecutionPlan, Stretch
 from .reductions import Reduction, State
 from .spec import Spec
+from .workers import Progress, Tasks, Tell, Told, together, workers
 
-LOOK = 0.1
-"""Seconds between two looks at how far the threads are."""
-STRETCH = 16
-"""Blocks that a thread takes at a time: to take one takes a lock."""
+STRETCH = 1 << 18
+"""Points that a thread takes at a time: to take them takes a lock."""
+FITS = 1 << 16
+"""Numbers that stay in a cache of the second level while a block is looked at."""
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """Points of a group that are evaluated one block after the other by one thread.
+class Part:
+    """A stretch of points that one thread evaluates block after block.
 
-    `first` is the number that the sweep's first point has.
+    `first` is the number that the first point of its grid has in the sweep.
     """
 
-    axes: Sequence[Axis]
-    span: PointRange
-    start: int
-    stop: int
+    points: Stretch
     first: int
 
 
-Task = Callable[[], Iterable[Stretch]]
+Task = Callable[[], Iterable[Part]]
 """Work of a thread; what is done in it, is done by that thread."""
 
 
@@ -52,28 +48,24 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class GridSource:
-    """The points of a grid."""
+    """The points of a plan."""
 
-    spec: Spec
-    grid: PointGrid
+    plan: ExecutionPlan
 
     @property
     def points(self) -> int:
         """How many there are."""
-        return self.grid.points
+        return self.plan.points
 
     def tasks(self) -> Iterator[Task]:
         """The points in parts."""
-        for found in stretches(self.spec, self.grid, self.grid.first):
+        for found in parts(self.plan, self.plan.grid.first):
             yield lambda found=found: (found,)  # type: ignore[misc]
 
 
-def stretches(spec: Spec, grid: PointGrid, first: int) -> Iterator[Stretch]:
-    """The points of a grid in parts; the first of them has the number `first`."""
-    for axes, span in grid.groups([p.uniform for p in spec.params]):
-        for start in range(span.start, span.stop, STRETCH * ROOM):
-            stop = min(start + STRETCH * ROOM, span.stop)
-            yield Stretch(axes, span, start, stop, first)
+def parts(plan: ExecutionPlan, first: int) -> Iterator[Part]:
+    """The points of a plan in parts; the first of them has the number `first`."""
+    return (Part(each, first) for each in plan.stretches(STRETCH))
 
 
 def reduce_grid(
@@ -85,7 +77,7 @@ def reduce_grid(
 
     They can be merged with the states of other parts of the same sweep.
     """
-    source = GridSource(plan.spec, plan.grid)
+    source = GridSource(plan)
     return reduce_source(plan, source, reductions, where=where, reads=reads, progress=progress,
                          threads=threads)  # fmt: skip
 
@@ -99,71 +91,44 @@ def reduce_source(
 
     `where` are conditions that points must fulfil to be looked at, `reads` the outputs they read.
     """
-    count, told = workers(threads), shown(progress)
-    run = _Run(plan, source, reductions, where, reads, raw)
-    if count == 1:
-        run.work(lambda done: told and told(done, source.points or done))
-    else:
-        _on_threads(run, told, count)
-    return run.states
+    count = workers(threads)
+    states = [r.begin(plan.spec) for r in reductions]
+    wanted = {name for state in states for name in state.reads} | set(reads)
+    tasks = Tasks(source.tasks())
+    lock = threading.Lock()
 
-
-class _Run:
-    """A reduction under way: tasks that are left, and the states of threads that have ended."""
-
-    def __init__(
-        self, plan: ExecutionPlan, source: Source, reductions: Sequence[Reduction[Any]],
-        where: Sequence[Where], reads: Collection[str], raw: bool,
-    ) -> None:  # fmt: skip
-        self.plan, self.source, self.reductions = plan, source, reductions
-        self.where, self.raw = where, raw
-        self.states: list[State[Any]] = [r.begin(plan.spec) for r in reductions]
-        self.wanted = {n for state in self.states for n in state.reads} | set(reads)
-        self.done, self.ended = 0, False
-        self._tasks = source.tasks()
-        self._lock = threading.Lock()
-
-    def _next(self, done: int) -> Task | None:
-        """The next task for a thread that has done so many points of the last one."""
-        with self._lock:
-            self.done += done
-            return None if self.ended else next(self._tasks, None)
-
-    def work(self, tell: Callable[[int], object] = lambda done: None) -> None:
-        """Do tasks until none is left."""
-        block = Block(self.plan.spec, self.wanted, self.where, raw=self.raw)
-        states = [r.begin(self.plan.spec) for r in self.reductions]
-        kernel, done = self.plan.kernel, 0
-        while (task := self._next(done)) is not None:
+    def work(tell: Tell) -> None:
+        block = Block(plan.spec, wanted, where, raw=raw, room=room_for(plan.spec, wanted))
+        mine = [r.begin(plan.spec) for r in reductions]
+        for task in tasks:
             done = 0
             for part in task():
-                for start in range(part.start, part.stop, ROOM):
-                    stop = min(start + ROOM, part.stop)
-                    block.fill(kernel, part.axes, part.span, start, stop, part.first)
-                    for state in states:
-                        state.update(block)
-                done += part.stop - part.start
-            tell(self.done + done)
-        with self._lock:
-            for whole, state in zip(self.states, states, strict=True):
+                _update(mine, block, plan, part)
+                done += len(part.points)
+            tell(done)
+        with lock:
+            for whole, state in zip(states, mine, strict=True):
                 whole.merge(state)
 
+    few = source.points is not None and source.points <= ROOM
+    together(work, tasks, plan.kernel, 0 if few else count, Told(progress, source.points))
+    return states
 
-def _on_threads(run: _Run, progress: Progress | None, threads: int) -> None:
-    """Do the work on so many threads; an interrupt ends them soon."""
-    from concurrent.futures import FIRST_EXCEPTION, wait
 
-    with pool_of(threads, run.plan.kernel) as pool:
-        left = {pool.submit(run.work) for _ in range(threads)}
-        try:
-            while left:
-                ready, left = wait(left, LOOK, FIRST_EXCEPTION)
-                for future in ready:
-                    future.result()
-                if progress is not None:
-                    progress(run.done, run.source.points or run.done)
-        finally:
-            run.ended = True  # what fails or is interrupted ends the other threads too
+def _update(states: Sequence[State[Any]], block: Block, plan: ExecutionPlan, part: Part) -> None:
+    """Evaluate the points of a part, a block after the other."""
+    points = part.points
+    for start in range(points.start, points.stop, block.room):
+        stop = min(start + block.room, points.stop)
+        block.fill(plan.kernel, points, start, stop, part.first)
+        for state in states:
+            state.update(block)
+
+
+def room_for(spec: Spec, wanted: Collection[str]) -> int:
+    """The points of a block: so many that what is read of them stays in the cache."""
+    each = len(spec.required) + sum(o.name in wanted for o in spec.outputs)
+    return max(ROOM // 4, min(2 * ROOM, 1 << (FITS // each).bit_length() - 1))
 
 
 def reductions_of(what: Any) -> dict[Any, Reduction[Any]]:

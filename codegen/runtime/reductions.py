@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from .block import Block, Places
+from .block import Block, Marks, Places
 from .errors import CallError
 from .goals import goals, one_goal
 from .grouping import Codes, Groups
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .execution_plan import ExecutionPlan
 
 A_co = TypeVar("A_co", covariant=True)
-FEW = 4096
+FEW = 512
 """Points of a block that are sorted at once; of more, most are left out before."""
 
 
@@ -120,34 +120,39 @@ class TopState:
         """Take in the points of a block."""
         groups = self.groups.of(block)
         self._grow()
-        better = self.goal.under(block, self._bounds(block, groups), "top")
-        if not better.any():
-            return
-        if block.allowed is not None:
-            np.logical_and(better, block.allowed, out=better)
-        places = np.flatnonzero(better)
+        bounds = groups.spread(self._bounds(block))
+        marks = block.buffer("better", np.bool_)
+        places = block.found(self.goal.under(block.base(self.goal.name), bounds, marks))
         if not len(places):
             return
         costs = self.goal.costs(block, places)
-        places, costs = self._fewer(places, costs)
-        where = np.broadcast_to(groups, (len(block),))[places]
-        self._keep(KeptPoints.of(block, places, costs[:, None], where))
+        numbers = groups.at(places)
+        few = self._fewer(costs, numbers)
+        if not few.all():
+            places, costs, numbers = places[few], costs[few], numbers[few]
+        self._keep(KeptPoints.of(block, places, costs[:, None], numbers))
 
-    def _bounds(self, block: Block, groups: Codes | int) -> Floats | float:
-        """What each point must be under; where it comes behind those kept, to be as good is not
-        enough."""
-        if isinstance(groups, int):
-            behind = block.lowest > self._last[groups]
-            return float(self._strict[groups] if behind else self._bound[groups])
-        bounds = np.where(block.lowest > self._last, self._strict, self._bound)
-        return np.asarray(bounds[groups])
+    def _bounds(self, block: Block) -> Floats:
+        """What points of each group must be under; behind those kept it is not enough to be as
+        good."""
+        first = block.first_number
+        return np.asarray(np.where(first > self._last, self._strict, self._bound))
 
-    def _fewer(self, places: Places, costs: Floats) -> tuple[Places, Floats]:
-        """Without what is infinite, and without points that cannot be among the best of so many."""
+    def _fewer(self, costs: Floats, groups: Codes) -> Marks:
+        """Where costs are finite and, of many points, may be among the best so many."""
         fine = np.isfinite(costs)
-        if not self.groups.names and len(costs) > max(FEW, self.asked.count):
-            fine &= costs <= np.partition(costs, self.asked.count - 1)[self.asked.count - 1]
-        return (places, costs) if fine.all() else (places[fine], costs[fine])
+        count = self.asked.count
+        if len(costs) <= max(FEW, count) or not fine.any():
+            return fine
+        if not self.groups.names:
+            known = costs[fine]
+            last = min(count, len(known)) - 1
+            fine &= costs <= np.partition(known, last)[last]
+        elif count == 1:
+            least = np.full(len(self.groups), np.inf)
+            np.minimum.at(least, groups[fine], costs[fine])
+            fine &= costs <= least[groups]
+        return fine
 
     def _keep(self, found: KeptPoints) -> None:
         """Keep the best of these points and those before."""
@@ -230,8 +235,8 @@ class Pareto:
 class ParetoState:
     """The front so far, and points that may be on it.
 
-    A few points of the front, each of which dominates many others, are compared with all points
-    of a block; the others with what is left, when that has become much.
+    A few points of the front, which dominate most others, are compared with all points of a block;
+    the whole front only with what is left, when that has become much.
     """
 
     def __init__(self, spec: Spec, asked: Pareto) -> None:
@@ -251,43 +256,64 @@ class ParetoState:
         places = self._left(block)
         if not len(places):
             return
-        costs = np.stack([g.costs(block, places) for g in self.goals], axis=1)
-        fine = np.isfinite(costs).all(axis=1)
+        columns = [g.costs(block, places) for g in self.goals]
+        fine = np.logical_and.reduce([np.isfinite(c) for c in columns])
         if not fine.all():
-            places, costs = places[fine], costs[fine]
+            places, columns = places[fine], [c[fine] for c in columns]
         if len(places) > FEW:
-            least = pareto_front([*costs.T])
-            places, costs = places[least], costs[least]
-        self._waiting.append(KeptPoints.of(block, places, costs))
-        if sum(map(len, self._waiting)) >= max(FEW, len(self.front)):
-            self._settle()
+            left = self._few_of(columns)
+            places, columns = places[left], [c[left] for c in columns]
+        if len(places):
+            self._waiting.append(KeptPoints.of(block, places, np.stack(columns, axis=1)))
+            if sum(map(len, self._waiting)) >= max(FEW, len(self.front)):
+                self._settle()
 
     def _left(self, block: Block) -> Places:
-        """The places of points looked at that none of the few dominates."""
-        alive = block.buffer("alive", np.bool_)
-        if block.allowed is None:
-            alive[:] = True
-        else:
-            alive[:] = block.allowed
-        for killer in self._killers:
-            # A point stays that is better than one of the bounds, or is no number.
-            stays = self.goals[0].under(block, killer[0], "stays")
-            for each, bound in zip(self.goals[1:], killer[1:], strict=True):
-                np.logical_or(stays, each.under(block, bound, "more"), out=stays)
-            np.logical_and(alive, stays, out=alive)
-        return np.flatnonzero(alive)
+        """The places of points allowed that none of the few dominates."""
+        if not self._killers:
+            allowed = block.allowed
+            return np.arange(len(block)) if allowed is None else np.flatnonzero(allowed)
+        stays = block.buffer("stays", np.bool_)
+        more = block.buffer("more", np.bool_)
+        # A point stays that is better than one of the bounds.
+        self.goals[0].under(block.base(self.goals[0].name), self._killers[0][0], stays)
+        for each, bound in zip(self.goals[1:], self._killers[0][1:], strict=True):
+            each.under(block.base(each.name), bound, more)
+            np.logical_or(stays, more, out=stays)
+        places = block.found(stays)
+        values = [block.base(g.name)[places] for g in self.goals]
+        for killer in self._killers[1:]:
+            if len(places) < FEW:
+                break
+            better = [g.under(v, b) for g, v, b in zip(self.goals, values, killer, strict=True)]
+            left = np.logical_or.reduce(better)
+            places, values = places[left], [v[left] for v in values]
+        return places
+
+    def _few_of(self, columns: Sequence[Floats]) -> Places:
+        """Of many points those that may be on the front: a few of them dominate most others.
+
+        They are looked for among some of the points and of the front, and serve for what comes.
+        """
+        seen = np.stack([_some(c) for c in columns], axis=1)
+        known = seen[pareto_front([*seen.T])]
+        chosen = _spread_out(np.concatenate([known, _some(self.front.costs)]), seen)
+        self._killers = [
+            [g.bound(float(c), equal=False) for g, c in zip(self.goals, row, strict=True)]
+            for row in chosen
+        ]
+        left = np.arange(len(columns[0]))
+        for row in chosen:
+            stays = np.logical_or.reduce([c <= x for c, x in zip(columns, row, strict=True)])
+            left, columns = left[stays], [c[stays] for c in columns]
+        return left[pareto_front(columns)] if len(left) > FEW else left
 
     def _settle(self) -> None:
         """Find the front of all points there are."""
-        if not self._waiting:
-            return
-        found = KeptPoints.joined([self.front, *self._waiting])
-        self._waiting = []
-        self.front = found.take(pareto_front([*found.costs.T]))
-        self._killers = [
-            [g.bound(float(c), equal=False) for g, c in zip(self.goals, row, strict=True)]
-            for row in _spread_out(self.front.costs, found.costs)
-        ]
+        if self._waiting:
+            found = KeptPoints.joined([self.front, *self._waiting])
+            self._waiting = []
+            self.front = found.take(pareto_front([*found.costs.T]))
 
     def merge(self, other: ParetoState) -> None:
         """Take in the front of another state."""
@@ -302,15 +328,21 @@ class ParetoState:
 
 
 KILLERS = 8
-"""Points of a front that all points are compared with."""
-SEEN = 512
-"""Points of which it is counted how many each of a front dominates."""
+"""Points that all points are compared with."""
+SEEN = 128
+"""Points of which it is counted how many each of others dominates."""
+
+
+def _some(rows: Floats) -> Floats:
+    """A few of many rows, from first to last."""
+    return rows[:: max(1, -(-len(rows) // SEEN))]
 
 
 def _spread_out(front: Floats, seen: Floats) -> Floats:
-    """A few of a front that dominate most of what was seen, each what those before leave."""
-    front = front[:: max(1, len(front) // SEEN)]
-    seen = seen[:: max(1, len(seen) // SEEN)]
+    """A few of a front that dominate most of what was seen, each most of what those before leave.
+
+    The first, which is compared with most points, dominates most of all.
+    """
     over = np.ones((len(front), len(seen)), np.bool_)
     for k in range(front.shape[1]):
         over &= front[:, k, None] < seen[:, k]
@@ -321,5 +353,5 @@ def _spread_out(front: Floats, seen: Floats) -> Floats:
         if not counts[best]:
             break
         chosen.append(best)
-        over = over & ~over[best]
+        over &= ~over[best]
     return np.asarray(front[chosen])

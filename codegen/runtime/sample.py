@@ -18,10 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import html, violated
 from .errors import CallError
-from .execution_plan import ExecutionPlan, pool_of, workers
+from .execution_plan import ExecutionPlan
 from .kernel import Floats, Kernel, Words
 from .point_grid import PointGrid
 from .sweep import Sweep
+from .workers import pool_of, workers
 
 CHUNK = 1 << 16
 RANKED = 20_000

@@ -53,15 +53,16 @@ def counts_by_bit(words: Words) -> list[tuple[int, int]]:
         column = words[:, k]
         whole = int(np.bitwise_or.reduce(column)) if len(column) else 0
         bits = [b for b in range(64) if whole >> b & 1]
-        if whole < _SMALL and len(bits) > 2:  # by the words there are, each looked at once
+        if len(bits) == 1:
+            found.append((64 * k + bits[0], int(np.count_nonzero(column))))
+        elif whole < _SMALL:  # by the words there are, each looked at once
             kinds = np.bincount(column.view(np.int64))
             used = np.flatnonzero(kinds)
             found += [(64 * k + b, int(kinds[used[used >> b & 1 == 1]].sum())) for b in bits]
         else:
             marks = (np.bitwise_and(column, np.uint64(1 << b)) for b in bits)
-            found += [
-                (64 * k + b, int(np.count_nonzero(m))) for b, m in zip(bits, marks, strict=True)
-            ]
+            counts = (int(np.count_nonzero(m)) for m in marks)
+            found += [(64 * k + b, n) for b, n in zip(bits, counts, strict=True)]
     return found
 
 

@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Evaluate the grid chunk by chunk; an interrupted table holds the rows that were done."""
     from hwdsl.cli import picking, reduced, resuming
-    from hwdsl.codegen.runtime.execution_plan import workers
+    from hwdsl.codegen.runtime.workers import workers
 
     target = None if options.output is None else Path(options.output)
     _check_options(options, target)

@@ -98,8 +98,9 @@ def in_parts(plan, reduction, parts, order, room, threads):
     """The state of a reduction after parts of a sweep, joined in an order, each pickled between."""
     cuts = sorted({0, plan.points, *(p % (plan.points + 1) for p in parts)})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hwdsl.codegen.runtime.reducing.ROOM", room)
-        patch.setattr("hwdsl.codegen.runtime.reducing.STRETCH", 1)
+        patch.setattr("hwdsl.codegen.runtime.reducing.room_for", lambda *_: room)
+        patch.setattr("hwdsl.codegen.runtime.reducing.ROOM", 0)  # on threads, if there are any
+        patch.setattr("hwdsl.codegen.runtime.reducing.STRETCH", room)
         states = [
             reduce_grid(plan.at(plan.grid.stretch(a, b - a)), [reduction], threads=threads)[0]
             for a, b in itertools.pairwise(cuts)
@@ -115,7 +116,7 @@ SPLITS = {
     "parts": st.lists(st.integers(0, 400), max_size=4),
     "order": st.randoms(use_true_random=False),
     "room": st.integers(1, 50),
-    "threads": st.sampled_from([1, 1, 3]),
+    "threads": st.sampled_from([1, 3]),
 }
 GOALS = st.sampled_from(["time", "heat", "size", "row"])
 
@@ -200,7 +201,7 @@ def test_values_that_differ_only_in_base_units_are_equal(values, ulps, name, mos
     plan = evaluator.plan(row=np.arange(rows))
     asked = {"maximize" if most else "minimize": name}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hwdsl.codegen.runtime.reducing.ROOM", 7)
+        patch.setattr("hwdsl.codegen.runtime.reducing.room_for", lambda *_: 7)
         backwards = Top(rows, **asked).begin(SPEC)
         for start in range(rows - rows % 7, -1, -7):
             part = plan.at(plan.grid.stretch(start, min(7, rows - start)))
@@ -291,8 +292,9 @@ def test_quantiles_are_within_a_tenth_of_a_per_cent(table, name, **split):
     error = np.where(np.isfinite(high), np.maximum(abs(low), abs(high)) * 1.01 * ERROR, 0.0) + 1e-9
     finite = np.isfinite(low) & np.isfinite(high)
     with np.errstate(invalid="ignore"):  # between infinities
-        expected = np.quantile(values, shares)
-    assert (abs(found - expected) <= error)[finite].all()
+        off = abs(found - np.quantile(values, shares))
+    # NumPy's quantile of 0 is NaN where the most is infinite.
+    assert (off <= error)[finite & ~np.isnan(off)].all()
     assert np.array_equal(found[[0, -1]], [values.min(), values.max()])
     assert (found[~finite & (low == high)] == low[~finite & (low == high)]).all()
 
