@@ -232,24 +232,21 @@ def test_more_of_anything_never_slows_a_kernel(module: Module, name: str, seed: 
 
 
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(
-            name,
-            marks=pytest.mark.xfail(
-                name == "fabric",
-                reason="since streams interfere by units, a faster exchange can press harder",
-            ),
-        )
-        for name in RATES
-    ],
-)
+@pytest.mark.parametrize("name", RATES)
 def test_more_of_anything_never_slows_a_step(module: Module, name: str, seed: int) -> None:
+    """Exactly, but for DMA engines on a faster fabric, to a thousandth of the step.
+
+    Interference by memory takes a transfer to be as sensitive as the part of its own time that it
+    spends on the memory. A faster fabric shortens that time and not the traffic, so that the part
+    grows, and the transfer is slowed by more even where it is paced to end when it did. Nothing
+    of it is left without interference by memory; interference by units has no such part, as it
+    counts the units that are held at the rate of the transfer.
+    """
     points = drawn(module.step, seed)
     before = columns(module.step, points)["step_time"]
     after = columns(module.step, points | {name: 1.7 * points[name]})["step_time"]
-    assert (after <= before * CLOSE).all()
+    by_engines = (points["how"] == "dma_offload") & (name == "fabric")
+    assert (after <= before * np.where(by_engines, 1.001, CLOSE)).all()
     assert (after < before).any()
 
 
