@@ -60,7 +60,8 @@ evaluator streams {{
     )
     let both = overlap_pair(
         compute = stream_a, communication = stream_b, contention = coefficients,
-        arbitration = arbitration, chunks = chunks, partition_steps = 8, prefetchable_fraction = room,
+        arbitration = arbitration, chunks = chunks, partition_steps = 8,
+        prefetchable_fraction = room,
     )
     output pair       in ms = two.time
     output reversed   in ms = swapped.time
