@@ -4,6 +4,7 @@ reciprocal (decision 7)."""
 
 from __future__ import annotations
 
+from hwdsl.base.collector import collector_rests
 from hwdsl.codegen.ir.graph import Graph
 from hwdsl.codegen.passes.constant_folding import fold_constants_and_cse
 from hwdsl.codegen.passes.dead_code import eliminate_dead_code
@@ -25,4 +26,5 @@ def optimise(graph: Graph) -> Graph:
     Ranges are found once per operation, so they are found on the smaller, folded graph; operations
     that become constants by their ranges make others foldable.
     """
-    return fold_constants_and_cse(simplify_by_ranges(fold_constants_and_cse(graph)))
+    with collector_rests():
+        return fold_constants_and_cse(simplify_by_ranges(fold_constants_and_cse(graph)))

@@ -29,7 +29,8 @@ def eliminate_dead_code_once(graph: Graph) -> Graph:
     # A dead table would be compiled into the kernel, and would be part of its key.
     tables = sorted(tables_of(ops))
     if len(tables) < len(graph.tables):
-        ops = tuple(with_tables(op, {old: new for new, old in enumerate(tables)}) for op in ops)
+        numbers = {old: new for new, old in enumerate(tables)}
+        ops = tuple(with_tables(op, numbers) for op in ops)
     return Graph(
         graph.params,
         ops,

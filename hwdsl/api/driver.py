@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
+from hwdsl.base.collector import collector_rests
 from hwdsl.base.diagnostics import Diagnostic, Diagnostics, Severity, closest
 from hwdsl.base.notices import doing
 from hwdsl.base.places import Places
@@ -95,7 +96,7 @@ def check(path: Path | Source, diagnostics: Diagnostics) -> Checked | None:
     source = path if isinstance(path, Source) else read(path, diagnostics)
     if source is None:
         return None
-    with doing(f"checking {source.name}"):
+    with doing(f"checking {source.name}"), collector_rests():
         modules = load(source, diagnostics)
         checked = check(modules, diagnostics)
         if not diagnostics.failed:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from hwdsl.base.collector import collector_rests
 from hwdsl.codegen.runtime.threads import on_a_thread
 
 T = TypeVar("T")
@@ -20,24 +20,17 @@ _running = threading.Lock()
 
 
 def with_large_stack(work: Callable[[], T]) -> T:
-    """Run `work` with a stack deep enough for long chains of definitions.
-
-    Nearly all that an elaboration makes lives until its end, so the collector of cyclic garbage
-    rests meanwhile: it would go through everything again and again and find nothing.
-    """
+    """Run `work` with a stack deep enough for long chains of definitions."""
     if threading.current_thread().name.startswith(_THREAD):
         return work()
     with _running:
         limit = sys.getrecursionlimit()
         size = threading.stack_size(_STACK)
-        collects = gc.isenabled()
-        gc.disable()
         try:
             sys.setrecursionlimit(max(limit, _RECURSION))
-            return on_a_thread(work, _THREAD, _end)
+            with collector_rests():
+                return on_a_thread(work, _THREAD, _end)
         finally:
-            if collects:
-                gc.enable()
             threading.stack_size(size)
             sys.setrecursionlimit(limit)
 
