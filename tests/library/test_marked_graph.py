@@ -3,34 +3,54 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hwdsl
 
 NODES = 4
+PLACES = 8
 STAGES = 5
+SKIPS = [(0, 2), (0, 4), (1, 3), (1, 4)]
+WIRES = [(i, i + 1) for i in range(STAGES - 1)] + SKIPS
+ENOUGH = 10_000
+"""Depth of a FIFO that is never full."""
 Place = tuple[int, int, int, int]
-QUICK = settings(
-    deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+QUICK = settings(deadline=None, max_examples=25)
 
 
-def loaded(folder: Path, module: str, graph: str, outputs: str) -> Any:
-    path = folder / "graph.hw"
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Evaluators whose params are the places, or the stages and the depths of all FIFOs."""
+    places = ",".join(f"place(from = a{i}, to = b{i}, delay = d{i}, tokens = t{i})"
+                      for i in range(PLACES))  # fmt: skip
+    ends = "".join(f"param {x}{i} : int = 0 in 0 .. 9{chr(10)}"
+                   for x in "abdt" for i in range(PLACES))  # fmt: skip
+    stages = ",".join(f"stage(interval = i{k}, latency = l{k})" for k in range(STAGES))
+    streams = ",".join(f"stream(from = {a}, to = {b}, depth = f{a}{b})" for a, b in WIRES)
+    times = "".join(f"param {x}{k} : int = 1 in 1 .. 99{chr(10)}"
+                    for x in "il" for k in range(STAGES))  # fmt: skip
+    depths = "".join(f"param f{a}{b} : real = {ENOUGH} in 1 .. {ENOUGH}{chr(10)}"
+                     for a, b in WIRES)  # fmt: skip
+    path = tmp_path_factory.mktemp("marked") / "graph.hw"
     path.write_text(f"""edition 2026
-use {module}
-evaluator graph {{
-    param shift : real = 0 in 0 .. 1
-    let made = {graph}
-    {outputs}
+use std.dataflow
+use std.marked_graph
+evaluator marked {{
+    {ends}
+    let made = marked_graph(transitions = {NODES}, places = [{places}])
+    output cycle_time = made.cycle_time
+}}
+evaluator pipeline {{
+    {times} {depths}
+    let made = dataflow_graph(tokens = 9, stages = [{stages}], streams = [{streams}])
+    output interval = made.token_interval
 }}
 """)
-    return hwdsl.load(path).graph
+    return hwdsl.load(path)
 
 
 def greatest_ratio(places: list[Place]) -> Fraction | float:
@@ -52,19 +72,17 @@ def greatest_ratio(places: list[Place]) -> Fraction | float:
 
 node = st.integers(0, NODES - 1)
 places_of = st.lists(
-    st.tuples(node, node, st.integers(0, 9), st.integers(0, 4)), min_size=1, max_size=9
+    st.tuples(node, node, st.integers(0, 9), st.integers(0, 4)), min_size=PLACES, max_size=PLACES
 )
 
 
 @QUICK
 @given(places_of)
 def test_a_transition_fires_once_in_the_greatest_ratio_of_a_cycle(
-    tmp_path: Path, places: list[Place]
+    graphs: Any, places: list[Place]
 ) -> None:
-    made = ",".join(f"place(from = {a}, to = {b}, delay = {d} + shift, tokens = {t})"
-                    for a, b, d, t in places)  # fmt: skip
-    text = f"marked_graph(transitions = {NODES}, places = [{made}])"
-    got = loaded(tmp_path, "std.marked_graph", text, "output cycle_time = made.cycle_time")()
+    given = {f"{x}{i}": v for i, p in enumerate(places) for x, v in zip("abdt", p, strict=True)}
+    got = graphs.marked(**given)
     assert got.cycle_time == pytest.approx(float(greatest_ratio(places)), rel=1e-9, abs=1e-9)
 
 
@@ -95,7 +113,7 @@ def interval_by_cycles(streams: list[Place], stages: list[tuple[int, int]], toke
 def pipelines(draw: st.DrawFn) -> tuple[list[Place], list[tuple[int, int]]]:
     depth = st.integers(1, 6)
     spine = [(i, i + 1, draw(depth), 0) for i in range(STAGES - 1)]
-    skips = draw(st.lists(st.sampled_from([(0, 2), (0, 4), (1, 3), (1, 4)]), unique=True))
+    skips = draw(st.lists(st.sampled_from(SKIPS), unique=True))
     interval = draw(st.lists(st.integers(1, 3), min_size=STAGES, max_size=STAGES))
     stages = [(i, i * draw(st.integers(1, 4))) for i in interval]
     return spine + [(a, b, draw(depth), 0) for a, b in skips], stages
@@ -104,11 +122,10 @@ def pipelines(draw: st.DrawFn) -> tuple[list[Place], list[tuple[int, int]]]:
 @QUICK
 @given(pipelines())
 def test_short_fifos_slow_a_pipeline_as_the_simulation_says(
-    tmp_path: Path, drawn: tuple[list[Place], list[tuple[int, int]]]
+    graphs: Any, drawn: tuple[list[Place], list[tuple[int, int]]]
 ) -> None:
     streams, stages = drawn
-    made = ",".join(f"stage(interval = {i}, latency = {n})" for i, n in stages)
-    wired = ",".join(f"stream(from = {a}, to = {b}, depth = {d} + shift)" for a, b, d, _ in streams)
-    text = f"dataflow_graph(tokens = 9, stages = [{made}], streams = [{wired}])"
-    got = loaded(tmp_path, "std.dataflow", text, "output interval = made.token_interval")()
+    given = {f"f{a}{b}": d for a, b, d, _ in streams}
+    given |= {f"{x}{k}": v for k, s in enumerate(stages) for x, v in zip("il", s, strict=True)}
+    got = graphs.pipeline(**given)
     assert got.interval == pytest.approx(interval_by_cycles(streams, stages, 240), rel=0.01)
