@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import spearmanr
 
 sys.path.insert(0, str(Path(__file__).parent / "adapters"))
 Column = NDArray[np.float64]
@@ -24,17 +25,6 @@ def chosen(predicted: Column, measured: Column) -> float:
     """Rate of the schedules with the least predicted time as a fraction of the best rate."""
     least = predicted <= predicted.min() * (1 + 1e-9)
     return float((measured.min() / measured[least]).mean())
-
-
-def rank_correlation(a: Column, b: Column) -> float:
-    """Correlation of ranks, equal values having their mean rank."""
-    ranks = []
-    for x in (a, b):
-        _, place, counts = np.unique(x, return_inverse=True, return_counts=True)
-        ranks.append((np.cumsum(counts) - (counts - 1) / 2)[place])
-    if min(r.std() for r in ranks) == 0:
-        return float("nan")
-    return float(np.corrcoef(*ranks)[0, 1])
 
 
 def main() -> None:
@@ -59,7 +49,7 @@ def main() -> None:
         truth = measured[here]
         times = [swept.column(name)[here] for name in ("time", "paper_time")]
         line = [chosen(t, truth) for t in times] + [float(truth.min() / np.median(truth))]
-        line += [rank_correlation(t, truth) for t in times]
+        line += [float(spearmanr(t, truth).statistic) for t in times]
         table.append(line)
         print(f"{layer:>10} {here.sum():>9} {line[0]:6.2f} {line[1]:6.2f} {line[2]:6.2f}   "
               f"{line[3]:8.2f} {line[4]:10.2f}")  # fmt: skip

@@ -39,6 +39,7 @@ evaluator product {{
     {"".join(f"param trips_{i} : int = 2 in 1 .. 100{chr(10)}    " for i in range(LOOPS))}
     {"".join(f"param block_{i} : data = 1 B in 1 B .. 1 GB{chr(10)}    " for i in range(3))}
     param threads : int = 1 in 1 .. 8
+    param drain : real = 0 in 0 .. 1e6
     let tensors = [
         {TENSORS}
     ]
@@ -54,7 +55,7 @@ evaluator product {{
     output shared  in B = nest.traffic_beyond_shared(capacity)
     let on_cpu = loop_nest_on_cpu(
         nest = nest, cpu = Xeon_8480C, threads = 8, flops = 1 MFLOP, loads = 128 kB, stores = 64 kB,
-        core_rate = 1 TFLOP/s,
+        core_rate = 1 TFLOP/s, call_cycles = drain,
     )
     output time in us = on_cpu.time
     let paper = cost_model(nest = nest, flops = 1 MFLOP, m = 64, n = 96, threads = 28)
@@ -172,6 +173,9 @@ def test_the_execution_cache_memory_model_by_hand(product: hwdsl.Evaluator) -> N
     first = kb * (8 * 20 + 16 * 15 + 8 * 12)
     expected = (cycles + l2 + first / 8) / clock + first / 307.2e9
     assert got.time == pytest.approx(max(60e6 / 1e12, expected) * 1e6, rel=1e-6)
+    # Filling and emptying a pipeline of 20,000 cycles takes longer than blocks are moved.
+    slow = product(**params(loops, [8 * kb, 16 * kb, 4 * kb], 1e6), drain=20_000)
+    assert slow.time == pytest.approx((60e6 / 1e12 + 60 * 20_000 / clock) * 1e6, rel=1e-6)
 
 
 def test_the_cost_model_by_hand(product: hwdsl.Evaluator) -> None:

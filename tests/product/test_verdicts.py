@@ -17,7 +17,6 @@ SILENT = (
     "near_memory_reduction",
     "training_traffic",
     "prefix_cache",
-    "loop_orders",
 )
 STUDIES = [f for system in SYSTEMS for f in system["files"] if f not in SILENT] + [*OTHERS]
 FILES = [f"library/studies/{name}.hw" for name in STUDIES]
