@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
@@ -21,10 +22,11 @@ from .execution_plan import ExecutionPlan
 from .kernel import Floats, Kernel
 from .message import Says
 from .point_grid import PointGrid
+from .point_sources import DrawSource, GridSource, ParquetColumns, ParquetSource, Source
 from .quantity import is_many, scale_of, spread, written
-from .reducing import answers, reduce_grid, reductions_of
+from .reducing import answers, reduce_source, reductions_of
 from .result import Result
-from .sample import EvenNumbers, Samples, draw, evaluate, free_of
+from .sample import EvenNumbers, RandomStream, Samples, draw, evaluate, free_of
 from .spec import NEAR, UNDEFINED, ParamSpec, Scale, Spec, did_you_mean, joined
 from .sweep import Sweep
 from .workers import Progress
@@ -136,7 +138,8 @@ class KernelEvaluator:
 
         Params are keywords, or keys of the mapping `at`; there stands a param that has the name of
         an option. With `mode="zip"`, or for those in `zipped`, columns of one length go together;
-        so do those of a table (a DataFrame of pandas or Polars, an Arrow table), a row a point.
+        so do those of a table (a DataFrame of pandas or Polars, an Arrow table), a row a point;
+        `zipped` may be the path of a Parquet file too.
         `progress` is called with the points done and all points; True shows a bar. Raises
         CallError for what does not fit. Uses all cores unless `threads` says how many.
         """
@@ -146,6 +149,7 @@ class KernelEvaluator:
 
     def reduce(
         self, what: Any, at: Any = None, /, *, mode: str | None = None, zipped: Any = None,
+        draws: int | None = None, seed: int | None = None, even: EvenNumbers | None = None,
         where: str | Sequence[str] | None = None,
         progress: Progress | bool | None = None, threads: int | None = None, **axes: Any,
     ) -> Any:  # fmt: skip
@@ -153,20 +157,46 @@ class KernelEvaluator:
 
         `what` is a reduction, such as `Best(minimize="cost")` or `Pareto(…)`, and so is the answer;
         of a list of them it is a list, of a mapping a dictionary. They share one evaluation of the
-        points, which are given as to `sweep`. `where` are conditions that points must fulfil to be
+        points, which are given as to `sweep`. `zipped` may be the path of a Parquet file too, whose
+        rows are read as they are needed. With `draws` it is so many points from the distributions
+        of the params, as `sample` draws them. `where` are conditions that points must fulfil to be
         looked at: "latency <= 50 ms". Raises CallError for what does not fit.
         """
         at, zipped = tables(at, zipped)
-        axes = self.named("reduce", at, axes, zipped, mode=mode, where=where, progress=progress,
+        axes = self.named("reduce", at, axes, _map(zipped), mode=mode,
+                          draws=draws, seed=seed, even=even, where=where, progress=progress,
                           threads=threads)  # fmt: skip
-        plan = self.plan(axes, mode=mode, zipped=zipped)
-        asked = reductions_of(what)
-        only = conditions(self, where or ())
-        states = reduce_grid(
-            plan, [*asked.values()], where=only, reads={n for c in only for n in c.reads},
+        asked, only = reductions_of(what), conditions(self, where or ())
+        if draws is not None:
+            if zipped is not None or mode is not None:
+                raise CallError("draws go with single values: leave `zipped` and `mode` out")
+            source: Source = self._draw_source(draws, axes, seed or 0, even)
+        elif _is_path(zipped):
+            source = ParquetSource(
+                self.spec, os.fspath(zipped), lambda rows: self.plan({}, zipped={**axes, **rows}),
+                axes.keys(),
+            )  # fmt: skip
+        else:
+            source = GridSource(self.plan(axes, mode=mode, zipped=zipped))
+        plan = ExecutionPlan(self.spec, self.kernel, PointGrid((), 0, ()))
+        states = reduce_source(
+            plan, source, [*asked.values()], where=only, reads={n for c in only for n in c.reads},
             progress=progress, threads=threads,
         )  # fmt: skip
         return answers(what, [state.result(plan) for state in states])
+
+    def _draw_source(
+        self, points: int, given: Mapping[str, Any], seed: int, even: EvenNumbers | None
+    ) -> DrawSource:
+        """Draws of the uncertain params that are not given."""
+        if self._draws is None or not self.spec.drawn:
+            raise CallError(f"{self.spec.name}: no param has a distribution, as in `~ normal(…)`")
+        if points < 1:
+            raise CallError("draw at least one sample")
+        plan = self.plan({}, zipped=given)
+        free = free_of(plan, given)
+        even = even or RandomStream(self.spec.drawn, seed)
+        return DrawSource(plan, self._draws(), free, even, points)
 
     def iter_chunks(
         self, size: int = 1 << 20, at: Any = None, /, *,
@@ -182,6 +212,8 @@ class KernelEvaluator:
     ) -> ExecutionPlan:  # fmt: skip
         """The points of a sweep, nothing evaluated yet."""
         at, zipped = tables(at, zipped)
+        if _is_path(zipped):
+            zipped = ParquetColumns(self.spec, os.fspath(zipped)).whole()
         axes = self.named("plan", at, axes, zipped, mode=mode)
         if mode not in (None, "grid", "zip"):
             raise CallError(f"mode is grid or zip, not {mode!r}")
@@ -231,13 +263,9 @@ class KernelEvaluator:
         param left is uncertain.
         """
         given = self.named("sample", at, given, seed=seed, threads=threads, keep=keep, even=even)
-        if self._draws is None or not self.spec.drawn:
-            raise CallError(f"{self.spec.name}: no param has a distribution, as in `~ normal(…)`")
-        if points < 1:
-            raise CallError("draw at least one sample")
-        plan = self.plan({}, zipped=given)
+        of = self._draw_source(points, given, seed or 0, even)
         return draw(
-            plan, self._draws(), points, given, seed=seed or 0, threads=threads, keep=bool(keep),
+            of.plan, of.kernel, points, given, seed=seed or 0, threads=threads, keep=bool(keep),
             even=even,
         )  # fmt: skip
 
@@ -463,3 +491,8 @@ def _plain_types(param: ParamSpec) -> tuple[type, ...]:
 def _map(value: object) -> Mapping[str, Any]:
     """A mapping, or none: a param's value may stand where an option was expected."""
     return value if isinstance(value, Mapping) else {}
+
+
+def _is_path(value: object) -> bool:
+    """Whether a value names a file."""
+    return isinstance(value, str | os.PathLike)

@@ -76,6 +76,6 @@ class KeptPoints:
             column = np.ascontiguousarray(self.params[:, k])
             axes.append((column, 1, count) if count > 1 else (column, 1, 1))
         if not count:
-            axes = [(values[:1], 1, 1) for values, _, _ in plan.grid.axes]
+            axes = [(np.zeros(1), 1, 1) for _ in axes]
         grid = PointGrid(tuple(axes), count, (("point", count),))
         return plan.at(grid).run(threads=1)

@@ -3,69 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from .block import Block, Where
 from .errors import CallError
-from .execution_plan import ROOM, ExecutionPlan, Stretch
+from .execution_plan import ROOM, ExecutionPlan
+from .point_sources import GridSource, Part, Source
 from .reductions import Reduction, State
 from .spec import Spec
 from .workers import Progress, Tasks, Tell, Told, together, workers
 
-STRETCH = 1 << 18
-"""Points that a thread takes at a time: to take them takes a lock."""
 FITS = 1 << 16
 """Numbers that stay in a cache of the second level while a block is looked at."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A stretch of points that one thread evaluates block after block.
-
-    `first` is the number that the first point of its grid has in the sweep.
-    """
-
-    points: Stretch
-    first: int
-
-
-Task = Callable[[], Iterable[Part]]
-"""Work of a thread; what is done in it, is done by that thread."""
-
-
-class Source(Protocol):
-    """Where points come from: a grid, draws, a table."""
-
-    @property
-    def points(self) -> int | None:
-        """How many there are, if that is known."""
-
-    def tasks(self) -> Iterator[Task]:
-        """The points in parts; the next part is asked for by one thread at a time."""
-
-
-@dataclass(frozen=True)
-class GridSource:
-    """The points of a plan."""
-
-    plan: ExecutionPlan
-
-    @property
-    def points(self) -> int:
-        """How many there are."""
-        return self.plan.points
-
-    def tasks(self) -> Iterator[Task]:
-        """The points in parts."""
-        for found in parts(self.plan, self.plan.grid.first):
-            yield lambda found=found: (found,)  # type: ignore[misc]
-
-
-def parts(plan: ExecutionPlan, first: int) -> Iterator[Part]:
-    """The points of a plan in parts; the first of them has the number `first`."""
-    return (Part(each, first) for each in plan.stretches(STRETCH))
 
 
 def reduce_grid(
@@ -110,7 +60,7 @@ def reduce_source(
             for whole, state in zip(states, mine, strict=True):
                 whole.merge(state)
 
-    few = source.points is not None and source.points <= ROOM
+    few = source.points <= ROOM
     together(work, tasks, plan.kernel, 0 if few else count, Told(progress, source.points))
     return states
 

@@ -226,6 +226,17 @@ def evaluate(
 ) -> tuple[Sweep, dict[str, int], dict[str, Floats]]:
     """The params named in `free` at the quantiles of even numbers, the others as in the plan.
 
+    The other results are those of `drawn_grid`.
+    """
+    grid, clipped, values = drawn_grid(plan, kernel, free, even)
+    return plan.at(grid).run(threads=1), clipped, values
+
+
+def drawn_grid(
+    plan: ExecutionPlan, kernel: Kernel, free: Collection[str], even: Mapping[str, Floats]
+) -> tuple[PointGrid, dict[str, int], dict[str, Floats]]:
+    """The points where params named in `free` are at the quantiles of even numbers.
+
     The second result says how many draws of each lay outside its range and were moved to the end,
     the third has the values of each, in base units. Raises CallError for a value that is NaN.
     """
@@ -249,8 +260,7 @@ def evaluate(
         clipped[info.name] = int((held != column).sum())
         values[info.name] = held
         axes[slot] = (held, 1, points)
-    grid = PointGrid(tuple(axes), points, (("point", points),))
-    return plan.at(grid).run(threads=1), clipped, values
+    return PointGrid(tuple(axes), points, (("point", points),)), clipped, values
 
 
 class _Run:

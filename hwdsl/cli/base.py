@@ -215,6 +215,14 @@ def format_argument(parser: argparse.ArgumentParser, *others: str) -> None:
     )  # fmt: skip
 
 
+def where_argument(parser: argparse.ArgumentParser) -> None:
+    """Add `--where` to a command."""
+    parser.add_argument(
+        "--where", action="append", default=[], metavar="CONDITION",
+        help="keep the points that fit: feasible, or NAME >= VALUE (or <=, ==, !=, <, >)",
+    )  # fmt: skip
+
+
 def reduction_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that ask for something else than rows, which `hwdsl.cli.reduced` reads."""
     parser.add_argument(
@@ -229,7 +237,7 @@ def reduction_arguments(parser: argparse.ArgumentParser) -> None:
         "--pareto", metavar="NAME,min:NAME", help="only the points that none beats in all of these"
     )
     parser.add_argument(
-        "--quantiles", metavar="NAME,NAME", help="how these are distributed over feasible points"
+        "--distribution", metavar="NAME,NAME", help="quantiles of these over the feasible points"
     )
     parser.add_argument(
         "--histogram", metavar="NAME[:BINS]", help="feasible points by the value of it"

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import math
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
 
-from hwdsl.cli import picking
+from hwdsl.cli import picking, resuming
 from hwdsl.cli.base import number, table
-from hwdsl.cli.errors import CommandError
-from hwdsl.cli.tables import title
-from hwdsl.codegen.runtime import Bar, Counts, Histogram, Pareto, Quantiles, Top
-from hwdsl.codegen.runtime.reducing import reduce_grid
+from hwdsl.cli.errors import FINE, CommandError
+from hwdsl.cli.files import replacing
+from hwdsl.cli.rows import FIRST, columns, header, show_rows
+from hwdsl.cli.tables import title, writer_for
+from hwdsl.codegen.runtime import Counts, Histogram, Pareto, Quantiles, Top
 from hwdsl.codegen.runtime.spec import unit_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hwdsl.api.evaluator import Evaluator
-    from hwdsl.codegen.runtime import ExecutionPlan, HistogramCounts, PointCounts, Sweep
-    from hwdsl.codegen.runtime.conditions import Condition
+    from hwdsl.codegen.runtime import HistogramCounts, PointCounts, Spec, Sweep
     from hwdsl.codegen.runtime.reductions import Reduction
 
 SHARES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
@@ -42,7 +47,7 @@ class Asked:
 
 def asked(evaluator: Evaluator, options: argparse.Namespace) -> Asked:
     """Read the options; what does not fit ends the command."""
-    quantiles = picking.numeric(evaluator, options.quantiles) if options.quantiles else ()
+    quantiles = picking.numeric(evaluator, options.distribution) if options.distribution else ()
     return Asked(
         _points(evaluator, options), tuple(quantiles), _histogram(evaluator, options.histogram),
         options.counts,
@@ -89,11 +94,12 @@ class Answers:
     texts: tuple[str, ...]
 
 
-def answers(
-    plan: ExecutionPlan, wanted: Asked, conditions: Sequence[Condition], threads: int,
-    bar: Bar | None,
-) -> Answers:  # fmt: skip
-    """Reduce the sweep to what is asked for; a histogram takes the points twice."""
+Ask = Callable[[dict[str, "Reduction[Any]"]], dict[str, Any]]
+"""From reductions of the same points to their answers."""
+
+
+def answers(spec: Spec, wanted: Asked, ask: Ask) -> Answers:
+    """Reduce points to what is asked for; a histogram takes them twice."""
     reductions: dict[str, Reduction[Any]] = {}
     if wanted.points is not None:
         reductions["points"] = wanted.points
@@ -103,49 +109,74 @@ def answers(
         reductions["ends"] = Quantiles(wanted.histogram[0], (0.0, 1.0))
     if wanted.counts:
         reductions["counts"] = Counts()
-    found = _reduced(plan, reductions, conditions, threads, bar)
+    found = ask(reductions)
     texts = []
     if wanted.quantiles:
-        texts.append(_quantiles(plan, {n: found[f"quantiles {n}"] for n in wanted.quantiles}))
+        texts.append(_quantiles(spec, {n: found[f"quantiles {n}"] for n in wanted.quantiles}))
     if wanted.histogram is not None:
         name, bins = wanted.histogram
         low, high = found["ends"].tolist()
-        if not np.isfinite([low, high]).all():
+        edges = _edges(low, high, bins)
+        if edges is None:
             texts.append(f"{name} is finite and feasible at none of the points, or infinite at one")
         else:
-            high = high if high > low else np.nextafter(low, np.inf)
-            edges = np.linspace(low, high, bins + 1) if high > low * (1 + 1e-9) else [low, high]
-            counted = _reduced(plan, {"": Histogram(name, edges)}, conditions, threads, bar)
-            texts.append(_bins(plan, name, counted[""]))
+            texts.append(_bins(spec, name, ask({"": Histogram(name, edges)})[""]))
     if wanted.counts:
         texts.append(counts_text(found["counts"]))
+    if wanted.points is not None and not len(found["points"]):
+        counts = found["counts"] if wanted.counts else ask({"": Counts()})[""]
+        said = f"no point of {counts.points:,} is feasible and finite in what is asked for"
+        texts.insert(0, said if wanted.counts else f"{said}\n{counts_text(counts)}")
     return Answers(found.get("points"), tuple(texts))
 
 
-def _reduced(
-    plan: ExecutionPlan, reductions: dict[str, Reduction[Any]], conditions: Sequence[Condition],
-    threads: int, bar: Bar | None,
-) -> dict[str, Any]:  # fmt: skip
-    reads = {name for each in conditions for name in each.reads}
-    states = reduce_grid(
-        plan, [*reductions.values()], where=conditions, reads=reads, progress=bar, threads=threads
-    )
-    return {n: s.result(plan) for n, s in zip(reductions, states, strict=True)}
+def show(spec: Spec, found: Answers, target: Path | None, shown: Sequence[str]) -> int:
+    """Print the answers; points are printed, or written to a table."""
+    texts, sweep = list(found.texts), found.points
+    if sweep is None or not len(sweep):
+        pass  # a text says why
+    elif target is None:
+        show_rows(spec, [sweep], shown)
+        if len(sweep) > FIRST:
+            print(f"… {len(sweep) - FIRST:,} more rows: write them with -o OUT.csv")
+        if texts:
+            print()
+    else:
+        with replacing(target) as temporary:
+            writer = writer_for(target, temporary, header(spec))
+            writer.write(columns(sweep))
+            writer.close()
+        resuming.remove(target)
+        print(f"wrote {len(sweep):,} points to {target}", file=sys.stderr)
+    if texts:
+        print("\n\n".join(texts))
+    return FINE
 
 
-def _quantiles(plan: ExecutionPlan, found: dict[str, Any]) -> str:
+def _edges(low: float, high: float, bins: int) -> NDArray[np.float64] | None:
+    """The edges of bins between two numbers; of one bin where they are all but equal."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return None
+    edges = np.linspace(low, high, bins + 1)
+    edges[-1] = high
+    if (np.diff(edges) > 0).all():
+        return edges
+    return np.array([low, max(high, np.nextafter(low, np.inf))])
+
+
+def _quantiles(spec: Spec, found: dict[str, Any]) -> str:
     """A line for each output: the least, quantiles, the most."""
     heads = ["least", *(f"{100 * s:g} %" for s in SHARES[1:-1]), "most"]
     rows = [["over feasible points", *heads]]
     for name, values in found.items():
         cells = [number(float(f"{value:.4g}")) for value in values.tolist()]
-        rows.append([title(name, unit_of(plan.spec, name)), *cells])
+        rows.append([title(name, unit_of(spec, name)), *cells])
     return table(rows, right=range(1, len(rows[0])))
 
 
-def _bins(plan: ExecutionPlan, name: str, found: HistogramCounts) -> str:
+def _bins(spec: Spec, name: str, found: HistogramCounts) -> str:
     """A line for each bin: its ends and its points."""
-    rows = [[title(name, unit_of(plan.spec, name)), "points", ""]]
+    rows = [[title(name, unit_of(spec, name)), "points", ""]]
     most = max(1, int(found.counts.max()))
     edges = [number(float(f"{edge:.4g}")) for edge in found.edges.tolist()]
     for low, high, count in zip(edges, edges[1:], found.counts.tolist(), strict=False):

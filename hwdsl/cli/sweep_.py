@@ -17,28 +17,23 @@ from hwdsl.cli.base import (
     assignments,
     load_evaluator,
     named,
-    number,
     reduction_arguments,
-    table,
     target_argument,
+    where_argument,
 )
 from hwdsl.cli.errors import FINE, CommandError, told
 from hwdsl.cli.files import replacing
+from hwdsl.cli.rows import FIRST, column_names, columns, header, show_rows
 from hwdsl.cli.signals import POLITE, caught, ending
-from hwdsl.cli.tables import FEASIBLE, VIOLATIONS, check_table, title, writer_for
+from hwdsl.cli.tables import check_table, writer_for
 
 if TYPE_CHECKING:
     from hwdsl.api.evaluator import Evaluator
     from hwdsl.cli.picking import Look
-    from hwdsl.cli.reduced import Asked
     from hwdsl.cli.resuming import ResumePoint
-    from hwdsl.cli.tables import Column
-    from hwdsl.codegen.runtime import ExecutionPlan, Spec, Sweep
-    from hwdsl.codegen.runtime.conditions import Condition
+    from hwdsl.codegen.runtime import ExecutionPlan, Sweep
 
 CHUNK = 1 << 16
-FIRST = 20
-"""Rows printed where no file is named."""
 MOST_TOLD = 5
 """Rules whose messages are printed below the rows."""
 MANY = 1_000_000
@@ -63,9 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="axes of one length that go together, a point each, instead of all combinations",
     )  # fmt: skip
     parser.add_argument(
-        "--where", action="append", default=[], metavar="CONDITION",
-        help="keep the points that fit: feasible, or NAME >= VALUE (or <=, ==, !=, <, >)",
-    )  # fmt: skip
+        "--rows", metavar="IN.parquet", help="a point for each row, whose columns are params"
+    )
+    where_argument(parser)
     reduction_arguments(parser)
     parser.add_argument(
         "--show", metavar="NAME,NAME", help="print these columns alone; not with -o, whose are all"
@@ -85,6 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Evaluate the grid chunk by chunk; an interrupted table holds the rows that were done."""
     from hwdsl.cli import picking, reduced, resuming
+    from hwdsl.codegen.runtime import Bar
     from hwdsl.codegen.runtime.workers import workers
 
     target = None if options.output is None else Path(options.output)
@@ -92,13 +88,21 @@ def run(options: argparse.Namespace) -> int:
     evaluator = load_evaluator(options.target)
     given = assignments(options.values)
     wanted = reduced.asked(evaluator, options)
+    axes, how = _points(given, options.zip, options.rows)
     with told():
-        plan = _plan(evaluator, given, options.zip)
         conditions = [picking.condition(evaluator, text) for text in options.where]
         threads = workers(options.threads)
     shown = _shown(evaluator, options.show)
     if wanted:
-        return _reduced(plan, target, wanted, conditions, shown, threads)
+        bar = Bar(sys.stderr) if sys.stderr.isatty() else None
+        how.update(where=options.where, threads=threads, progress=bar)
+        with told():
+            found = reduced.answers(
+                evaluator.spec, wanted, lambda asked: evaluator.reduce(asked, axes, **how)
+            )
+        return reduced.show(evaluator.spec, found, target, shown)
+    with told():
+        plan = evaluator.plan(axes, **how)
     look = picking.Look(tuple(conditions), raw=options.raw)
     if target is None:
         _show_first(evaluator, plan, look, shown, threads)
@@ -121,7 +125,7 @@ def _check_options(options: argparse.Namespace, target: Path | None) -> None:
     from hwdsl.cli import resuming
 
     points = options.best or options.pareto
-    others = options.quantiles or options.histogram or options.counts
+    others = options.distribution or options.histogram or options.counts
     if options.resume and (target is None or points or others):
         raise CommandError(
             "--resume goes on with a whole table: it needs -o, without --best and the like"
@@ -137,34 +141,28 @@ def _check_options(options: argparse.Namespace, target: Path | None) -> None:
         resuming.check(target)
 
 
-def _plan(evaluator: Evaluator, given: dict[str, str], together: str | None) -> ExecutionPlan:
-    """The points: all combinations, but for axes that go together."""
+def _points(
+    given: dict[str, str], together: str | None, rows: str | None
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """What points are made of: all combinations, or axes or rows of a file that go together."""
+    if rows is not None:
+        if together:
+            raise CommandError("--rows go together as they are: leave --zip out")
+        return given, {"zipped": Path(rows)}
     if together == "all" and "all" not in given:
-        return evaluator.plan(dict[str, Any](given), mode="zip")
+        return given, {"mode": "zip"}
     names = [name.strip() for name in together.split(",")] if together else []
     for name in names:
         if name not in given:
             raise CommandError(f"--zip {together}: no values are given for {name}")
-    zipped = {name: given.pop(name) for name in names}
-    return evaluator.plan(dict[str, Any](given), zipped=zipped or None)
+    return given, {"zipped": {name: given.pop(name) for name in names} or None}
 
 
 def _shown(evaluator: Evaluator, text: str | None) -> list[str]:
     """The names of the columns to print, all of them if none are given."""
-    known = _names(evaluator.spec)
+    known = column_names(evaluator.spec)
     names = [name.strip() for name in text.split(",")] if text else known
     return [named(evaluator.name, "output or param", name, known) for name in names]
-
-
-def _names(spec: Spec) -> list[str]:
-    return [*(p.name for p in spec.params), *(o.name for o in spec.outputs)]
-
-
-def _header(plan: ExecutionPlan, shown: Sequence[str] | None = None) -> list[str]:
-    """The titles of the columns: all, or those with the names that are shown."""
-    titles = {p.name: title(p.name, p.scale.unit) for p in plan.spec.params}
-    titles |= {o.name: title(o.name, o.scale.unit) for o in plan.spec.outputs}
-    return [*(titles[name] for name in shown or titles), FEASIBLE, VIOLATIONS]
 
 
 # --- printed -------------------------------------------------------------------------------------
@@ -183,24 +181,12 @@ def _show_first(
     if not count:
         print(f"none of the {plan.points:,} points fits")
         return
-    _show(plan, found, shown)
+    show_rows(plan.spec, found, shown)
     if conditions and count > FIRST:
         print("… more rows: write them with -o OUT.csv")
     elif not conditions and plan.points > FIRST:
         print(f"… {plan.points - FIRST:,} more rows: write them with -o OUT.csv")
     _tell_violations(evaluator, found)
-
-
-def _show(plan: ExecutionPlan, parts: Sequence[Sweep], shown: Sequence[str]) -> None:
-    """Print the first rows of parts, with the columns of these names."""
-    rows: list[list[str]] = []
-    for part in parts:
-        columns = _columns(part, shown)
-        lists = [c if isinstance(c, Sequence) else c.tolist() for c in columns]
-        cells = [[number(c) if isinstance(c, float) else str(c) for c in row] for row in lists]
-        rows += [list(row) for row in zip(*cells, strict=True)]
-    header = _header(plan, shown)
-    print(table([header, *rows[:FIRST]], right=range(len(header) - 2)))
 
 
 def _tell_violations(evaluator: Evaluator, parts: Sequence[Sweep]) -> None:
@@ -222,43 +208,6 @@ def _tell_violations(evaluator: Evaluator, parts: Sequence[Sweep]) -> None:
         print("".join(f"    {line}\n" for line in rule.place_lines()), end="")
     if len(first) > MOST_TOLD:
         print(f"  … {len(first) - MOST_TOLD} more rules")
-
-
-def _reduced(
-    plan: ExecutionPlan,
-    target: Path | None,
-    wanted: Asked,
-    conditions: Sequence[Condition],
-    shown: Sequence[str],
-    threads: int,
-) -> int:
-    """Print what is asked for instead of rows; points are printed or written."""
-    from hwdsl.cli import reduced, resuming
-    from hwdsl.codegen.runtime import Bar
-
-    bar = Bar(sys.stderr) if sys.stderr.isatty() else None
-    with told():
-        found = reduced.answers(plan, wanted, conditions, threads, bar)
-    texts, sweep = list(found.texts), found.points
-    if sweep is not None and not len(sweep):
-        texts.insert(0, f"no point of {plan.points:,} is feasible, finite in what is asked for, "
-                        "and fits")  # fmt: skip
-    elif sweep is not None and target is None:
-        _show(plan, [sweep], shown)
-        if len(sweep) > FIRST:
-            print(f"… {len(sweep) - FIRST:,} more rows: write them with -o OUT.csv")
-        if texts:
-            print()
-    elif sweep is not None and target is not None:
-        with replacing(target) as temporary:
-            writer = writer_for(target, temporary, _header(plan))
-            writer.write(_columns(sweep))
-            writer.close()
-        resuming.remove(target)
-        print(f"wrote {len(sweep):,} of {plan.points:,} points to {target}", file=sys.stderr)
-    if texts:
-        print("\n\n".join(texts))
-    return FINE
 
 
 # --- written -------------------------------------------------------------------------------------
@@ -290,12 +239,12 @@ def _to_table(
     """Write all rows, or those up to an interrupt, behind those that are there `before`."""
     done = TableProgress() if before is None else TableProgress(before.points, before.rows)
     with replacing(target) as temporary:
-        writer = writer_for(target, temporary, _header(plan), resumed=before is not None)
+        writer = writer_for(target, temporary, header(plan.spec), resumed=before is not None)
         with _parts(plan, done.points, threads) as parts:
             for part, seconds in parts:
                 start = perf_counter()
                 kept = look.at(part)
-                writer.write(_columns(kept))
+                writer.write(columns(kept))
                 done.points += len(part)
                 done.rows += len(kept)
                 done.computed += len(part)
@@ -386,9 +335,3 @@ def _parts(plan: ExecutionPlan, first: int, threads: int) -> Iterator[_Parts]:
     parts = _Parts(plan, first, threads)
     with caught((signal.SIGINT, *POLITE), parts.note):
         yield parts
-
-
-def _columns(part: Sweep, shown: Sequence[str] | None = None) -> list[Column]:
-    names = shown or _names(part.spec)
-    columns: list[Column] = [part.column(name) for name in names]
-    return [*columns, part.feasible.ravel(), part.violation_texts().tolist()]

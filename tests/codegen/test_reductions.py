@@ -2,6 +2,8 @@
 
 import itertools
 import pickle
+import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -100,7 +102,7 @@ def in_parts(plan, reduction, parts, order, room, threads):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("hwdsl.codegen.runtime.reducing.room_for", lambda *_: room)
         patch.setattr("hwdsl.codegen.runtime.reducing.ROOM", 0)  # on threads, if there are any
-        patch.setattr("hwdsl.codegen.runtime.reducing.STRETCH", room)
+        patch.setattr("hwdsl.codegen.runtime.point_sources.STRETCH", room)
         states = [
             reduce_grid(plan.at(plan.grid.stretch(a, b - a)), [reduction], threads=threads)[0]
             for a, b in itertools.pairwise(cuts)
@@ -131,7 +133,7 @@ def same(found, expected):
         )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(table=tables(), goal=GOALS, most=st.booleans(), count=st.integers(1, 7),
        by=st.sampled_from([(), "kind", "size", "case", ("kind", "case")]), **SPLITS)  # fmt: skip
 def test_the_best_are_those_of_the_whole_sweep(table, goal, most, count, by, **split):
@@ -151,7 +153,7 @@ def test_the_best_are_those_of_the_whole_sweep(table, goal, most, count, by, **s
     same(found, sweep.take(np.array(expected, np.int64)))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(table=tables(), goal=GOALS, most=st.booleans(), **SPLITS)
 def test_the_best_is_that_of_the_whole_sweep(table, goal, most, **split):
     _, plan = table
@@ -166,7 +168,7 @@ def test_the_best_is_that_of_the_whole_sweep(table, goal, most, **split):
         assert state.result(plan) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(table=tables(), few=st.booleans(), up=st.sets(GOALS, max_size=3),
        down=st.sets(GOALS, max_size=3), **SPLITS)  # fmt: skip
 def test_the_front_is_that_of_the_whole_sweep(table, few, up, down, **split):
@@ -275,7 +277,7 @@ def test_a_block_spreads_axes_as_points_count():
         assert np.array_equal(spread((values, stride, 3), start, count), expected)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(table=tables(), name=GOALS, **SPLITS)
 def test_quantiles_are_within_a_tenth_of_a_per_cent(table, name, **split):
     _, plan = table
@@ -299,7 +301,7 @@ def test_quantiles_are_within_a_tenth_of_a_per_cent(table, name, **split):
     assert (found[~finite & (low == high)] == low[~finite & (low == high)]).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(table=tables(), name=GOALS, edges=st.sets(st.floats(-50, 50).map(lambda x: round(x, 1)),
        min_size=2, max_size=9), wide=st.booleans(), **SPLITS)  # fmt: skip
 def test_histograms_are_those_of_numpy(table, name, edges, wide, **split):
@@ -319,7 +321,7 @@ def test_histograms_are_those_of_numpy(table, name, edges, wide, **split):
     assert found.above == np.count_nonzero(values > edges[-1])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(table=tables(), low=st.integers(-3, 3), **SPLITS)
 def test_counts_are_those_of_the_points_that_fit(table, low, **split):
     evaluator, plan = table
@@ -374,3 +376,117 @@ def test_conditions_that_do_not_fit_are_told(where, said):
     evaluator = KernelEvaluator(SPEC, Table([np.zeros(3)] * 3, np.zeros(3, np.uint64), 3))
     with pytest.raises(CallError, match=said):
         evaluator.reduce(Counts(), row=[0, 1, 2], where=where)
+
+
+class Quantile:
+    """The draws of a row and a size: kinds of the rows of a table are as likely."""
+
+    params, outputs, words = 2, 2, 1
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def run(self, axes, start, stop, outputs, rules):
+        (row, _, _), (size, _, _) = axes
+        outputs[0][:] = np.floor(row[start:stop] * self.rows)
+        outputs[1][:] = 1e9 + 1e9 * size[start:stop]
+        rules[:] = 0
+
+    def halt(self, on):
+        pass
+
+
+def test_draws_are_reduced_as_they_are_sampled():
+    rng = np.random.default_rng(5)
+    columns = [rng.uniform(0, 1, 99), rng.uniform(273, 873, 99), rng.integers(0, 2, 99) * 1.0]
+    params = (replace(SPEC.params[0], default=0.0), *SPEC.params[1:])
+    spec = replace(SPEC, params=params, drawn=("row", "size"))
+    kernel = Table(columns, rng.integers(0, 2, 99).astype(np.uint64), 3)
+    evaluator = KernelEvaluator(spec, kernel, draws=lambda: Quantile(99))
+    points = 70_000
+    samples = evaluator.sample(points, seed=4, keep=True)
+    what = {"best": Best(maximize="heat"), "least": Top(3, minimize="size"), "n": Counts(),
+            "half": Quantiles("time", 0.5)}  # fmt: skip
+    for threads in (1, 3):
+        found = evaluator.reduce(what, draws=points, seed=4, threads=threads)
+        assert found["best"].heat == np.nanmax(samples["heat"])
+        assert (found["n"].points, found["n"].violations) == (points, samples.violations)
+        least = np.sort(samples.drawn["size"][samples.feasible])[:3]
+        assert np.array_equal(found["least"].column("size"), least)
+        assert found["half"] == pytest.approx(samples.quantile("time", 0.5), rel=2 * ERROR)
+    one = evaluator.reduce(Counts(), {"row": 7}, draws=points)
+    assert one.feasible in (0, points)
+    with pytest.raises(CallError, match="no param left that is uncertain"):
+        evaluator.reduce(Counts(), row=7, size="1 GB", draws=points)
+    with pytest.raises(CallError, match="leave `zipped` and `mode` out"):
+        evaluator.reduce(Counts(), draws=points, zipped={"row": [1, 2]})
+
+
+def test_the_rows_of_a_parquet_file_are_points(tmp_path, monkeypatch):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr("hwdsl.codegen.runtime.point_sources.CHUNK", 100)
+    rng = np.random.default_rng(6)
+    columns = [rng.uniform(0, 1, 999), rng.uniform(273, 873, 999), rng.integers(0, 2, 999) * 1.0]
+    kernel = Table(columns, rng.integers(0, 4, 999).astype(np.uint64), 3)
+    evaluator = KernelEvaluator(SPEC, kernel)
+    rows = {"row": rng.permutation(999), "size": rng.uniform(1, 2, 999),
+            "kind": rng.choice(KINDS, 999).tolist()}  # fmt: skip
+    table = {**rows, "size [GB]": rows["size"], "time [ms]": rows["size"], "feasible": rows["row"]}
+    del table["size"]
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pa.table(table), path, row_group_size=70)
+    what = [Top(20, minimize="time", by="kind"), Counts()]
+    for threads in (1, 2):
+        best, counts = evaluator.reduce(what, zipped=path, threads=threads)
+        expected = evaluator.reduce(what, rows, mode="zip")
+        same(best, expected[0])
+        assert counts == expected[1]
+    fixed = evaluator.reduce(Counts(), {"kind": "huge"}, zipped=_written(pa, tmp_path, row=[1, 2]))
+    assert fixed.points == 2
+
+
+def _written(pa, folder, **columns):
+    pa.parquet.write_table(pa.table(columns), folder / "some.parquet")
+    return str(folder / "some.parquet")
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"row": [1], "siz": [2.0]}, "no param siz; did you mean size"),
+        ({"row": [1], "size [MB]": [2.0]}, "size .MB. is in another unit than table.size, GB"),
+        ({"row": [1, None]}, "some rows have no value"),
+        ({"row": [1], "kind": ["none"]}, "'none' is none of them"),
+        ({"time": [1.0]}, "no column for a param of table"),
+        ({"size": [1.0]}, "a value is needed"),
+        ({"row": [1], "kind": ["huge"]}, "table.kind is given twice"),
+    ],
+)
+def test_columns_of_a_parquet_file_that_do_not_fit_are_told(columns, said, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.parquet")
+    evaluator = KernelEvaluator(SPEC, Table([np.zeros(3)] * 3, np.zeros(3, np.uint64), 3))
+    given = {"kind": "huge"} if columns.get("kind") == ["huge"] else {}
+    with pytest.raises(CallError, match=said):
+        evaluator.reduce(Counts(), given, zipped=_written(pa, tmp_path, **columns))
+    with pytest.raises(CallError, match="cannot be read as Parquet"):
+        evaluator.reduce(Counts(), given, zipped=tmp_path / "none.parquet")
+
+
+def test_a_state_does_not_grow_with_the_points():
+    rng = np.random.default_rng(7)
+    columns = [rng.lognormal(0, 2, 1000), rng.uniform(273, 873, 1000), np.zeros(1000)]
+    evaluator = KernelEvaluator(SPEC, Table(columns, np.zeros(1000, np.uint64), 3))
+    what = [Best("time"), Top(10, "time", by="kind"), Quantiles("time"), Counts(),
+            Histogram("time", np.linspace(0, 9, 10))]  # fmt: skip
+    sizes = []
+    for repeats in (30, 300):
+        plan = evaluator.plan(row=range(1000), size=np.linspace(1, 2, repeats), kind="all")
+        tracemalloc.start()
+        states = reduce_grid(plan, what, threads=1)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        sizes.append((peak, *(len(pickle.dumps(state)) for state in states)))
+    few, many = sizes
+    assert all(b < a + 200 for a, b in zip(few[1:], many[1:], strict=True))
+    assert many[0] < 1.3 * few[0] < 10_000_000  # of all rows in memory it were 36 MB

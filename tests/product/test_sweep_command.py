@@ -120,7 +120,7 @@ def interrupt_after(
     parts: int, monkeypatch: pytest.MonkeyPatch, number: int = signal.SIGINT
 ) -> None:
     """Send a signal while a part is written, as a user's ^C comes."""
-    columns, left = sweep_._columns, [parts]
+    columns, left = sweep_.columns, [parts]
 
     def interrupting(part: Any) -> Any:
         left[0] -= 1
@@ -128,7 +128,7 @@ def interrupt_after(
             os.kill(os.getpid(), number)
         return columns(part)
 
-    monkeypatch.setattr(sweep_, "_columns", interrupting)
+    monkeypatch.setattr(sweep_, "columns", interrupting)
 
 
 @pytest.mark.parametrize("line", range(9))
@@ -233,7 +233,7 @@ def test_only_the_same_sweep_is_resumed(
         (["--top", "3"], "--top goes with --best"),
         (["--best", "time", "--by", "rat"], "did you mean `rate`?"),
         (["--best", "time", "--top", "0"], "a number of points is from 1 on, not 0"),
-        (["--quantiles", "time,form"], "no output or numeric param form"),
+        (["--distribution", "time,form"], "no output or numeric param form"),
         (["--histogram", "time:0"], "write NAME or NAME:BINS"),
         (["--counts", "-o", "out.csv"], "-o is a table of points"),
         (["--counts", "--raw"], "--raw is about rows"),
@@ -317,3 +317,33 @@ def test_nothing_that_fits_is_an_answer(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out == "none of the 840 points fits\n"
     assert main(["sweep", "e.hw", "batch=50,60", "--best", "speed"]) == 0
     assert "no point of 2 is feasible" in capsys.readouterr().out
+
+
+def test_a_sweep_is_summed_up(capsys: pytest.CaptureFixture[str], sweep: Any) -> None:
+    asked = ["--distribution", "time,speed", "--histogram", "time:4", "--counts"]
+    assert main(["sweep", "e.hw", *AXES, *asked, "--best", "speed", "--show", "batch"]) == 0
+    best, spread, bins, counts = capsys.readouterr().out.split("\n\n")
+    assert best.splitlines()[1].split()[0] == "40"
+    time = sweep.column("time")[sweep.feasible.ravel()]
+    cells = next(line for line in spread.splitlines() if line.startswith("time [ms]")).split()
+    shares = [0, 0.05, 0.25, 0.5, 0.75, 0.95, 1]
+    assert np.array(cells[2:], float) == pytest.approx(np.quantile(time, shares), rel=2e-3)
+    rows = [line.replace("#", "").split() for line in bins.splitlines()[1:]]
+    assert [int(row[3]) for row in rows] == np.histogram(time, 4)[0].tolist()
+    broken = [line.split()[-1] for line in counts.splitlines()[1:]]
+    assert counts.startswith(f"840 points, {len(time)} feasible\n")
+    assert sorted(broken) == sorted(str(n) for n in sweep.violations.values())
+
+
+@pytest.mark.parametrize("asked", [[], ["--best", "speed", "--top", "840"]])
+def test_rows_of_a_parquet_file_are_points(asked: list[str]) -> None:
+    call = ["sweep", "e.hw"]
+    assert main([*call, "rate=1..10 TB/s:7", "batch=1..60", "shape=tall", "-o", "in.parquet"]) == 0
+    assert main([*call, "--rows", "in.parquet", *asked, "-o", "again.csv"]) == 0
+    assert (
+        main([*call, "rate=1..10 TB/s:7", "batch=1..60", "shape=tall", *asked, "-o", "b.csv"]) == 0
+    )
+    assert Path("again.csv").read_text() == Path("b.csv").read_text()
+    assert main([*call, "--rows", "in.parquet", "shape=flat"]) == 2
+    assert main([*call, "--rows", "none.parquet"]) == 2
+    assert main([*call, "--rows", "in.parquet", "--zip", "all"]) == 2
