@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hwdsl.search import Solutions
     from hwdsl.semantics.citations import CitedSource
     from hwdsl.semantics.symbols import Checked
-    from hwdsl.uncertainty import Decision, Estimate, Indices
+    from hwdsl.uncertainty import Decision, Estimate, Indices, RootDraws
 
 
 def write(answer: object) -> None:
@@ -292,8 +292,16 @@ def sample(
     )
 
 
-def solve(evaluator: Evaluator, found: Solutions) -> answers.Solve:
-    """Where an output meets a target."""
+def solve(
+    evaluator: Evaluator, found: Solutions, draws: RootDraws | None, shares: Sequence[float]
+) -> answers.Solve:
+    """Where an output meets a target, and quantiles of the roots at draws."""
+    spread = None if draws is None else answers.SolvedDraws(
+        len(draws.values), draws.drawn, draws.share, float(draws.several.mean()),
+        float(draws.below.mean()), float(draws.above.mean()),
+        [answers.RootQuantile(share, q.value, q.standard_error)
+         for share, q in zip(shares, draws.quantiles(shares), strict=True)],
+    )  # fmt: skip
     near = found.nearest
     return answers.Solve(
         evaluator.name, found.param.name, found.param.scale.unit, found.output.name,
@@ -306,6 +314,7 @@ def solve(evaluator: Evaluator, found: Solutions) -> answers.Solve:
         [answers.SolvedStretch(s.low, s.high) for s in found.at_least],
         [answers.SolvedGap(g.low, g.high, g.rules, g.hides) for g in found.infeasible],
         None if near is None else answers.SolvedNearest(near.value, near.output, near.target),
+        spread,
     )  # fmt: skip
 
 

@@ -15,10 +15,12 @@ from hwdsl.cli.base import (
 )
 from hwdsl.cli.designs import against_argument, other_design
 from hwdsl.cli.errors import FINE, CommandError, told
+from hwdsl.cli.sample_ import SHARES, correlation_argument, correlations_of, count
 from hwdsl.cli.tables import title
 
 if TYPE_CHECKING:
     from hwdsl.search import Design, Jump, Solutions, Stretch
+    from hwdsl.uncertainty import RootDraws
 
 USAGE = "write PARAM for OUTPUT=VALUE, or PARAM for OUTPUT --against …"
 
@@ -36,6 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--from", dest="low", metavar="VALUE", help="look from this value on")
     parser.add_argument("--to", dest="high", metavar="VALUE", help="look up to this value")
+    parser.add_argument(
+        "--draws", metavar="POINTS", help="solve at so many draws of the uncertain params too"
+    )
+    correlation_argument(parser)
+    parser.add_argument("--seed", type=int, default=0, help="another one gives other draws (0)")
     parser.add_argument("--raw", action="store_true", help="at infeasible points too")
     format_argument(parser)
 
@@ -61,14 +68,51 @@ def run(options: argparse.Namespace) -> int:
             evaluator, param, output, target.strip() or None, given,
             against=against, low=options.low, high=options.high, raw=options.raw,
         )  # fmt: skip
+        draws = None
+        if options.draws is not None:
+            from hwdsl.uncertainty import solve_draws
+
+            try:
+                draws = solve_draws(
+                    evaluator, param, output, target.strip() or None, given,
+                    against=against, low=options.low, high=options.high, raw=options.raw,
+                    points=count(options.draws), seed=options.seed,
+                    correlations=correlations_of(options.correlation),
+                )  # fmt: skip
+            except ModuleNotFoundError as error:
+                raise CommandError(str(error)) from None
     if options.format == "json":
         from hwdsl.cli import jsons
 
-        jsons.write(jsons.solve(evaluator, found))
+        jsons.write(jsons.solve(evaluator, found, draws, SHARES))
         return FINE
     print(f"{evaluator.name}: {param} for {_aim(goal, against)}\n")
     print("\n".join(_lines(found)))
+    if draws is not None:
+        print(f"\n{_spread(found, draws)}")
     return FINE
+
+
+def _spread(found: Solutions, draws: RootDraws) -> str:
+    """How the roots are distributed."""
+    roots = draws.quantiles(SHARES)
+    unit = found.param.scale.unit
+    errors = ["?" if root.standard_error != root.standard_error else f"{root.standard_error:.2g}"
+              for root in roots]  # fmt: skip
+    rows = [
+        ["", *(f"{100 * share:g} %" for share in SHARES)],
+        [title(found.param.name, unit), *(f"{root.value:.4g}" for root in roots)],
+        ["  standard error", *errors],
+    ]
+    shares = [
+        (draws.share, "have a root"),
+        (draws.several.mean(), "have several: the least counts"),
+        (draws.below.mean(), "lie below it everywhere"),
+        (draws.above.mean(), "lie above it everywhere"),
+    ]
+    said = ", ".join(f"{100 * share:.4g} % {what}" for share, what in shares if share)
+    head = f"at {len(draws.values):,} draws of {', '.join(draws.drawn)}: {said}"
+    return f"{head}\n{table(rows, right=range(1, len(rows[0])))}" if draws.share else head
 
 
 def _aim(goal: str, against: Design | None) -> str:

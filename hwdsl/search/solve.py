@@ -9,7 +9,7 @@ how near the output comes.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -147,13 +147,16 @@ def solve(
     no rule counts. Raises CallError for what does not fit.
     """
     here = Design(evaluator, output, dict(at or {}))
-    question = _question(here, param, target, against, raw)
-    span = _span(question, low, high)
+    question = question_of(here, param, target, against, raw)
+    span = span_of(question, low, high)
     first = question.values(span[0], span[1], points)
     return question.answer(first, span)
 
 
-def _question(here: Design, name: str, target: Any, against: Design | None, raw: bool) -> _Question:
+def question_of(
+    here: Design, name: str, target: Any, against: Design | None, raw: bool
+) -> Question:
+    """What is asked, checked; CallError for what does not fit."""
     param = here.evaluator.param(name)
     if param.labels and not param.values:
         raise CallError(f"{name} is a choice: sweep it, as in {name}=all")
@@ -171,7 +174,7 @@ def _question(here: Design, name: str, target: Any, against: Design | None, raw:
     if against is not None:
         if dict(against.spec.scale.dims) != dict(spec.scale.dims):
             raise CallError(f"{against.output} and {spec.name} are of different dimensions")
-        return _Question(here, param, against, None, raw)
+        return Question(here, param, against, None, raw)
     if target is None:
         raise CallError(f"say what {spec.name} is to be")
     if isinstance(target, str):
@@ -179,10 +182,10 @@ def _question(here: Design, name: str, target: Any, against: Design | None, raw:
     target = float(target)
     if not math.isfinite(target):
         raise CallError("a target is a finite number")
-    return _Question(here, param, None, target, raw)
+    return Question(here, param, None, target, raw)
 
 
-def _span(question: _Question, low: Any, high: Any) -> tuple[float, float]:
+def span_of(question: Question, low: Any, high: Any) -> tuple[float, float]:
     """The range in base units."""
     param, evaluator = question.param, question.here.evaluator
     ends = []
@@ -201,7 +204,7 @@ def _span(question: _Question, low: Any, high: Any) -> tuple[float, float]:
 
 
 @frozen
-class _Question:
+class Question:
     """Where the output of one design is a constant, or that of the other design."""
 
     here: Design
@@ -266,30 +269,44 @@ class _Question:
 
     # --- evaluating -----------------------------------------------------------------------------
 
-    def _sweeps(self, x: Floats) -> list[tuple[Design, Sweep]]:
-        """Each design at values of the param."""
-        column = self.listed[x.astype(np.int64)] if len(self.listed) else x
+    @property
+    def designs(self) -> list[Design]:
+        """The design, and the other if there is one."""
+        return [self.here] if self.other is None else [self.here, self.other]
+
+    def varies(self, design: Design) -> bool:
+        """Whether the param is solved for in a design."""
+        known = (p.name for p in design.evaluator.spec.params)
+        return self.param.name in known and self.param.name not in design.given
+
+    def _sweeps(
+        self, x: Floats, beside: Sequence[Mapping[str, Floats]] = ()
+    ) -> list[tuple[Design, Sweep]]:
+        """Each design at values of the param; `beside` has columns of others, in their units."""
+        column = x
         if len(self.listed):
-            column = np.asarray(self.param.scale.from_base(column))
-        designs = [self.here] if self.other is None else [self.here, self.other]
+            column = np.asarray(self.param.scale.from_base(self.listed[x.astype(np.int64)]))
         found = []
-        for design in designs:
-            has = self.param.name in (p.name for p in design.evaluator.spec.params)
-            free = has and self.param.name not in design.given
-            mine = {self.param.name: column.view(InUnit)} if free else {}
-            given = {**design.given, **mine}
+        for i, design in enumerate(self.designs):
+            columns = dict(beside[i]) if beside else {}
+            if self.varies(design):
+                columns[self.param.name] = column
+            given = {**design.given, **{n: c.view(InUnit) for n, c in columns.items()}}
             found.append((design, design.evaluator.plan(zipped=given).run()))
         return found
 
-    def outputs(self, x: Floats) -> tuple[Floats, Floats]:
+    def outputs(
+        self, x: Floats, beside: Sequence[Mapping[str, Floats]] = ()
+    ) -> tuple[Floats, Floats]:
         """The output and what it is to equal, NaN where they are infeasible."""
         columns = []
-        for design, swept in self._sweeps(x):
+        for design, swept in self._sweeps(x, beside):
             swept = swept.raw if self.raw else swept
             column = np.broadcast_to(swept.column(design.output).ravel(), x.shape)
-            base = design.spec.scale.to_base(column)
-            own = design.spec.scale == self.here.spec.scale
-            columns.append(column if own else self.here.spec.scale.from_base(base))
+            if design.spec.scale != self.here.spec.scale:
+                base = design.spec.scale.to_base(column)
+                column = np.asarray(self.here.spec.scale.from_base(base))
+            columns.append(column)
         if self.target is not None:
             columns.append(np.full(x.shape, self.target))
         return columns[0], columns[1]
@@ -341,10 +358,9 @@ class _Question:
 
     def _slope(self, design: Design, x: float) -> float:
         """The derivative of a design's output by the param, in the units of the question."""
-        params = {p.name: p for p in design.evaluator.spec.params}
-        name = self.param.name
-        if name in design.given or name not in params:
+        if not self.varies(design):
             return 0.0
+        name = self.param.name
         value = np.array([x]).view(InUnit)
         given = {**design.given, name: value}
         by = design.evaluator.gradient(design.output, given, wrt=name, raw=self.raw or None)

@@ -4,6 +4,7 @@ from hwdsl.uncertainty.decision import Decision, InformationValue, decide
 from hwdsl.uncertainty.draws import Correlations, SobolPoints, sample, sobol_points
 from hwdsl.uncertainty.estimate import Estimate
 from hwdsl.uncertainty.indices import Indices, SensitivityIndex, sobol_indices
+from hwdsl.uncertainty.roots import RootDraws, solve_draws
 from hwdsl.uncertainty.tails import quantiles
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Estimate",
     "Indices",
     "InformationValue",
+    "RootDraws",
     "SensitivityIndex",
     "SobolPoints",
     "decide",
@@ -19,4 +21,5 @@ __all__ = [
     "sample",
     "sobol_indices",
     "sobol_points",
+    "solve_draws",
 ]

@@ -108,7 +108,7 @@ CALLS = {
     "run": "run model.hw count=1 width=9 --tree all",
     "why": "why model.hw area width=3",
     "sensitivities": "why model.hw area --confidence all",
-    "solve": "solve model.hw width for area=20",
+    "solve": "solve model.hw width for area=20 --draws 32",
     "sources": "explain --sources model.hw",
     "sample": "sample model.hw -n 500",
     "uncertainty": "uncertainty model.hw count=5 -n 64 --minimize time --against count=6",

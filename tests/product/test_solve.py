@@ -67,7 +67,7 @@ def of(function: Any, target: float) -> Any:
     def rows(x: Floats) -> Floats:
         with np.errstate(all="ignore"):
             y = function(x)
-        return np.array([y - target, np.maximum(abs(y), max(abs(target), 1.0))])
+        return np.array([y - target, np.maximum(abs(y), abs(target) or 1.0)])
 
     return rows
 

@@ -11,7 +11,14 @@ import hwdsl
 from hwdsl.cli.main import main
 from hwdsl.codegen.runtime import CallError
 from hwdsl.search import Design
-from hwdsl.uncertainty import Correlations, decide, quantiles, sobol_indices, sobol_points
+from hwdsl.uncertainty import (
+    Correlations,
+    decide,
+    quantiles,
+    sobol_indices,
+    sobol_points,
+    solve_draws,
+)
 
 TEXT = """edition 2026
 use std.distributions: uniform, normal
@@ -195,6 +202,23 @@ def test_infeasible_draws_do_not_count(module: hwdsl.Module) -> None:
     raw = sobol_indices(module.invest, points=1 << 13, raw=True)
     by = {index.param: index.total_order.value for index in raw.outputs["gross"]}
     assert by == pytest.approx({"price": 4 / 29, "noise": 25 / 29, "other": 0}, abs=0.01)
+
+
+def test_roots_at_draws_have_the_distribution_of_the_closed_form(module: hwdsl.Module) -> None:
+    # take (price + noise) = 2: the root 2 / gross lies in 0 .. 1 where gross is at least 2.
+    found = solve_draws(module.invest, "take", "gain", "2 USD", points=1 << 12, raw=True)
+    gross = stats.norm(1, math.sqrt(29))
+    assert found.share == pytest.approx(gross.sf(2), abs=0.005)
+    assert found.below.mean() == pytest.approx(gross.cdf(2), abs=0.005)
+    assert not found.above.any()
+    assert not found.several.any()
+    for share, root in zip([0.2, 0.7], found.quantiles([0.2, 0.7]), strict=True):
+        exact = 2 / gross.isf(share * gross.sf(2))  # the least roots are of the largest values
+        assert abs(root.value - exact) <= 4 * root.standard_error + 1e-9
+    never = solve_draws(module.invest, "take", "gain", "2 kUSD", points=64, raw=True)
+    assert (never.share, never.below.all()) == (0, True)
+    with pytest.raises(CallError, match="no param but price is uncertain"):
+        solve_draws(module.invest, "price", "gross", "2 USD", {"noise": "0 USD", "other": 0})
 
 
 def test_the_commands_say_what_was_found(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,11 +65,37 @@ class SolvedNearest:
 
 
 @frozen
+class RootQuantile:
+    """The value of the param below which `share` of the roots lie, and its standard error."""
+
+    share: Number
+    value: Number
+    standard_error: Number
+
+
+@frozen
+class SolvedDraws:
+    """The least root of each draw of the uncertain params `drawn`.
+
+    Shares are of the draws: with a root, with several, below or above the target everywhere.
+    """
+
+    draws: int
+    drawn: Sequence[str]
+    with_root: Number
+    with_several: Number
+    below: Number
+    above: Number
+    quantiles: Sequence[RootQuantile]
+
+
+@frozen
 class Solve:
     """The answer of `hwdsl solve`, in the units of param and output.
 
     `low` and `high` are the range that was looked at, at so many `points`. `met` are stretches on
-    which the output equals the target, `at_least` those on which it is the target or more.
+    which the output equals the target, `at_least` those on which it is the target or more. `draws`
+    are of `--draws`.
     """
 
     evaluator: str
@@ -86,4 +112,5 @@ class Solve:
     at_least: Sequence[SolvedStretch]
     infeasible: Sequence[SolvedGap]
     nearest: SolvedNearest | None
+    draws: SolvedDraws | None
     answer: Literal["solve"] = "solve"
