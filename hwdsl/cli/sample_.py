@@ -14,8 +14,10 @@ from hwdsl.cli.base import (
     format_argument,
     load_evaluator,
     number,
+    reduction_arguments,
     table,
     target_argument,
+    where_argument,
 )
 from hwdsl.cli.errors import FINE, CommandError, told
 from hwdsl.cli.files import replacing
@@ -63,6 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--errors", action="store_true", help="standard errors below the statistics"
     )
     format_argument(parser)
+    where_argument(parser)
+    reduction_arguments(parser)
 
 
 def correlation_argument(parser: argparse.ArgumentParser) -> None:
@@ -99,6 +103,11 @@ def run(options: argparse.Namespace) -> int:
         check_table(Path(options.output))
     evaluator = load_evaluator(options.target)
     given = assignments(options.values)
+    if any(getattr(options, n) for n in ("best", "pareto", "distribution", "histogram", "counts")):
+        return _reduced(evaluator, points, given, options)
+    for name in ("where", "top", "by"):
+        if getattr(options, name):
+            raise CommandError(f"--{name} goes with --best, --pareto, --distribution and the like")
     samples = _drawn(evaluator, points, given, options)
     samples = samples.raw if options.raw else samples
     if options.format == "json":
@@ -159,6 +168,46 @@ def _drawn(
             )  # fmt: skip
         except ModuleNotFoundError as error:
             raise CommandError(str(error)) from None
+
+
+def _reduced(
+    evaluator: Evaluator, points: int, given: Mapping[str, str], options: argparse.Namespace
+) -> int:
+    """Print what is asked for instead of the distribution of all outputs; no draw is kept."""
+    from hwdsl.cli import picking, reduced
+    from hwdsl.cli.rows import column_names
+    from hwdsl.uncertainty import even_numbers
+
+    for name in ("raw", "errors", "quantiles"):
+        if getattr(options, name):
+            raise CommandError(
+                f"--{name} is about all outputs: leave it out, or --best and the like"
+            )
+    if options.format == "json":
+        raise CommandError("--format json is about all outputs: leave it out")
+    wanted = reduced.asked(evaluator, options)
+    if options.output is not None and wanted.points is None:
+        raise CommandError("-o is a table of points: it goes with --best or --pareto, or neither")
+    with told():
+        for text in options.where:
+            picking.condition(evaluator, text)
+        try:
+            points, even = even_numbers(
+                evaluator, points, given, method=options.method, seed=options.seed,
+                correlations=correlations_of(options.correlation),
+            )  # fmt: skip
+        except ModuleNotFoundError as error:
+            raise CommandError(str(error)) from None
+        found = reduced.answers(
+            evaluator.spec,
+            wanted,
+            lambda asked: evaluator.reduce(
+                asked, given, draws=points, seed=options.seed, even=even, where=options.where
+            ),
+        )
+    print(f"{evaluator.name}: {points:,} draws, seed {options.seed}\n")
+    target = None if options.output is None else Path(options.output)
+    return reduced.show(evaluator.spec, found, target, column_names(evaluator.spec))
 
 
 def _outputs(samples: Samples, shares: Sequence[float], *, errors: bool) -> str:

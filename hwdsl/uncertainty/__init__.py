@@ -1,7 +1,7 @@
 """Uncertainty: Sobol points, correlated params, Sobol indices, tails, the value of information."""
 
 from hwdsl.uncertainty.decision import Decision, InformationValue, decide
-from hwdsl.uncertainty.draws import Correlations, SobolPoints, sample, sobol_points
+from hwdsl.uncertainty.draws import Correlations, SobolPoints, even_numbers, sample, sobol_points
 from hwdsl.uncertainty.estimate import Estimate
 from hwdsl.uncertainty.indices import Indices, SensitivityIndex, sobol_indices
 from hwdsl.uncertainty.roots import RootDraws, solve_draws
@@ -17,6 +17,7 @@ __all__ = [
     "SensitivityIndex",
     "SobolPoints",
     "decide",
+    "even_numbers",
     "quantiles",
     "sample",
     "sobol_indices",

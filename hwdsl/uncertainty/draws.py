@@ -13,7 +13,13 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 
-from hwdsl.codegen.runtime import CallError, KernelEvaluator, RandomStream, Samples
+from hwdsl.codegen.runtime import (
+    CallError,
+    EvenNumbers,
+    KernelEvaluator,
+    RandomStream,
+    Samples,
+)
 from hwdsl.uncertainty.estimate import REPLICATES, Floats
 from hwdsl.uncertainty.scipy_functions import scipy_special, scipy_stats
 
@@ -174,15 +180,34 @@ def sample(
     CallError for another method, and for correlations of params that are not drawn.
     """
     given = dict(at or {})
+    points, even = even_numbers(
+        evaluator, points, given, method=method, seed=seed, correlations=correlations
+    )
+    return evaluator.sample(points, given, seed=seed, even=even, keep=keep)
+
+
+def even_numbers(
+    evaluator: KernelEvaluator,
+    points: int,
+    given: Mapping[str, Any],
+    *,
+    method: str = "sobol",
+    seed: int = 0,
+    correlations: Correlations = NONE,
+) -> tuple[int, EvenNumbers | None]:
+    """How many draws there are, and the even numbers that make them; None for a random stream.
+
+    Evaluators take them as `even`, with that number of points. As for `sample`.
+    """
     names = tuple(evaluator.drawing(given)[0])
     correlations.check(names)
     if method == "sobol":
-        even = sobol_points(names, points, seed=seed, correlations=correlations)
-        return evaluator.sample(even.points, given, even=even, keep=keep)
+        found = sobol_points(names, points, seed=seed, correlations=correlations)
+        return found.points, found
     if method != "random":
         raise CallError(f"method is sobol or random, not {method!r}")
     stream = CorrelatedStream(names, seed, correlations) if correlations.names else None
-    return evaluator.sample(points, given, seed=seed, even=stream, keep=keep)
+    return points, stream
 
 
 def sobol_points(

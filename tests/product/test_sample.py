@@ -147,6 +147,22 @@ def test_the_command_prints_what_python_gives(
     assert [x[1] for x in printed if x[:1] == ["bill"] and x[1:2] != ["[USD/h]"]] == ["energy"]
 
 
+def test_the_command_reduces_draws_as_python_does(
+    module: hwdsl.Module, hour: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--best", "min:rate", "--top", "2", "--counts", "--where", "energy >= 0.1 USD/kWh"]
+    assert main(["sample", hour, "-n", "20k", "--seed", "3", *asked, "-o", "best.csv"]) == 0
+    printed = capsys.readouterr().out
+    drawn = module.hour.sample(20_000, seed=3, keep=True)
+    fits = drawn.drawn["energy"] >= 0.1
+    with open("best.csv", newline="") as file:
+        rates = [float(row["rate [USD/h]"]) for row in csv.DictReader(file)]
+    assert rates == np.sort(drawn["rate"][fits & drawn.feasible])[:2].tolist()
+    count, good = np.count_nonzero(fits), np.count_nonzero(fits & drawn.feasible)
+    assert f"{count:,} points, {good:,} feasible" in printed
+    assert "  cheap: violated by " in printed
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_draws_are_written_beside_what_they_gave(
     module: hwdsl.Module, hour: str, ending: str, capsys: pytest.CaptureFixture[str]
@@ -186,6 +202,9 @@ def test_what_is_constant_deviates_by_nothing(module: hwdsl.Module) -> None:
         (["-o", "x.txt"], "ends in neither .csv nor .parquet"),
         (["price=20", "energy=0.1"], "no param left that is uncertain"),
         (["life=1,2"], "give single values"),
+        (["--where", "feasible"], "--where goes with --best"),
+        (["--best", "rat"], "did you mean `rate`?"),
+        (["--counts", "--raw"], "--raw is about all outputs"),
     ],
 )
 def test_wrong_commands_are_2(
