@@ -1,4 +1,4 @@
-"""Operators of `studies.eager_gradients` against reverse-mode differentiation of the network, done here."""
+"""Operators of `studies.eager_gradients` against automatic differentiation, done here."""
 
 from __future__ import annotations
 
