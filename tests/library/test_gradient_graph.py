@@ -80,23 +80,31 @@ class Graph:
         return seen
 
 
-def counts(order: int) -> dict[str, int]:
-    """Operators of all derivatives up to an order, by the fields of `gradient_operators`."""
+def derivatives(order: int) -> tuple[Graph, set[int]]:
+    """The graph of all derivatives up to an order, and the operators above its outputs."""
     graph = Graph()
     point, newest = graph.network()
     outputs = list(newest)
     for _ in range(order):
         newest = [g for of in newest for g in graph.gradient(of, point)]
         outputs += newest
-    here = graph.above(outputs)
+    return graph, graph.above(outputs)
+
+
+HIDDEN = [f"{k}{t}" for k in range(1, LAYERS) for t in ("", "T")]
+"""Weights of the products of the hidden width with itself."""
+
+
+def counts(order: int) -> dict[str, int]:
+    """Operators of all derivatives up to an order, by the fields of `gradient_operators`."""
+    graph, here = derivatives(order)
     name = Counter(graph.nodes[i][0] for i in here)
     weights = Counter(graph.nodes[i][2] for i in here if graph.nodes[i][0] == "product")
     # What is differentiated again must keep the inputs of all that is not linear in them.
     keeping = ("product", "multiply", "sine", "cosine")
     kept = {i for at in here if graph.nodes[at][0] in keeping for i in graph.nodes[at][1]}
-    hidden = [f"{k}{t}" for k in range(1, LAYERS) for t in ("", "T")]
     return {
-        "hidden_products": sum(weights[w] for w in hidden),
+        "hidden_products": sum(weights[w] for w in HIDDEN),
         "input_products": weights["0"],
         "output_products": weights[f"{LAYERS}T"],
         "point_products": weights["0T"],
@@ -123,3 +131,12 @@ evaluator operators {{
 """)
     got = hwdsl.load(path).operators(order=order)
     assert {f: getattr(got, f) for f in fields} == fields
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_the_longest_way_has_six_hidden_products_whatever_the_order(order: int) -> None:
+    graph, here = derivatives(order)
+    depth = [0] * len(graph.nodes)
+    for i, (_, inputs, weights) in enumerate(graph.nodes):
+        depth[i] = max((depth[k] for k in inputs), default=0) + (weights in HIDDEN)
+    assert max(depth[i] for i in here) == 2 * (LAYERS - 1)
