@@ -26,6 +26,8 @@ import pytest
 from hwdsl.base import store
 
 sys.path.insert(0, str(Path(__file__).parent))  # `shipped` is importable by all tests
+import shipped
+
 ROOT = Path(__file__).parents[1]
 NOTED, EARLIER = pytest.StashKey[dict[str, str]](), pytest.StashKey[dict[str, str]]()
 """What was asked for and the test that did so first, in this run and in the one before."""
@@ -138,6 +140,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         groups.setdefault(group(item.nodeid), []).append(item)
     items[:] = [item for group in groups.values() for item in group]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _notes_of_what_files_read(tmp_path_factory: pytest.TempPathFactory) -> None:
+    base = tmp_path_factory.getbasetemp()  # of a worker it lies in that of the run
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "fields-read"
+    folder.mkdir(exist_ok=True)
+    shipped.NOTES[:] = [folder]
 
 
 def pytest_collection_finish() -> None:

@@ -6,6 +6,8 @@ behind one another, so that no more than a file is held.
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterable
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -20,6 +22,7 @@ from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.render import render_text
 from hwdsl.codegen.passes import optimise
 from hwdsl.elaborate import Callees, Elaboration, check_rules, elaborate, pictures
+from hwdsl.elaborate.reached import Reached
 from hwdsl.semantics import check, load
 from hwdsl.semantics.symbols import Checked
 
@@ -27,6 +30,10 @@ ROOT = Path(__file__).parents[1]
 # The prelude is that of the library which is installed: `extern` is an error in any other file.
 LIBRARY = sorted(f for f in (ROOT / "library").rglob("*.hw") if f.name != "builtins.hw")
 EXAMPLES = sorted((ROOT / "docs" / "examples").rglob("*.hw"))
+
+
+NOTES: list[Path] = []
+"""The folder, once there is one, in which all workers of a run note what files read."""
 
 
 def name_of(path: Path) -> str:
@@ -78,6 +85,13 @@ class Shipped:
         }
         pictures(self.checked, made, diagnostics)
         assert not diagnostics.failed, render_text(diagnostics.items)
+        if NOTES and self.path in LIBRARY:
+            reached = [each.reached or Reached(()) for each in made.values()]
+            read = sorted(set[str]().union(*(fields(self.path, each) for each in reached)))
+            note = _note(self.path)
+            fresh = note.with_suffix(f".{os.getpid()}")
+            fresh.write_text(json.dumps(read), encoding="utf-8")
+            fresh.replace(note)
         return made, diagnostics
 
     @property
@@ -114,3 +128,32 @@ class Shipped:
 def of(path: Path) -> Shipped:
     """A file that ships."""
     return Shipped(path)
+
+
+# --- what files read -----------------------------------------------------------------------------
+
+
+def fields(path: Path, reached: Reached) -> set[str]:
+    """What was read for a file; a kind of its own has the name that others use it by, though the
+    library that is installed may be another copy."""
+    own = ".".join(path.relative_to(ROOT / "library").with_suffix("").parts)
+    found = set[str]()
+    for kind, name in reached.members():
+        module, _, last = kind.rpartition(".")
+        found.add(f"{own if module == path.stem else module}.{last}.{name}")
+    return found
+
+
+def read_by(path: Path) -> set[str]:
+    """The fields that the outputs and rules of a file's evaluators read.
+
+    Whichever worker elaborated the file has noted them; if none has yet, it is done here.
+    """
+    note = _note(path)
+    if not note.exists():
+        assert of(path).elaborations
+    return set(json.loads(note.read_text(encoding="utf-8")))
+
+
+def _note(path: Path) -> Path:
+    return NOTES[0] / f"{name_of(path).replace('/', '.')}.json"

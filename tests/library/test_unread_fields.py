@@ -15,8 +15,7 @@ import shipped
 from hwdsl.api import driver
 from hwdsl.base.diagnostics import Diagnostics
 from hwdsl.base.source import Source
-from hwdsl.elaborate import Callees, elaborate, reached_in_all
-from hwdsl.elaborate.reached import Reached
+from hwdsl.elaborate import reached_in_all
 from hwdsl.semantics import check, load
 from hwdsl.semantics.symbols import KindInfo
 
@@ -46,28 +45,15 @@ def declared() -> set[str]:
     return found
 
 
-def fields(path: Path, reached: Reached) -> set[str]:
-    """What was read for a file; a kind of its own has the name that others use it by, though the
-    library that is installed may be another copy."""
-    own = ".".join(path.relative_to(shipped.ROOT / "library").with_suffix("").parts)
-    found = set[str]()
-    for kind, name in reached.members():
-        module, _, last = kind.rpartition(".")
-        found.add(f"{own if module == path.stem else module}.{last}.{name}")
-    return found
-
-
 def read_by(path: Path) -> set[str]:
     """What the outputs and rules of a file's evaluators read."""
-    checked, callees, read = driver.check(path, Diagnostics()), Callees(), set[str]()
-    assert checked is not None
     behind = path.relative_to(shipped.ROOT / "library").with_suffix("").as_posix()
+    if behind not in LISTED["behind_unknown"]:
+        return shipped.read_by(path)
+    checked, read = driver.check(path, Diagnostics()), set[str]()
+    assert checked is not None
     for info in driver.evaluators(checked).values():
-        if behind in LISTED["behind_unknown"]:
-            read |= fields(path, reached_in_all(checked, info, Diagnostics()))
-        else:
-            made = elaborate(checked, info, Diagnostics(), callees=callees, reached=True)
-            read |= fields(path, made.reached or Reached(()))
+        read |= shipped.fields(path, reached_in_all(checked, info, Diagnostics()))
     return read
 
 
@@ -85,6 +71,4 @@ def test_fields_that_no_evaluator_reads_are_listed_with_reasons() -> None:
 
 @pytest.mark.parametrize("path", LONG, ids=shipped.name_of)
 def test_long_files_read_what_they_alone_read(path: Path) -> None:
-    made = shipped.of(path).elaborations.values()
-    read = set[str]().union(*(fields(path, e.reached) for e in made if e.reached is not None))
-    assert sorted(set(LONG[path]) - read) == []
+    assert sorted(set(LONG[path]) - shipped.read_by(path)) == []
