@@ -90,7 +90,7 @@ def together(
             tasks.end()
 
 
-class ProgressCounter:
+class Told:
     """Tells how far a run is, of so many points, or of as many as there were."""
 
     def __init__(self, progress: Progress | bool | None, points: int | None) -> None:

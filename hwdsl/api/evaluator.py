@@ -229,7 +229,10 @@ class Evaluator(runtime.KernelEvaluator):
         self, output: str, names: Sequence[str], point: Sequence[float]
     ) -> tuple[float, dict[str, float]]:
         """An output and its derivatives, in declared units."""
-        graph = self.derivative_graph(output, names)
+        key = (output, tuple(names))
+        if key not in self._gradients:
+            self._gradients[key] = driver.differentiate(self.graph, output, names)
+        graph = self._gradients[key]
         numbers, _ = driver.interpreter(graph).point(point)
         found = dict(zip((name for name, _ in graph.outputs), numbers, strict=True))
         scale = self._output(output).scale
@@ -240,13 +243,6 @@ class Evaluator(runtime.KernelEvaluator):
             slope = found[f"d.{output}.{name}"] * ratio * down / up
             slopes[name] = slope if np.isfinite(found[output]) else float("nan")
         return scale.from_base(found[output]), slopes
-
-    def derivative_graph(self, output: str, names: Sequence[str]) -> Graph:
-        """The graph of an output and its derivatives `d.OUTPUT.PARAM`, in base units."""
-        key = (output, tuple(names))
-        if key not in self._gradients:
-            self._gradients[key] = driver.differentiate(self.graph, output, names)
-        return self._gradients[key]
 
     def _output(self, name: str) -> runtime.OutputSpec:
         for output in self.spec.outputs:

@@ -51,6 +51,10 @@ def commands() -> Mapping[str, Command]:
             "say which uncertain params matter, and what it is worth to know them",
             "hwdsl uncertainty price.hw --minimize price --against design=other",
         ),
+        "optimize": Command(
+            "search for the best design of a space",
+            'hwdsl optimize decode.hw:decode maximize=throughput batch=1..256 "latency <= 50 ms"',
+        ),
         "validate": Command(
             "predict the rows of measured tables and say how far off",
             "hwdsl validate measured.hw --rows",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hwdsl.explain.sensitivity import Sensitivity
     from hwdsl.help.page import Page
     from hwdsl.measure.validate import PredictionErrors, Validation
-    from hwdsl.search import Solutions
+    from hwdsl.search import Optimum, Solutions
     from hwdsl.semantics.citations import CitedSource
     from hwdsl.semantics.symbols import Checked
     from hwdsl.uncertainty import Decision, Estimate, Indices, RootDraws
@@ -314,7 +314,6 @@ def solve(
         [answers.SolvedStretch(s.low, s.high) for s in found.at_least],
         [answers.SolvedGap(g.low, g.high, g.rules, g.hides) for g in found.infeasible],
         None if near is None else answers.SolvedNearest(near.value, near.output, near.target),
-        [answers.SolvedStretch(s.low, s.high) for s in found.unproven],
         spread,
     )  # fmt: skip
 
@@ -346,6 +345,25 @@ def uncertainty(
     return answers.Uncertainty(
         evaluator.name, found.draws, seed, found.feasible_share, outputs, choice
     )
+
+
+def optimize(found: Optimum, given: Iterable[str]) -> answers.Optimize:
+    """The best design, or the front, and what is around it."""
+    named = set(given)
+
+    def design(result: Result) -> answers.FoundDesign:
+        return answers.FoundDesign(inputs(result, named), outputs(result))
+
+    front = [] if found.front is None else [found.front.result(k) for k in range(len(found.front))]
+    return answers.Optimize(
+        found.space.evaluator.name, [answers.Aim(g.name, g.most) for g in found.goals],
+        found.conditions, found.space.size, None if found.point is None else design(found.point),
+        [design(each) for each in front], found.violates,
+        [answers.BesideDesign(n.param, n.value, n.gain, n.violates) for n in found.neighbours],
+        found.binding,
+        [answers.ParamElasticity(n, v) for n, v in found.elasticities.items()],
+        found.restarts, found.agree, found.evaluations, found.seconds, found.ended,
+    )  # fmt: skip
 
 
 def validate(found: Sequence[tuple[str, Validation]]) -> answers.Validate:

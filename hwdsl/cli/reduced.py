@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from hwdsl.api.evaluator import Evaluator
     from hwdsl.codegen.runtime import HistogramCounts, PointCounts, Spec, Sweep
-    from hwdsl.codegen.runtime.reductions import SweepReduction
+    from hwdsl.codegen.runtime.reductions import Reduction
 
 SHARES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 BINS, MOST_BINS = 10, 1000
@@ -36,7 +36,7 @@ BINS, MOST_BINS = 10, 1000
 class Asked:
     """What the options ask for."""
 
-    points: SweepReduction[Sweep] | None
+    points: Reduction[Sweep] | None
     quantiles: tuple[str, ...]
     histogram: tuple[str, int] | None
     counts: bool
@@ -54,7 +54,7 @@ def asked(evaluator: Evaluator, options: argparse.Namespace) -> Asked:
     )  # fmt: skip
 
 
-def _points(evaluator: Evaluator, options: argparse.Namespace) -> SweepReduction[Sweep] | None:
+def _points(evaluator: Evaluator, options: argparse.Namespace) -> Reduction[Sweep] | None:
     if options.best and options.pareto:
         raise CommandError("--best is one point and --pareto a front: give one of them")
     for name in ("top", "by"):
@@ -94,13 +94,13 @@ class Answers:
     texts: tuple[str, ...]
 
 
-Ask = Callable[[dict[str, "SweepReduction[Any]"]], dict[str, Any]]
+Ask = Callable[[dict[str, "Reduction[Any]"]], dict[str, Any]]
 """From reductions of the same points to their answers."""
 
 
 def answers(spec: Spec, wanted: Asked, ask: Ask) -> Answers:
     """Reduce points to what is asked for; a histogram takes them twice."""
-    reductions: dict[str, SweepReduction[Any]] = {}
+    reductions: dict[str, Reduction[Any]] = {}
     if wanted.points is not None:
         reductions["points"] = wanted.points
     for name in wanted.quantiles:

@@ -1,6 +1,27 @@
-"""Answers that are searched for: where an output meets a target."""
+"""Answers that are searched for: where an output meets a target, the best designs of a space."""
 
-from hwdsl.search.solutions import Gap, Jump, Nearest, Root, Solutions, Stretch
-from hwdsl.search.solve import Design, solve
+from hwdsl.search.optimize import Neighbour, Optimum, optimize
+from hwdsl.search.solve import (
+    Design,
+    Gap,
+    Jump,
+    Nearest,
+    Root,
+    Solutions,
+    Stretch,
+    solve,
+)
 
-__all__ = ["Design", "Gap", "Jump", "Nearest", "Root", "Solutions", "Stretch", "solve"]
+__all__ = [
+    "Design",
+    "Gap",
+    "Jump",
+    "Nearest",
+    "Neighbour",
+    "Optimum",
+    "Root",
+    "Solutions",
+    "Stretch",
+    "optimize",
+    "solve",
+]

@@ -109,6 +109,7 @@ CALLS = {
     "why": "why model.hw area width=3",
     "sensitivities": "why model.hw area --confidence all",
     "solve": "solve model.hw width for area=20 --draws 32",
+    "optimize": "optimize model.hw maximize=area width=1..9",
     "sources": "explain --sources model.hw",
     "sample": "sample model.hw -n 500",
     "uncertainty": "uncertainty model.hw count=5 -n 64 --minimize time --against count=6",

@@ -59,6 +59,11 @@ from hwdsl.cli.answers.points import (
     Why,
 )
 from hwdsl.cli.answers.searches import (
+    Aim,
+    BesideDesign,
+    FoundDesign,
+    Optimize,
+    ParamElasticity,
     RootQuantile,
     Solve,
     SolvedDraws,
@@ -78,14 +83,15 @@ from hwdsl.cli.answers.uncertain import (
 )
 
 __all__ = [
-    "ANSWERS", "Agreement", "Amount", "Broken", "Cache", "CacheKind", "ClaimAnswer", "Correlation",
-    "DecisionAnswer", "Distribution", "Doctor", "Drawn", "Errors", "Estimated", "Expectation",
-    "Explain", "Failure", "Finding", "Group", "Input", "Named", "Needs", "Number",
-    "NumberSensitivity", "NumberSources", "OutputIndices", "ParamIndices", "PartialInformation",
-    "Place", "Quantile", "RootQuantile", "Row", "Run", "Sample", "Section", "Sensitivities",
-    "Solve", "SolvedDraws", "SolvedGap", "SolvedJump", "SolvedNearest", "SolvedRoot",
-    "SolvedStretch", "SourceAnswer", "SourcesAnswer", "Statistic", "Step", "StepTerm", "Sum",
-    "SumRow", "Uncertainty", "Undecided", "Validate", "ValidatedTable", "Verify", "Why", "as_json",
+    "ANSWERS", "Agreement", "Aim", "Amount", "BesideDesign", "Broken", "Cache", "CacheKind",
+    "ClaimAnswer", "Correlation", "DecisionAnswer", "Distribution", "Doctor", "Drawn", "Errors",
+    "Estimated", "Expectation", "Explain", "Failure", "Finding", "FoundDesign", "Group",
+    "Input", "Named", "Needs", "Number", "NumberSensitivity", "NumberSources", "Optimize",
+    "OutputIndices", "ParamElasticity", "ParamIndices", "PartialInformation", "Place",
+    "Quantile", "RootQuantile", "Row", "Run", "Sample", "Section", "Sensitivities", "Solve",
+    "SolvedDraws", "SolvedGap", "SolvedJump", "SolvedNearest", "SolvedRoot", "SolvedStretch",
+    "SourceAnswer", "SourcesAnswer", "Statistic", "Step", "StepTerm", "Sum", "SumRow",
+    "Uncertainty", "Undecided", "Validate", "ValidatedTable", "Verify", "Why", "as_json",
 ]  # fmt: skip
 
 ANSWERS: Mapping[str, type] = {
@@ -94,6 +100,7 @@ ANSWERS: Mapping[str, type] = {
     "explain": Explain,
     "failure": Failure,
     "needs": Needs,
+    "optimize": Optimize,
     "run": Run,
     "sample": Sample,
     "sensitivities": Sensitivities,

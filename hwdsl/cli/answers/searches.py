@@ -1,4 +1,4 @@
-"""The answer of `solve`."""
+"""The answers of `solve` and `optimize`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 
 from attrs import frozen
 
-from hwdsl.cli.answers.parts import Number
+from hwdsl.cli.answers.parts import Amount, Input, Number
 
 
 @frozen
@@ -94,8 +94,8 @@ class Solve:
     """The answer of `hwdsl solve`, in the units of param and output.
 
     `low` and `high` are the range that was looked at, at so many `points`. `met` are stretches on
-    which the output equals the target, `at_least` those on which it is the target or more. Other
-    roots than these cannot be excluded in the stretches `unproven`. `draws` are of `--draws`.
+    which the output equals the target, `at_least` those on which it is the target or more. `draws`
+    are of `--draws`.
     """
 
     evaluator: str
@@ -112,6 +112,71 @@ class Solve:
     at_least: Sequence[SolvedStretch]
     infeasible: Sequence[SolvedGap]
     nearest: SolvedNearest | None
-    unproven: Sequence[SolvedStretch]
     draws: SolvedDraws | None
     answer: Literal["solve"] = "solve"
+
+
+# --- optimize ------------------------------------------------------------------------------------
+
+
+@frozen
+class Aim:
+    """An output or param that is to be as large as it can be, or with `maximize` false as small."""
+
+    name: str
+    maximize: bool
+
+
+@frozen
+class FoundDesign:
+    """A design: all params and outputs. `given` is true of what the call named."""
+
+    params: Sequence[Input]
+    outputs: Sequence[Amount]
+
+
+@frozen
+class BesideDesign:
+    """The best design with one param moved: by what share the first aim would be better, and the
+    rules and conditions that it violates."""
+
+    param: str
+    value: Number | str | bool
+    gain: Number
+    violates: Sequence[str]
+
+
+@frozen
+class ParamElasticity:
+    """Per cent of the first aim for one per cent of a free param."""
+
+    param: str
+    value: Number
+
+
+@frozen
+class Optimize:
+    """The answer of `hwdsl optimize`.
+
+    `design` is null if no feasible one was found; then `violates` says what the nearest violates.
+    `front` has the designs that none beats in all aims, the best in the first one first; with one
+    aim it is empty. `restarts` are the best values of the first aim, and `agree` is how many are
+    within a thousandth of the best.
+    """
+
+    evaluator: str
+    aims: Sequence[Aim]
+    conditions: Sequence[str]
+    size: Number
+    design: FoundDesign | None
+    front: Sequence[FoundDesign]
+    violates: Sequence[str]
+    neighbours: Sequence[BesideDesign]
+    binding: Sequence[str]
+    elasticities: Sequence[ParamElasticity]
+    restarts: Sequence[Number]
+    agree: int
+    evaluations: int
+    seconds: Number
+    ended: Literal["all", "converged", "budget", "time"]
+    answer: Literal["optimize"] = "optimize"

@@ -1,0 +1,277 @@
+"""The best designs of a space: `optimize`, with what is around its answer.
+
+Input: an evaluator, values of params of which some are free, outputs to maximize or to minimize,
+conditions. Output: an `Optimum`: the best point or the front, which rules and conditions keep it
+from being better, what its neighbours give, and how often restarts agree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
+from typing import Any, Literal
+
+import numpy as np
+from attrs import field, frozen
+
+from hwdsl.api.evaluator import Evaluator
+from hwdsl.codegen.runtime import CallError, InUnit, Result, Sweep
+from hwdsl.codegen.runtime.conditions import Condition, conditions
+from hwdsl.codegen.runtime.goals import Goal, goals
+from hwdsl.search.methods import METHODS, whole
+from hwdsl.search.problem import Problem, Spent
+from hwdsl.search.space import Dimension, Floats, Space, space
+
+DEFAULT, WHOLE = "zoom", "whole"
+BUDGET = 1_000_000
+RESTARTS = 4
+AGREE = 1e-3
+"""The relative difference up to which two restarts have found the same."""
+
+Told = Callable[[int, int], None]
+Ended = Literal["all", "converged", "budget", "time"]
+
+
+@frozen(eq=False)
+class Neighbour:
+    """The design with one param moved to the value beside: what is gained, or what stands against.
+
+    `gain` is the relative change of the aim, positive if it would be better, NaN where the design
+    has none; `violates` are the rules and conditions that it violates.
+    """
+
+    param: str
+    value: Any
+    gain: float
+    violates: tuple[str, ...]
+
+
+@frozen(eq=False)
+class Optimum:
+    """What was found.
+
+    `point` is the best design (of several aims the first of the front), None if no feasible one was
+    found; then `violates` says what the nearest one violates. `front` are the designs that none
+    beats in all aims. `restarts` are the best values of the first aim, NaN where a restart found
+    none feasible; `agree` is how many lie within a thousandth of the best. `binding` are the
+    rules and conditions that a better neighbour violates. `ended` says why the search stopped:
+    `converged`, `budget` or `time`, or `all`: every point of the space was evaluated.
+    """
+
+    space: Space = field(repr=False)
+    goals: Sequence[Goal]
+    conditions: tuple[str, ...]
+    point: Result | None
+    front: Sweep | None = field(repr=False)
+    violates: tuple[str, ...]
+    neighbours: tuple[Neighbour, ...] = field(repr=False)
+    binding: tuple[str, ...]
+    elasticities: Mapping[str, float]
+    restarts: tuple[float, ...]
+    evaluations: int
+    seconds: float
+    ended: Ended
+
+    @property
+    def agree(self) -> int:
+        """How many restarts came within a thousandth of the best."""
+        found = [v for v in self.restarts if not math.isnan(v)]
+        if not found:
+            return 0
+        best = max(found) if self.goals[0].most else min(found)
+        return sum(abs(v - best) <= AGREE * abs(best) for v in found)
+
+
+def optimize(
+    evaluator: Evaluator,
+    given: Mapping[str, Any],
+    *,
+    maximize: str | Sequence[str] = (),
+    minimize: str | Sequence[str] = (),
+    where: str | Sequence[str] = (),
+    method: str = DEFAULT,
+    budget: int = BUDGET,
+    restarts: int = RESTARTS,
+    seconds: float = math.inf,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Told | None = None,
+) -> Optimum:
+    """The best design of a space.
+
+    `given` has the values of params: those of several values (`"1..8"`, `"1..10 TB/s"`, `"8,16"`,
+    `"all"`) are free. Points that are infeasible, or at which a condition of `where` does not hold,
+    are none. The points of `budget` are shared by the restarts; the same seed finds the same. A
+    space of no more points than that is evaluated as a whole, unless another method is asked for.
+    Raises CallError for what does not fit.
+    """
+    if method not in METHODS:
+        raise CallError(f"there is no method {method!r}: it is one of {', '.join(METHODS)}")
+    if budget < 1 or restarts < 1 or not seconds > 0:
+        raise CallError("budget, restarts and seconds are above 0")
+    free = space(evaluator, given)
+    aims = goals(evaluator.spec, _names(maximize), _names(minimize))
+    texts = (where,) if isinstance(where, str) and where else tuple(where)
+    only = conditions(evaluator, texts)
+    if method == DEFAULT and free.points_in_all <= budget:
+        method, restarts = WHOLE, 1
+    started = monotonic()
+    until = started + seconds
+    ended: Ended = "all" if method == WHOLE else "converged"
+    seen, runs = 0, list[Problem]()
+    for k in range(restarts):
+        share = (budget - seen) // (restarts - k)
+        problem = Problem(free, aims, only, share, until, threads)
+        runs.append(problem)
+        try:
+            (whole if method == WHOLE else METHODS[method])(
+                problem, np.random.default_rng([seed, k])
+            )
+        except Spent:
+            ended = "time" if monotonic() > until else "budget"
+        seen += problem.evaluations
+        if progress is not None:
+            progress(seen, budget)
+        if monotonic() > until:
+            break
+    answer = _Answer(free, aims, only, texts, runs)
+    return answer.optimum(seen, monotonic() - started, ended)
+
+
+def _names(names: str | Sequence[str]) -> str | list[str]:
+    if isinstance(names, str):
+        return [n.strip() for n in names.split(",")] if "," in names else names
+    return list(names)
+
+
+@frozen(eq=False)
+class _Answer:
+    """What the restarts have found, and what is around it."""
+
+    space: Space
+    goals: Sequence[Goal]
+    conditions: Sequence[Condition]
+    texts: tuple[str, ...]
+    runs: Sequence[Problem]
+
+    def optimum(self, evaluations: int, seconds: float, ended: Ended) -> Optimum:
+        """The answer as users get it."""
+        points, restarts = self._best(), tuple(self._restart(run) for run in self.runs)
+        front = self._front()
+        if front is not None:
+            points = front
+        if not len(points):
+            point, elasticities = None, dict[str, float]()
+            around: tuple[Neighbour, ...] = ()
+            violates = self._violates_at_best()
+        else:
+            point = self._result(points[0])
+            around, violates = self._neighbours(points[0], point), ()
+            elasticities = self._elasticities(point)
+        better = [n for n in around if n.gain > 0 and n.violates]
+        binding = tuple(dict.fromkeys(name for n in better for name in n.violates))
+        swept = None if front is None or not len(front) else self._swept(front)
+        return Optimum(
+            self.space, self.goals, self.texts, point, swept, violates, around, binding,
+            elasticities, restarts, evaluations, seconds, ended,
+        )  # fmt: skip
+
+    def _best(self) -> Floats:
+        """The best of the runs that found a feasible point, in a row; none if there is none."""
+        found = [
+            (float(run.best_scores.costs[0, 0]), k) for k, run in enumerate(self.runs)
+            if run.best_scores is not None and run.best_scores.fits[0]
+        ]  # fmt: skip
+        if not found:
+            return np.empty((0, len(self.space.fixed)))
+        best = self.runs[min(found)[1]].best
+        assert best is not None
+        return best[None]
+
+    def _front(self) -> Floats | None:
+        """The front of all runs, the best in the first aim first; None with one aim."""
+        if len(self.goals) == 1:
+            return None
+        merged = Problem(self.space, self.goals, self.conditions, 0, math.inf)
+        for run in self.runs:
+            merged.merge(run)
+        points, costs = merged.front()
+        return points[np.lexsort([*costs.T[::-1]])]
+
+    def _restart(self, run: Problem) -> float:
+        """The value of the first aim that a run found."""
+        scores = run.best_scores
+        if scores is None or not scores.fits[0]:
+            return math.nan
+        cost = float(scores.costs[0, 0])
+        return -cost if self.goals[0].most else cost
+
+    def _swept(self, points: Floats) -> Sweep:
+        """Designs as a sweep of one dimension."""
+        return self.space.evaluated(points)
+
+    def _result(self, point: Floats) -> Result:
+        return self._swept(point[None]).result(0)
+
+    def _violates_at_best(self) -> tuple[str, ...]:
+        """What the point that violates least does violate."""
+        runs = [r for r in self.runs if r.best is not None and r.best_scores is not None]
+        if not runs:
+            return ()
+        scores = [r.best_scores for r in runs if r.best_scores is not None]
+        joined = scores[0]
+        for each in scores[1:]:
+            joined = joined.joined(each)
+        best = runs[int(joined.order()[0])].best
+        assert best is not None
+        return self._violates(self._swept(best[None]), 0)
+
+    def _violates(self, swept: Sweep, at: int) -> tuple[str, ...]:
+        """The rules and conditions that a point violates."""
+        one = swept.take(np.array([at]))
+        warned = {r.name for r in swept.spec.rules if r.severity == "warn"}
+        rules = [name for name in one.result(0).violations if name not in warned]
+        raw = one.raw
+        failed = [
+            text for text, c in zip(self.texts, self.conditions, strict=True)
+            if c.sign and not c.fits(raw)[0]
+        ]  # fmt: skip
+        return (*rules, *failed)
+
+    def _neighbours(self, point: Floats, here: Result) -> tuple[Neighbour, ...]:
+        """The designs that differ in one param, by one step."""
+        moves: list[tuple[Dimension, float]] = [
+            (d, value)
+            for d in self.space.dimensions
+            for value in d.neighbours(float(point[d.slot]))
+        ]
+        if not moves:
+            return ()
+        rows = np.tile(point, (len(moves), 1))
+        for k, (dimension, value) in enumerate(moves):
+            rows[k, dimension.slot] = value
+        swept = self._swept(rows)
+        goal = self.goals[0]
+        own = float(np.asarray(self._swept(point[None]).raw.column(goal.name)).ravel()[0])
+        values = np.asarray(np.broadcast_to(swept.raw.column(goal.name), len(moves)), np.float64)
+        gains = (values - own) / abs(own) if own else np.full(len(moves), math.nan)
+        return tuple(
+            Neighbour(d.param.name, d.param.show(value), float(gain if goal.most else -gain),
+                      self._violates(swept, k))
+            for k, ((d, value), gain) in enumerate(zip(moves, gains, strict=True))
+        )  # fmt: skip
+
+    def _elasticities(self, point: Result) -> dict[str, float]:
+        """Per cent of the first aim for one per cent of each free number."""
+        names = [d.param.name for d in self.space.dimensions
+                 if d.param.kind in ("real", "int") and not d.param.labels]  # fmt: skip
+        goal = self.goals[0].name
+        if not names or goal not in [o.name for o in self.space.evaluator.spec.outputs]:
+            return {}
+        params = {p.name: p for p in self.space.evaluator.spec.params}
+        at = {
+            name: np.array([value]).view(InUnit) if params[name].kind == "real" else value
+            for name, value in point.params.items()
+        }
+        return self.space.evaluator.elasticity(goal, at, wrt=names)
