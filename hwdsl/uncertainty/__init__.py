@@ -3,6 +3,7 @@
 from hwdsl.uncertainty.decision import Decision, InformationValue, decide
 from hwdsl.uncertainty.draws import Correlations, SobolPoints, even_numbers, sample, sobol_points
 from hwdsl.uncertainty.estimate import Estimate
+from hwdsl.uncertainty.fitted import FittedEvaluator
 from hwdsl.uncertainty.indices import Indices, SensitivityIndex, sobol_indices
 from hwdsl.uncertainty.roots import RootDraws, solve_draws
 from hwdsl.uncertainty.tails import quantiles
@@ -11,6 +12,7 @@ __all__ = [
     "Correlations",
     "Decision",
     "Estimate",
+    "FittedEvaluator",
     "Indices",
     "InformationValue",
     "RootDraws",

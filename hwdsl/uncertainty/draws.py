@@ -104,14 +104,17 @@ def correlated(even: Floats, normal: Floats) -> Floats:
     if np.array_equal(normal, np.eye(len(normal))):
         return even
     special = scipy_special()
-    return np.asarray(special.ndtr(special.ndtri(even) @ np.linalg.cholesky(_regular(normal)).T))
+    return np.asarray(special.ndtr(special.ndtri(even) @ cholesky(normal).T))
 
 
-def _regular(matrix: Floats) -> Floats:
-    """A semidefinite matrix made definite by so little that no draw shows it."""
-    found = matrix + 1e-12 * np.eye(len(matrix))
-    scale = np.sqrt(np.diag(found))
-    return np.asarray(found / np.outer(scale, scale))
+def cholesky(covariance: Floats) -> Floats:
+    """The lower triangle that makes numbers of a covariance from independent ones.
+
+    A semidefinite one is made definite by so little that no draw shows it.
+    """
+    sizes = np.sqrt(np.diag(covariance))
+    matrix = covariance / np.outer(sizes, sizes) + 1e-12 * np.eye(len(covariance))
+    return np.asarray(np.linalg.cholesky(matrix) * sizes[:, None])
 
 
 @frozen(eq=False)

@@ -10,11 +10,15 @@ from scipy import stats
 import hwdsl
 from hwdsl.cli.main import main
 from hwdsl.codegen.runtime import CallError
+from hwdsl.measure import fit
+from hwdsl.measure.measurements import read_table
 from hwdsl.search import Design
 from hwdsl.uncertainty import (
     Correlations,
+    FittedEvaluator,
     decide,
     quantiles,
+    sample,
     sobol_indices,
     sobol_points,
     solve_draws,
@@ -51,6 +55,17 @@ evaluator invest {
     output nothing in kUSD = 0 USD * other
     output gross in USD = price + noise
     require small: take < 0.9 or other <= 1
+}
+"""
+
+
+LINE = """edition 2026
+use std.distributions: normal
+calibrated offset : length = 1 m source "a guess"
+calibrated slope  : length = 1 m source "a guess"
+evaluator line {
+    param x : real = 7 in 0 .. 20 ~ normal(7, 0.5)
+    output y in m = offset + slope * x
 }
 """
 
@@ -219,6 +234,32 @@ def test_roots_at_draws_have_the_distribution_of_the_closed_form(module: hwdsl.M
     assert (never.share, never.below.all()) == (0, True)
     with pytest.raises(CallError, match="no param but price is uncertain"):
         solve_draws(module.invest, "price", "gross", "2 USD", {"noise": "0 USD", "other": 0})
+
+
+def test_fitted_coefficients_carry_their_covariance(tmp_path: Path) -> None:
+    (tmp_path / "line.hw").write_text(LINE)
+    rng, x = np.random.default_rng(3), np.linspace(1, 10, 40)
+    y = 2 + 3 * x + rng.normal(0, 0.5, len(x))
+    rows = "".join(f"{a},{b}\n" for a, b in zip(x, y, strict=True))
+    (tmp_path / "line.csv").write_text(f"x,y [m]\n{rows}")
+    module = hwdsl.load(tmp_path / "line.hw", compiled=False)
+    table = read_table(tmp_path / "line.csv")
+    found = fit.fit(fit.prepare(module, "line", table, relative=False))
+    fitted = FittedEvaluator(found)
+    # Ordinary least squares by the normal equations.
+    design = np.stack([np.ones_like(x), x], axis=1)
+    (offset, slope), (squares,), *_ = np.linalg.lstsq(design, y)
+    covariance = squares / (len(x) - 2) * np.linalg.inv(design.T @ design)
+    assert fitted(x=7).y == pytest.approx(offset + 7 * slope)
+    drawn = sample(fitted, 1 << 13, {"x": 7}, keep=True)
+    assert drawn.mean("y") == pytest.approx(offset + 7 * slope, rel=1e-4)
+    both = np.array([1, 7])
+    assert drawn.std("y") == pytest.approx(math.sqrt(both @ covariance @ both), rel=0.01)
+    seen = np.cov([drawn.drawn["offset"], drawn.drawn["slope"]])
+    assert seen == pytest.approx(covariance, rel=0.03)
+    # A param with a spread of its own is drawn beside them: y's variance is a sum, nearly.
+    whole = sample(fitted, 1 << 13).std("y")
+    assert whole == pytest.approx(math.hypot(slope * 0.5, drawn.std("y")), rel=0.02)
 
 
 def test_the_commands_say_what_was_found(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
