@@ -7,7 +7,7 @@ import keyword
 from collections.abc import Sequence
 
 from hwdsl.codegen.emit.templates import render
-from hwdsl.codegen.runtime import OutputSpec, ParamSpec, Result, Spec
+from hwdsl.codegen.runtime import REDUCTIONS, OutputSpec, ParamSpec, Result, Spec
 
 _OPTIONS = {
     "mode": 'Literal["grid", "zip"] | None',
@@ -20,7 +20,10 @@ _OPTIONS = {
 
 def stub(specs: Sequence[Spec]) -> str:
     """The text of a `.pyi` for a module with these evaluators."""
-    return render("stub.pyi", evaluators=[_evaluator(spec) for spec in specs])
+    own = {spec.name for spec in specs}
+    reductions = [name for name in REDUCTIONS if name not in own]
+    evaluators = [_evaluator(spec) for spec in specs]
+    return render("stub.pyi", evaluators=evaluators, reductions=reductions)
 
 
 def _evaluator(spec: Spec) -> dict[str, object]:

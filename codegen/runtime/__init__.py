@@ -23,7 +23,11 @@ from .spec import OutputSpec, ParamSpec, RuleSpec, Scale, Spec, joined
 from .sweep import Sweep
 from .workers import Progress
 
+REDUCTIONS = ("Best", "Counts", "Histogram", "Pareto", "Quantiles", "Top")
+"""What compiled modules have beside their evaluators: what a sweep can be asked for."""
+
 __all__ = [
+    "REDUCTIONS",
     "Axis",
     "Bar",
     "Best",
