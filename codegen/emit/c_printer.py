@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from hwdsl.codegen.ir.graph import Op
 from hwdsl.codegen.numerics.c_backend import c_functions, c_literal
 from hwdsl.codegen.operations import FORMULAS, OPERATIONS
-from hwdsl.codegen.operations.record import Best, Count, Elementwise, Entry, Fold, Gather
+from hwdsl.codegen.operations.record import Count, Elementwise, Entry, FirstBest, Fold, Gather
 
 MAX_COUNTED_ENTRIES = 16
 """Entries of a table up to which `bucket` compares with all of them instead of searching."""
@@ -23,7 +23,7 @@ C_SOURCE: str = c_functions({c: (f, OPERATIONS[c].arity) for c, f in FORMULAS.it
 def op_cost(op: Op, sizes: Sequence[int]) -> int:
     """The cost model: roughly how many plain operations the C compiler will see for this one."""
     record = OPERATIONS[op.code]
-    if isinstance(record.compute, Best):
+    if isinstance(record.compute, FirstBest):
         return 4 * len(op.args)
     if isinstance(record.compute, Count):
         size = sizes[op.index]
@@ -46,7 +46,7 @@ def statements(
         return [f"const double {name} = {infix.c(args)};"]
     if isinstance(how, Fold):
         return _chain(name, f"hw_{how.step}", args)
-    if isinstance(how, Best):
+    if isinstance(how, FirstBest):
         return _arg(name, how.sign, args)
     if isinstance(how, Gather):
         return _gather(name, args[0], args[1:])

@@ -20,7 +20,7 @@ from hwdsl.codegen.ir.graph import Body, Graph, Op, backward_slice, fold
 from hwdsl.codegen.ir.loop_folding import run_loop
 from hwdsl.codegen.numerics.numpy_backend import on_arrays
 from hwdsl.codegen.operations import FORMULAS, OPERATIONS
-from hwdsl.codegen.operations.record import Best, Entry, Fold, Gather
+from hwdsl.codegen.operations.record import Entry, FirstBest, Fold, Gather
 
 __all__ = ["BLOCK", "Point", "Results", "interpret"]
 
@@ -186,7 +186,7 @@ class _Run:
             return _lookup(isinstance(record.compute, Entry), args[0], self.row(op.index))
         if isinstance(record.compute, Gather):
             return _gather(args[0], args[1:])
-        if isinstance(record.compute, Fold | Best):
+        if isinstance(record.compute, Fold | FirstBest):
             return _reduce(record.compute, args)
         return ARRAY[op.code](*args)
 
@@ -273,7 +273,7 @@ def _gather(i: Value, rows: Sequence[Value]) -> Value:
     return np.asarray(stacked[_indices(i, len(rows)), lanes])
 
 
-def _reduce(compute: Fold | Best, args: Sequence[Value]) -> Value:
+def _reduce(compute: Fold | FirstBest, args: Sequence[Value]) -> Value:
     if isinstance(compute, Fold):
         step = ARRAY[compute.step]
         total = args[0]

@@ -110,7 +110,7 @@ class Fold:
 
 
 @frozen
-class Best:
+class FirstBest:
     """The place of the first best operand; a number is better than NaN. `nearer` also as C."""
 
     nearer: Callable[[Any, Any], Any]
@@ -166,7 +166,7 @@ PYTHON_NAMES: Mapping[str, Any] = MappingProxyType(
 )
 """What the Python expressions of operations may call."""
 
-Computed = Elementwise | Fold | Best | Gather | Entry | Count | Structure
+Computed = Elementwise | Fold | FirstBest | Gather | Entry | Count | Structure
 
 
 def nearest(index: float, count: int) -> int:

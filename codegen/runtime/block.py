@@ -1,9 +1,9 @@
 """The points of one kernel call, as reductions read them, in buffers that are used again.
 
-A thread has one `Block`. It is filled for some points, read by reductions, and filled for the next.
-What reductions want at all points are outputs in base units, as the kernel writes them, values of
-params and which points are feasible; what they keep of a few points they ask for by place, and get
-in declared units.
+A thread has one `PointBlock`. It is filled for some points, read by reductions, and filled for the
+next. What reductions want at all points are outputs in base units, as the kernel writes them,
+values of params, and which points are feasible; what they keep of a few points they ask for by
+place, and get in declared units.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import violated
-from .execution_plan import ROOM, Stretch
+from .execution_plan import ROOM, PointStretch
 from .kernel import Axis, Floats, Kernel, Words
 from .spec import OutputSpec, ParamSpec, Spec
 
 Places = NDArray[np.int64]
 NOWHERE = np.empty(0, np.int64)
 Marks = NDArray[np.bool_]
-Where = Callable[["Block"], "Marks | None"]
+Where = Callable[["PointBlock"], "Marks | None"]
 
 
-class Block:
+class PointBlock:
     """Points of a sweep with what the kernel gives for them.
 
     `wanted` names the outputs that are read. `where` says which of the points are looked at, None
@@ -52,7 +52,9 @@ class Block:
         self._selected: tuple[Marks | None] | None = None
         self._allowed: tuple[Marks | None] | None = None
 
-    def fill(self, kernel: Kernel, part: Stretch, start: int, stop: int, first: int = 0) -> None:
+    def fill(
+        self, kernel: Kernel, part: PointStretch, start: int, stop: int, first: int = 0
+    ) -> None:
         """Evaluate the points start..stop of a group; the sweep's own number is `first`."""
         self._span, self._at, self.first = part.span, start, first
         self.axes, self.start, _ = part.span.gathered(part.axes, start, stop)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .block import Block, Marks
+from .block import Marks, PointBlock
 from .errors import CallError
 from .quantity import read
 from .spec import OutputSpec, ParamSpec, Scale, Spec, did_you_mean
@@ -24,7 +24,7 @@ _SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
-class Reader(Protocol):
+class ParamReader(Protocol):
     """An evaluator, which reads the values of its params."""
 
     spec: Spec
@@ -55,7 +55,7 @@ class Condition:
         """The outputs whose values are compared."""
         return (self.name,) if self.output else ()
 
-    def __call__(self, block: Block) -> Marks | None:
+    def __call__(self, block: PointBlock) -> Marks | None:
         """Which points of a block fit; None if all do."""
         if self.name == FEASIBLE:
             return block.feasible
@@ -87,7 +87,7 @@ def parts(text: str) -> tuple[str, str, str]:
     return name, sign, value
 
 
-def condition(evaluator: Reader, text: str) -> Condition:
+def condition(evaluator: ParamReader, text: str) -> Condition:
     """Read a condition. A number without unit is in that of the output or param, as for a call.
 
     Raises CallError for what does not fit.
@@ -119,6 +119,6 @@ def condition(evaluator: Reader, text: str) -> Condition:
     return Condition(name, sign, limit, output=True)
 
 
-def conditions(evaluator: Reader, texts: str | Sequence[str]) -> list[Condition]:
+def conditions(evaluator: ParamReader, texts: str | Sequence[str]) -> list[Condition]:
     """Read one condition or several."""
     return [condition(evaluator, text) for text in ([texts] if isinstance(texts, str) else texts)]

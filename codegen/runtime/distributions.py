@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import violated
-from .block import Block
+from .block import PointBlock
 from .errors import CallError
-from .goals import Goal, goal
 from .kernel import Floats
+from .objectives import Objective, objective
 from .spec import Spec
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class QuantilesState:
         self.shares = np.asarray(asked.shares, np.float64)
         if not ((self.shares >= 0) & (self.shares <= 1)).all():
             raise CallError(f"shares are numbers from 0 to 1, not {asked.shares}")
-        self.goal = goal(spec, asked.name, most=False)
+        self.goal = objective(spec, asked.name, most=False)
         self.under, self.over = Buckets(), Buckets()
         self.least, self.most = math.inf, -math.inf
 
@@ -75,7 +75,7 @@ class QuantilesState:
         """How many points were counted."""
         return self.under.total + self.over.total
 
-    def update(self, block: Block) -> None:
+    def update(self, block: PointBlock) -> None:
         """Take in the points of a block."""
         values = block.values(self.goal.name)
         if not len(values):
@@ -231,7 +231,7 @@ class HistogramState:
     """How many points lie at or above each edge."""
 
     def __init__(self, spec: Spec, asked: Histogram) -> None:
-        self.goal = goal(spec, asked.name, most=False)
+        self.goal = objective(spec, asked.name, most=False)
         self.edges = np.array(asked.edges, np.float64)
         if self.edges.ndim != 1 or len(self.edges) < 2 or not (np.diff(self.edges) > 0).all():
             raise CallError("edges of a histogram are two or more numbers that ascend")
@@ -245,7 +245,7 @@ class HistogramState:
         """The outputs whose values are read."""
         return {self.goal.name}
 
-    def update(self, block: Block) -> None:
+    def update(self, block: PointBlock) -> None:
         """Take in the points of a block."""
         values = block.values(self.goal.name)
         if block.is_raw:
@@ -282,7 +282,7 @@ class HistogramState:
         )  # fmt: skip
 
 
-def _least(of: Goal, edge: float, *, itself: bool) -> float:
+def _least(of: Objective, edge: float, *, itself: bool) -> float:
     """The least base value that is shown at or above an edge, or without `itself` above it.
 
     Found by bisection over the numbers there are, in their order.
@@ -343,7 +343,7 @@ class CountsState:
         self.rules, self.required = spec.rule_names, spec.required
         self.broken = [0] * len(self.rules)
 
-    def update(self, block: Block) -> None:
+    def update(self, block: PointBlock) -> None:
         """Take in the points of a block."""
         words = block.words if block.selected is None else block.words[block.selected]
         self.points += len(words)

@@ -22,7 +22,7 @@ from .execution_plan import ExecutionPlan
 from .kernel import Floats, Kernel
 from .message import Says
 from .point_grid import PointGrid
-from .point_sources import DrawSource, GridSource, ParquetColumns, ParquetSource, Source
+from .point_sources import DrawSource, GridSource, ParquetColumns, ParquetSource, PointSource
 from .quantity import is_many, scale_of, spread, written
 from .reducing import answers, reduce_source, reductions_of
 from .result import Result
@@ -170,7 +170,7 @@ class KernelEvaluator:
         if draws is not None:
             if zipped is not None or mode is not None:
                 raise CallError("draws go with single values: leave `zipped` and `mode` out")
-            source: Source = self._draw_source(draws, axes, seed or 0, even)
+            source: PointSource = self._draw_source(draws, axes, seed or 0, even)
         elif _is_path(zipped):
             source = ParquetSource(
                 self.spec, os.fspath(zipped), lambda rows: self.plan({}, zipped={**axes, **rows}),

@@ -12,7 +12,7 @@ from .kernel import Axis, Floats, Kernel, Words
 from .point_grid import PointGrid, PointRange
 from .spec import Spec
 from .sweep import Sweep
-from .workers import Progress, Tasks, Tell, Told, together, workers
+from .workers import Progress, ProgressCounter, Tasks, Tell, together, workers
 
 CHUNK = 1 << 16
 """Points that a thread takes at a time."""
@@ -21,7 +21,7 @@ ROOM = 1 << 14
 
 
 @dataclass(frozen=True)
-class Stretch:
+class PointStretch:
     """Points of a group that one thread evaluates, from number `start` of the group to `stop`."""
 
     axes: Sequence[Axis]
@@ -51,11 +51,11 @@ class ExecutionPlan:
         """How many points there are."""
         return self.grid.points
 
-    def stretches(self, size: int) -> Iterator[Stretch]:
+    def stretches(self, size: int) -> Iterator[PointStretch]:
         """All points in parts of at most `size`."""
         for axes, span in self.grid.groups([p.uniform for p in self.spec.params]):
             for start in range(span.start, span.stop, size):
-                yield Stretch(axes, span, start, min(start + size, span.stop))
+                yield PointStretch(axes, span, start, min(start + size, span.stop))
 
     def run(self, progress: Progress | bool | None = None, threads: int | None = None) -> Sweep:
         """Evaluate all points on all cores; an interrupt stops it between chunks.
@@ -74,7 +74,7 @@ class ExecutionPlan:
                 tell(len(part))
 
         few = self.points <= CHUNK  # which are done before a thread has begun
-        told = Told(progress, self.points)
+        told = ProgressCounter(progress, self.points)
         together(work, tasks, self.kernel, 0 if few else threads, told)
         return Sweep(self.spec, self.grid, columns, words)
 
@@ -100,7 +100,7 @@ class _Rows:
         self._scales = [o.scale.parts() for o in plan.spec.outputs]
         self._buffers: tuple[list[Floats], Words] | None = None
 
-    def fill(self, part: Stretch) -> None:
+    def fill(self, part: PointStretch) -> None:
         """Evaluate a stretch, a call after the other."""
         for start in range(part.start, part.stop, ROOM):
             stop = min(start + ROOM, part.stop)
@@ -116,7 +116,7 @@ class _Rows:
             self._words[places] = bits
 
     def _run(
-        self, part: Stretch, start: int, stop: int, outputs: Sequence[Floats], bits: Words
+        self, part: PointStretch, start: int, stop: int, outputs: Sequence[Floats], bits: Words
     ) -> None:
         """Fill outputs in their units, and words."""
         self._kernel.run(*part.span.gathered(part.axes, start, stop), outputs, bits)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .block import Block, Places, spread
+from .block import Places, PointBlock, spread
 from .errors import CallError
 from .kernel import Floats
 from .spec import Spec, did_you_mean
@@ -26,7 +26,7 @@ class Grouped:
     """The groups of a block's points: one, or the numbers along an axis."""
 
     def __init__(
-        self, block: Block, axis: Codes | None = None, stride: int = 1, *, alone: int = 0,
+        self, block: PointBlock, axis: Codes | None = None, stride: int = 1, *, alone: int = 0,
         here: bool = False,
     ) -> None:  # fmt: skip
         self._start, self._count = (0 if here else block.start), len(block)
@@ -82,7 +82,7 @@ class Groups:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def of(self, block: Block) -> Grouped:
+    def of(self, block: PointBlock) -> Grouped:
         """The groups of a block's points."""
         if not self.names:
             return Grouped(block, alone=0)
@@ -113,7 +113,7 @@ class Groups:
     def _flat(self, key: tuple[int, ...]) -> int:
         return int(np.ravel_multi_index(key, self._table.shape))
 
-    def _axis(self, k: int, block: Block) -> tuple[Codes, int]:
+    def _axis(self, k: int, block: PointBlock) -> tuple[Codes, int]:
         """The codes of a name's values along its axis, and the points for which one holds."""
         name = self.names[k]
         if name not in block.slots:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .block import Block, Places
+from .block import Places, PointBlock
 from .kernel import Floats
 from .point_grid import PointGrid
 
@@ -38,7 +38,7 @@ class KeptPoints:
 
     @staticmethod
     def of(
-        block: Block, places: Places, costs: Floats, groups: NDArray[np.int64] | None = None
+        block: PointBlock, places: Places, costs: Floats, groups: NDArray[np.int64] | None = None
     ) -> KeptPoints:
         """The points at some places of a block."""
         if groups is None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from .columns import InUnit
 from .errors import CallError
-from .execution_plan import CHUNK, ExecutionPlan, Stretch
+from .execution_plan import CHUNK, ExecutionPlan, PointStretch
 from .kernel import Kernel
 from .sample import EvenNumbers, drawn_grid
 from .spec import Spec, did_you_mean
@@ -26,20 +26,20 @@ VERDICTS = ("feasible", "violations")
 
 
 @dataclass(frozen=True)
-class Part:
+class SourcePart:
     """A stretch of points that one thread evaluates block after block.
 
     `first` is the number that the first point of its grid has in the sweep.
     """
 
-    points: Stretch
+    points: PointStretch
     first: int
 
 
-Task = Callable[[], Iterable[Part]]
+Task = Callable[[], Iterable[SourcePart]]
 
 
-class Source(Protocol):
+class PointSource(Protocol):
     """Points in parts."""
 
     @property
@@ -67,9 +67,9 @@ class GridSource:
             yield lambda found=found: (found,)  # type: ignore[misc]
 
 
-def parts(plan: ExecutionPlan, first: int) -> Iterator[Part]:
+def parts(plan: ExecutionPlan, first: int) -> Iterator[SourcePart]:
     """The points of a plan in parts; the first of them has the number `first`."""
-    return (Part(each, first) for each in plan.stretches(STRETCH))
+    return (SourcePart(each, first) for each in plan.stretches(STRETCH))
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class DrawSource:
         for start in range(0, self.points, CHUNK):
             yield lambda start=start: self._drawn(start)  # type: ignore[misc]
 
-    def _drawn(self, start: int) -> Iterator[Part]:
+    def _drawn(self, start: int) -> Iterator[SourcePart]:
         even = self.even(start, min(start + CHUNK, self.points))
         grid, _, _ = drawn_grid(self.plan, self.kernel, self.free, even)
         return parts(self.plan.at(grid), start)
@@ -120,7 +120,7 @@ class ParquetSource:
             yield lambda batch=batch, start=start: self._read(batch, start)  # type: ignore[misc]
             start += batch.num_rows
 
-    def _read(self, batch: Any, start: int) -> Iterator[Part]:
+    def _read(self, batch: Any, start: int) -> Iterator[SourcePart]:
         return parts(self._plan(self._file.values(batch)), start)
 
 

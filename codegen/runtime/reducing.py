@@ -6,23 +6,23 @@ import threading
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from .block import Block, Where
+from .block import PointBlock, Where
 from .errors import CallError
 from .execution_plan import ROOM, ExecutionPlan
-from .point_sources import GridSource, Part, Source
-from .reductions import Reduction, State
+from .point_sources import GridSource, PointSource, SourcePart
+from .reductions import ReductionState, SweepReduction
 from .spec import Spec
-from .workers import Progress, Tasks, Tell, Told, together, workers
+from .workers import Progress, ProgressCounter, Tasks, Tell, together, workers
 
 FITS = 1 << 16
 """Numbers that stay in a cache of the second level while a block is looked at."""
 
 
 def reduce_grid(
-    plan: ExecutionPlan, reductions: Sequence[Reduction[Any]], *, where: Sequence[Where] = (),
+    plan: ExecutionPlan, reductions: Sequence[SweepReduction[Any]], *, where: Sequence[Where] = (),
     reads: Collection[str] = (), progress: Progress | bool | None = None,
     threads: int | None = None,
-) -> list[State[Any]]:  # fmt: skip
+) -> list[ReductionState[Any]]:  # fmt: skip
     """The states of some reductions after all points of a plan.
 
     They can be merged with the states of other parts of the same sweep.
@@ -33,10 +33,10 @@ def reduce_grid(
 
 
 def reduce_source(
-    plan: ExecutionPlan, source: Source, reductions: Sequence[Reduction[Any]], *,
+    plan: ExecutionPlan, source: PointSource, reductions: Sequence[SweepReduction[Any]], *,
     where: Sequence[Where] = (), reads: Collection[str] = (), raw: bool = False,
     progress: Progress | bool | None = None, threads: int | None = None,
-) -> list[State[Any]]:  # fmt: skip
+) -> list[ReductionState[Any]]:  # fmt: skip
     """The states of some reductions after all points of a source.
 
     `where` are conditions that points must fulfil to be looked at, `reads` the outputs they read.
@@ -48,7 +48,7 @@ def reduce_source(
     lock = threading.Lock()
 
     def work(tell: Tell) -> None:
-        block = Block(plan.spec, wanted, where, raw=raw, room=room_for(plan.spec, wanted))
+        block = PointBlock(plan.spec, wanted, where, raw=raw, room=room_for(plan.spec, wanted))
         mine = [r.begin(plan.spec) for r in reductions]
         for task in tasks:
             done = 0
@@ -61,11 +61,15 @@ def reduce_source(
                 whole.merge(state)
 
     few = source.points <= ROOM
-    together(work, tasks, plan.kernel, 0 if few else count, Told(progress, source.points))
+    together(
+        work, tasks, plan.kernel, 0 if few else count, ProgressCounter(progress, source.points)
+    )
     return states
 
 
-def _update(states: Sequence[State[Any]], block: Block, plan: ExecutionPlan, part: Part) -> None:
+def _update(
+    states: Sequence[ReductionState[Any]], block: PointBlock, plan: ExecutionPlan, part: SourcePart
+) -> None:
     """Evaluate the points of a part, a block after the other."""
     points = part.points
     for start in range(points.start, points.stop, block.room):
@@ -81,7 +85,7 @@ def room_for(spec: Spec, wanted: Collection[str]) -> int:
     return max(ROOM // 4, min(2 * ROOM, 1 << (FITS // each).bit_length() - 1))
 
 
-def reductions_of(what: Any) -> dict[Any, Reduction[Any]]:
+def reductions_of(what: Any) -> dict[Any, SweepReduction[Any]]:
     """The reductions that are asked for, by name or place; CallError if there are none."""
     if isinstance(what, Mapping):
         found = dict(what)

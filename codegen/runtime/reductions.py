@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from .block import Block, Marks, Places
+from .block import Marks, Places, PointBlock
 from .errors import CallError
-from .goals import goals, one_goal
 from .grouping import Codes, Groups
 from .kept_points import KeptPoints
 from .kernel import Floats
+from .objectives import objectives, one_objective
 from .pareto import pareto_front
 from .result import Result
 from .spec import Spec
@@ -34,14 +34,14 @@ FEW = 512
 """Points of a block that are sorted at once; of more, most are left out before."""
 
 
-class State(Protocol[A_co]):
+class ReductionState(Protocol[A_co]):
     """What is known of the points seen so far; it pickles."""
 
     @property
     def reads(self) -> Collection[str]:
         """The outputs whose values are read."""
 
-    def update(self, block: Block) -> None:
+    def update(self, block: PointBlock) -> None:
         """Take in the points of a block."""
 
     def merge(self, other: Any) -> None:
@@ -51,10 +51,10 @@ class State(Protocol[A_co]):
         """The answer; the plan evaluates points again, no matter of how many points it is."""
 
 
-class Reduction(Protocol[A_co]):
+class SweepReduction(Protocol[A_co]):
     """What is wanted of a sweep."""
 
-    def begin(self, spec: Spec) -> State[A_co]:
+    def begin(self, spec: Spec) -> ReductionState[A_co]:
         """The state before the first point; CallError if the evaluator has no such output."""
 
 
@@ -103,7 +103,7 @@ class TopState:
         if isinstance(asked.count, bool) or asked.count < 1:
             raise CallError(f"a number of points is from 1 on, not {asked.count!r}")
         self.asked, self.spec = asked, spec
-        self.goal = one_goal(spec, asked.maximize, asked.minimize)
+        self.goal = one_objective(spec, asked.maximize, asked.minimize)
         names = [asked.by] if isinstance(asked.by, str) and asked.by else list(asked.by)
         self.groups = Groups(spec, names)
         self.kept = KeptPoints.none(len(spec.params), 1)
@@ -116,7 +116,7 @@ class TopState:
         """The outputs whose values are read."""
         return {self.goal.name, *self.groups.names}
 
-    def update(self, block: Block) -> None:
+    def update(self, block: PointBlock) -> None:
         """Take in the points of a block."""
         groups = self.groups.of(block)
         self._grow()
@@ -132,7 +132,7 @@ class TopState:
             places, costs, numbers = places[few], costs[few], numbers[few]
         self._keep(KeptPoints.of(block, places, costs[:, None], numbers))
 
-    def _bounds(self, block: Block) -> Floats:
+    def _bounds(self, block: PointBlock) -> Floats:
         """What points of each group must be under; behind those kept it is not enough to be as
         good."""
         first = block.first_number
@@ -241,7 +241,7 @@ class ParetoState:
 
     def __init__(self, spec: Spec, asked: Pareto) -> None:
         self.asked = asked
-        self.goals = goals(spec, asked.maximize, asked.minimize)
+        self.goals = objectives(spec, asked.maximize, asked.minimize)
         self.front = KeptPoints.none(len(spec.params), len(self.goals))
         self._waiting: list[KeptPoints] = []
         self._killers: list[list[float]] = []
@@ -251,7 +251,7 @@ class ParetoState:
         """The outputs whose values are read."""
         return {g.name for g in self.goals}
 
-    def update(self, block: Block) -> None:
+    def update(self, block: PointBlock) -> None:
         """Take in the points of a block."""
         places = self._left(block)
         if not len(places):
@@ -268,7 +268,7 @@ class ParetoState:
             if sum(map(len, self._waiting)) >= max(FEW, len(self.front)):
                 self._settle()
 
-    def _left(self, block: Block) -> Places:
+    def _left(self, block: PointBlock) -> Places:
         """The places of points allowed that none of the few dominates."""
         if not self._killers:
             allowed = block.allowed

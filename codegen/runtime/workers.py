@@ -90,7 +90,7 @@ def together(
             tasks.end()
 
 
-class Told:
+class ProgressCounter:
     """Tells how far a run is, of so many points, or of as many as there were."""
 
     def __init__(self, progress: Progress | bool | None, points: int | None) -> None:

@@ -229,10 +229,7 @@ class Evaluator(runtime.KernelEvaluator):
         self, output: str, names: Sequence[str], point: Sequence[float]
     ) -> tuple[float, dict[str, float]]:
         """An output and its derivatives, in declared units."""
-        key = (output, tuple(names))
-        if key not in self._gradients:
-            self._gradients[key] = driver.differentiate(self.graph, output, names)
-        graph = self._gradients[key]
+        graph = self.derivative_graph(output, names)
         numbers, _ = driver.interpreter(graph).point(point)
         found = dict(zip((name for name, _ in graph.outputs), numbers, strict=True))
         scale = self._output(output).scale
@@ -243,6 +240,13 @@ class Evaluator(runtime.KernelEvaluator):
             slope = found[f"d.{output}.{name}"] * ratio * down / up
             slopes[name] = slope if np.isfinite(found[output]) else float("nan")
         return scale.from_base(found[output]), slopes
+
+    def derivative_graph(self, output: str, names: Sequence[str]) -> Graph:
+        """The graph of an output and its derivatives `d.OUTPUT.PARAM`, in base units."""
+        key = (output, tuple(names))
+        if key not in self._gradients:
+            self._gradients[key] = driver.differentiate(self.graph, output, names)
+        return self._gradients[key]
 
     def _output(self, name: str) -> runtime.OutputSpec:
         for output in self.spec.outputs:

@@ -314,6 +314,7 @@ def solve(
         [answers.SolvedStretch(s.low, s.high) for s in found.at_least],
         [answers.SolvedGap(g.low, g.high, g.rules, g.hides) for g in found.infeasible],
         None if near is None else answers.SolvedNearest(near.value, near.output, near.target),
+        [answers.SolvedStretch(s.low, s.high) for s in found.unproven],
         spread,
     )  # fmt: skip
 

@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
     from hwdsl.api.evaluator import Evaluator
     from hwdsl.codegen.runtime import HistogramCounts, PointCounts, Spec, Sweep
-    from hwdsl.codegen.runtime.reductions import Reduction
+    from hwdsl.codegen.runtime.reductions import SweepReduction
 
 SHARES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 BINS, MOST_BINS = 10, 1000
 
 
 @frozen
-class Asked:
+class WantedOfSweep:
     """What the options ask for."""
 
-    points: Reduction[Sweep] | None
+    points: SweepReduction[Sweep] | None
     quantiles: tuple[str, ...]
     histogram: tuple[str, int] | None
     counts: bool
@@ -45,16 +45,16 @@ class Asked:
         return bool(self.points or self.quantiles or self.histogram or self.counts)
 
 
-def asked(evaluator: Evaluator, options: argparse.Namespace) -> Asked:
+def asked(evaluator: Evaluator, options: argparse.Namespace) -> WantedOfSweep:
     """Read the options; what does not fit ends the command."""
     quantiles = picking.numeric(evaluator, options.distribution) if options.distribution else ()
-    return Asked(
+    return WantedOfSweep(
         _points(evaluator, options), tuple(quantiles), _histogram(evaluator, options.histogram),
         options.counts,
     )  # fmt: skip
 
 
-def _points(evaluator: Evaluator, options: argparse.Namespace) -> Reduction[Sweep] | None:
+def _points(evaluator: Evaluator, options: argparse.Namespace) -> SweepReduction[Sweep] | None:
     if options.best and options.pareto:
         raise CommandError("--best is one point and --pareto a front: give one of them")
     for name in ("top", "by"):
@@ -94,13 +94,13 @@ class Answers:
     texts: tuple[str, ...]
 
 
-Ask = Callable[[dict[str, "Reduction[Any]"]], dict[str, Any]]
+Ask = Callable[[dict[str, "SweepReduction[Any]"]], dict[str, Any]]
 """From reductions of the same points to their answers."""
 
 
-def answers(spec: Spec, wanted: Asked, ask: Ask) -> Answers:
+def answers(spec: Spec, wanted: WantedOfSweep, ask: Ask) -> Answers:
     """Reduce points to what is asked for; a histogram takes them twice."""
-    reductions: dict[str, Reduction[Any]] = {}
+    reductions: dict[str, SweepReduction[Any]] = {}
     if wanted.points is not None:
         reductions["points"] = wanted.points
     for name in wanted.quantiles:

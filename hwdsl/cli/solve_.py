@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from hwdsl.search import Design, Jump, Solutions, Stretch
     from hwdsl.uncertainty import RootDraws
 
+MOST = 4
+"""Stretches shown of those without a proof."""
 USAGE = "write PARAM for OUTPUT=VALUE, or PARAM for OUTPUT --against …"
 
 
@@ -199,5 +201,12 @@ def _span(found: Solutions, of: Stretch) -> str:
 
 def _looked(found: Solutions) -> str:
     """How thoroughly it was looked for."""
-    span = f"{found.low:.8g} .. {found.high:.8g} {found.param.scale.unit}".rstrip()
-    return f"looked at {found.points:,} values in {span}"
+    unit = f" {found.param.scale.unit}".rstrip()
+    span = f"{found.low:.8g} .. {found.high:.8g}{unit}"
+    looked = f"looked at {found.points:,} values in {span}"
+    if found.proven:
+        how = "each" if found.whole else "proven by interval arithmetic"
+        return f"{looked}; there is no other root: {how}"
+    where = ", ".join(_ends(found, each) for each in found.unproven[:MOST])
+    more = f" and {len(found.unproven) - MOST} stretches more" * (len(found.unproven) > MOST)
+    return f"{looked}; others cannot be excluded in {where}{unit}{more}"

@@ -18,7 +18,14 @@ from hwdsl.elaborate.evaluator import open_evaluator
 from hwdsl.elaborate.partial_evaluator import PartialEvaluator
 from hwdsl.elaborate.select_lowering import items_of
 from hwdsl.elaborate.values import ElaborationError, Env, ListValue, RangeValue, Value
-from hwdsl.semantics.displays import OUTPUTS, PARAMS, names_in, own_settings, settings_of
+from hwdsl.semantics.displays import (
+    GOALS,
+    OUTPUTS,
+    PARAMS,
+    names_in,
+    own_settings,
+    settings_of,
+)
 from hwdsl.semantics.symbols import EvaluatorInfo
 from hwdsl.syntax import ast
 
@@ -28,6 +35,8 @@ WIDE = 50.0
 """From this ratio of its ends on, a positive range is taken in equal ratios."""
 MOST_POINTS = 100_000
 """Points of one figure or table."""
+MOST_LOOKED_AT = 100_000_000
+"""Points of which a table shows the best."""
 MOST_LINES = 100
 """Lines of one figure."""
 
@@ -47,6 +56,18 @@ class Picture:
     outputs: tuple[str, ...]
     values: Mapping[str, tuple[float, ...]]
     ranges: Mapping[str, IntRange]
+    picked: Picked | None = None
+
+
+@frozen
+class Picked:
+    """Which points a table shows: the best `top` in one output, for each value of the params `by`,
+    or the Pareto front of several."""
+
+    maximize: tuple[str, ...]
+    minimize: tuple[str, ...]
+    top: int = 1
+    by: tuple[str, ...] = ()
 
 
 @frozen
@@ -92,13 +113,43 @@ def picture_of(
             what = f"the {node.form} `{node.name.name}`"
             text = f"{what} gives no value to `{name}`, which has no default"
             raise ElaborationError("missing-argument", text, node.name.span, f"add `{name} = …`")
-    _check_size(node, [len(values[name]) for name in along])
+    picked = _picked(m, node, settings, elaboration)
+    _check_size(
+        node, [len(values[name]) for name in along], MOST_LOOKED_AT if picked else MOST_POINTS
+    )
     ranges = {
         name: _int_range(known[name], values[name], settings.get(name), node, steps)
         for name in along
         if known[name].type == "int" and not known[name].values and _leaves_open(settings.get(name))
     }
-    return Picture(node, info.name, along, outputs, values, ranges)
+    return Picture(node, info.name, along, outputs, values, ranges, picked)
+
+
+def _picked(
+    m: PartialEvaluator,
+    node: ast.Display,
+    settings: Mapping[str, ast.Expr],
+    elaboration: Elaboration,
+) -> Picked | None:
+    """Which of its points a table shows; None for all."""
+    numbers = {o.name for o in elaboration.outputs if o.type in ("real", "int") and not o.labels}
+    goals = {setting: _named(settings, (setting,)) for setting in GOALS[node.form]}
+    for setting, names in goals.items():
+        for name in names:
+            if name not in numbers:
+                text = f"`{name}` is no number: it has no most and no least"
+                raise ElaborationError("bad-display", text, settings[setting].span)
+    if not any(goals.values()):
+        return None
+    top = 1
+    if "top" in settings:
+        value = settings["top"]
+        number = m.number(value, Env(m.checked.main))
+        top = int(m.require_constant(number, "`top`", value.span))
+        if not 1 <= top <= MOST_POINTS:
+            text = f"`top` is a whole number from 1 to {MOST_POINTS:,}"
+            raise ElaborationError("bad-display", text, value.span)
+    return Picked(goals["maximize"], goals["minimize"], top, _named(settings, ("by",)))
 
 
 def _leaves_open(given: ast.Expr | None) -> bool:
@@ -157,11 +208,11 @@ def _several(node: ast.Display, param: ParamInfo, given: ast.Expr) -> Elaboratio
     )
 
 
-def _check_size(node: ast.Display, counts: Sequence[int]) -> None:
+def _check_size(node: ast.Display, counts: Sequence[int], most: int) -> None:
     points = math.prod(counts)
-    if points > MOST_POINTS:
+    if points > most:
         shape = " x ".join(f"{n:,}" for n in counts)
-        text = f"`{node.name.name}` has {shape} points; a {node.form} has at most {MOST_POINTS:,}"
+        text = f"`{node.name.name}` has {shape} points; a {node.form} has at most {most:,}"
         help = "give fewer values; `hwdsl sweep` writes any number of points"
         raise ElaborationError("too-large", text, node.name.span, help)
     if node.form == "figure" and len(counts) > 1 and counts[0] > MOST_LINES:

@@ -1,16 +1,8 @@
 """Answers that are searched for: where an output meets a target, the best designs of a space."""
 
 from hwdsl.search.optimize import Neighbour, Optimum, optimize
-from hwdsl.search.solve import (
-    Design,
-    Gap,
-    Jump,
-    Nearest,
-    Root,
-    Solutions,
-    Stretch,
-    solve,
-)
+from hwdsl.search.solutions import Gap, Jump, Nearest, Root, Solutions, Stretch
+from hwdsl.search.solve import Design, solve
 
 __all__ = [
     "Design",

@@ -18,7 +18,7 @@ from attrs import field, frozen
 from hwdsl.api.evaluator import Evaluator
 from hwdsl.codegen.runtime import CallError, InUnit, Result, Sweep
 from hwdsl.codegen.runtime.conditions import Condition, conditions
-from hwdsl.codegen.runtime.goals import Goal, goals
+from hwdsl.codegen.runtime.objectives import Objective, objectives
 from hwdsl.search.methods import METHODS, whole
 from hwdsl.search.problem import Problem, Spent
 from hwdsl.search.space import Dimension, Floats, Space, space
@@ -60,7 +60,7 @@ class Optimum:
     """
 
     space: Space = field(repr=False)
-    goals: Sequence[Goal]
+    goals: Sequence[Objective]
     conditions: tuple[str, ...]
     point: Result | None
     front: Sweep | None = field(repr=False)
@@ -111,7 +111,7 @@ def optimize(
     if budget < 1 or restarts < 1 or not seconds > 0:
         raise CallError("budget, restarts and seconds are above 0")
     free = space(evaluator, given)
-    aims = goals(evaluator.spec, _names(maximize), _names(minimize))
+    aims = objectives(evaluator.spec, _names(maximize), _names(minimize))
     texts = (where,) if isinstance(where, str) and where else tuple(where)
     only = conditions(evaluator, texts)
     if method == DEFAULT and free.points_in_all <= budget:
@@ -150,7 +150,7 @@ class _Answer:
     """What the restarts have found, and what is around it."""
 
     space: Space
-    goals: Sequence[Goal]
+    goals: Sequence[Objective]
     conditions: Sequence[Condition]
     texts: tuple[str, ...]
     runs: Sequence[Problem]

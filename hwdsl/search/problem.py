@@ -16,7 +16,7 @@ from attrs import define, field
 from hwdsl.codegen.runtime import Sweep
 from hwdsl.codegen.runtime.block import Marks, Places
 from hwdsl.codegen.runtime.conditions import Condition
-from hwdsl.codegen.runtime.goals import Goal
+from hwdsl.codegen.runtime.objectives import Objective
 from hwdsl.codegen.runtime.pareto import pareto_front
 from hwdsl.search.space import Floats, Space
 
@@ -75,7 +75,7 @@ class Problem:
     """A space, aims and conditions; the best points seen, and what may still be spent."""
 
     space: Space
-    goals: Sequence[Goal]
+    goals: Sequence[Objective]
     conditions: Sequence[Condition]
     budget: int
     until: float

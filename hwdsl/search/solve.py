@@ -13,11 +13,32 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from hwdsl.api.evaluator import Evaluator
-from hwdsl.codegen.runtime import CallError, InUnit, OutputSpec, ParamSpec, Sweep, read
-from hwdsl.search.crossings import UNDEFINED, Change, Floats, Scan, grid, runs, same_place, scan
+from hwdsl.codegen.runtime import (
+    CallError,
+    ExecutionPlan,
+    InUnit,
+    OutputSpec,
+    ParamSpec,
+    Scale,
+    Sweep,
+    read,
+)
+from hwdsl.search.crossings import (
+    UNDEFINED,
+    Change,
+    Floats,
+    Function,
+    Scan,
+    grid,
+    runs,
+    same_place,
+    scan,
+)
+from hwdsl.search.proof import OutputIntervals, unproven
+from hwdsl.search.solutions import Gap, Jump, Nearest, Root, Solutions, Stretch
 
 POINTS = 4096
 """Points of the range that are looked at first."""
@@ -40,90 +61,6 @@ class Design:
         if found.labels:
             raise CallError(f"{self.evaluator.name}.{self.output} is no number")
         return found
-
-
-@frozen
-class Root:
-    """A value of the param at which the output meets the target.
-
-    `slope` is the exact derivative of the output by the param, less that of the target if that
-    depends on the param; `elasticity` is per cent of the output for one per cent of the param. Both
-    are NaN for a whole number. With `touches` the output comes up to the target and turns back.
-    """
-
-    value: float
-    output: float
-    slope: float
-    elasticity: float
-    touches: bool = False
-
-
-@frozen
-class Stretch:
-    """Values of the param, from one to another."""
-
-    low: float
-    high: float
-
-
-@frozen
-class Jump:
-    """Neighbouring values of the param between which the output passes the target by a jump.
-
-    Of two designs that tie the target jumps it may be.
-    """
-
-    below: float
-    above: float
-    output_below: float
-    output_above: float
-    target_below: float
-    target_above: float
-
-
-@frozen
-class Gap(Stretch):
-    """A stretch that is infeasible, by these rules. With `hides` the output is below the target on
-    one side of it and above it on the other."""
-
-    rules: tuple[str, ...]
-    hides: bool
-
-
-@frozen
-class Nearest:
-    """Where the output comes nearest to the target."""
-
-    value: float
-    output: float
-    target: float
-
-
-@frozen
-class Solutions:
-    """What was found in a range of the param; values are in the units of param and output.
-
-    `at_least` are the stretches on which the output is at the target or above: for a whole number
-    their ends are the least and the most values that meet it. `met` are stretches on which the
-    output stays at the target.
-    """
-
-    param: ParamSpec = field(repr=False)
-    output: OutputSpec = field(repr=False)
-    low: float
-    high: float
-    roots: tuple[Root, ...]
-    met: tuple[Stretch, ...]
-    jumps: tuple[Jump, ...]
-    at_least: tuple[Stretch, ...]
-    infeasible: tuple[Gap, ...]
-    nearest: Nearest | None
-    points: int
-
-    @property
-    def whole(self) -> bool:
-        """Whether the param has whole numbers, or listed ones: then every value is neighboured."""
-        return self.param.kind == "int" or bool(self.param.values)
 
 
 def solve(
@@ -248,6 +185,17 @@ class Question:
 
     def answer(self, start: Floats, span: tuple[float, float]) -> Solutions:
         """Scan the range and say what was found."""
+        found = scan(self._differences(start), start, self.whole)
+        roots, met = self._roots(found)
+        first, last = (float(self.param.scale.from_base(end)) for end in span)
+        return Solutions(
+            self.param, self.here.spec, first, last, roots, met, self._jumps(found),
+            self._at_least(found), self._gaps(found), self._nearest(found), len(found.x),
+            self._unproven(found, roots, met),
+        )  # fmt: skip
+
+    def _differences(self, start: Floats) -> Function:
+        """What is zero where the target is met, and its size."""
         floor = 0.0
         if self.target == 0.0:  # what is zero but for rounding is told by the output's own size
             sizes = np.abs(self.outputs(start)[0])
@@ -255,17 +203,11 @@ class Question:
 
         def difference(x: Floats) -> Floats:
             mine, theirs = self.outputs(x)
+            size = np.maximum(np.maximum(abs(mine), abs(theirs)), floor)
             with np.errstate(invalid="ignore"):
-                return np.array(
-                    [mine - theirs, np.maximum(np.maximum(abs(mine), abs(theirs)), floor)]
-                )
+                return np.array([mine - theirs, size])
 
-        found = scan(difference, start, self.whole)
-        first, last = (float(self.param.scale.from_base(end)) for end in span)
-        return Solutions(
-            self.param, self.here.spec, first, last, *self._roots(found), self._jumps(found),
-            self._at_least(found), self._gaps(found), self._nearest(found), len(found.x),
-        )  # fmt: skip
+        return difference
 
     # --- evaluating -----------------------------------------------------------------------------
 
@@ -295,6 +237,11 @@ class Question:
             found.append((design, design.evaluator.plan(zipped=given).run()))
         return found
 
+    def _plan(self, design: Design, at: float) -> ExecutionPlan:
+        """The one point of a design in which the param has a value."""
+        held = {self.param.name: np.array([at]).view(InUnit)}
+        return design.evaluator.plan(zipped={**design.given, **held})
+
     def outputs(
         self, x: Floats, beside: Sequence[Mapping[str, Floats]] = ()
     ) -> tuple[Floats, Floats]:
@@ -314,6 +261,54 @@ class Question:
     def _at(self, x: float) -> tuple[float, float]:
         mine, theirs = self.outputs(np.array([x]))
         return float(mine[0]), float(theirs[0])
+
+    # --- proving --------------------------------------------------------------------------------
+
+    def _unproven(
+        self, found: Scan, roots: Sequence[Root], met: Sequence[Stretch]
+    ) -> tuple[Stretch, ...]:
+        """Stretches in which other roots cannot be excluded."""
+        low, high = float(found.x[0]), float(found.x[-1])
+        if self.whole:
+            every = len(self.listed) or len(found.x) == high - low + 1
+            return () if every else (Stretch(low, high),)
+        known = [root.value for root in roots]
+        known += [end for each in met for end in (each.low, each.high)]
+        if not self.raw and np.isnan(found.y).any():
+            # Of what is infeasible the formulas may have roots too, which are none here: known
+            # ones are told apart, so that the proof is of all.
+            known += [root.value for root in evolve(self, raw=True).roots_between(low, high)]
+        scale = self.param.scale
+        left = unproven(
+            *self._sides(low), sorted_pair(scale, low, high), [scale.to_base(x) for x in known],
+            [sorted_pair(scale, each.low, each.high) for each in met],
+        )  # fmt: skip
+        ends = [(float(scale.from_base(a)), float(scale.from_base(b))) for a, b in left]
+        return tuple(Stretch(min(pair), max(pair)) for pair in ends)
+
+    def roots_between(self, low: float, high: float) -> tuple[Root, ...]:
+        """The roots in a range, in the param's unit."""
+        start = grid(low, high, POINTS, False)
+        return self._roots(scan(self._differences(start), start))[0]
+
+    def _sides(self, at: float) -> tuple[list[OutputIntervals], float]:
+        """The outputs that depend on the param, and the constant that the one is to equal.
+
+        `at` is any value of the param that is looked at.
+        """
+        sides, target = [], 0.0 if self.target is None else self.target
+        target = float(self.here.spec.scale.to_base(target))
+        for design in self.designs:
+            if not self.varies(design):
+                _, theirs = self.outputs(np.array([at]))
+                target = float(self.here.spec.scale.to_base(theirs[0]))
+                continue
+            evaluator, name = design.evaluator, self.param.name
+            point = [float(column[0]) for column, _, _ in self._plan(design, at).grid.axes]
+            slot = [p.name for p in evaluator.spec.params].index(name)
+            graph = evaluator.derivative_graph(design.output, (name,))
+            sides.append(OutputIntervals(graph, slot, point))
+        return sides, target
 
     # --- reading the scan -----------------------------------------------------------------------
 
@@ -425,3 +420,9 @@ class Question:
     def _nearest(self, found: Scan) -> Nearest | None:
         x = found.nearest
         return None if x is None else Nearest(self.shown(x), *self._at(x))
+
+
+def sorted_pair(scale: Scale, low: float, high: float) -> tuple[float, float]:
+    """Two numbers in base units, the lower first."""
+    ends = float(scale.to_base(low)), float(scale.to_base(high))
+    return min(ends), max(ends)

@@ -17,6 +17,10 @@ PARAMS = {"figure": ("x", "by"), "table": ("rows",)}
 """Settings that name params, by the form of the display."""
 OUTPUTS = {"figure": ("y",), "table": ("outputs",)}
 """Settings that name outputs."""
+GOALS = {"figure": (), "table": ("maximize", "minimize")}
+"""Settings that name outputs which the rows shown are the best in."""
+PICKS = {"figure": (), "table": ("top", "by")}
+"""Settings that say how many of the best rows are shown, and for each value of which params."""
 WORDS = {"figure": ("y_label", "labels"), "table": ()}
 """Settings that are texts: what is said along the vertical axis, and of each output."""
 MEASURED = ("data", "measured", "output")
@@ -32,7 +36,7 @@ def settings_of(node: ast.Display) -> dict[str, ast.Expr]:
 
 def own_settings(form: str) -> tuple[str, ...]:
     """The settings of a form that are no values of params; a param of such a name takes none."""
-    return ("of", *PARAMS[form], *OUTPUTS[form], *WORDS[form], "points")
+    return ("of", *PARAMS[form], *OUTPUTS[form], *GOALS[form], *PICKS[form], *WORDS[form], "points")
 
 
 def is_measured(node: ast.Display) -> bool:
@@ -70,17 +74,24 @@ def check_display(state: CheckerState, scope: ModuleScope, node: ast.Display) ->
     for name, value in settings.items():
         if name in PARAMS[form]:
             _check_names(state, info, name, value, list(info.free), "param", one=form == "figure")
-        elif name in OUTPUTS[form]:
+        elif name == "by" and name in PICKS[form]:
+            _check_names(state, info, name, value, list(info.free), "param", one=False)
+        elif name in (*OUTPUTS[form], *GOALS[form]):
             _check_names(state, info, name, value, list(info.outputs), "output", one=False)
         elif name in WORDS[form]:
             _check_words(state, name, value, settings)
-        elif name == "points":
-            require(state, TypeEnv(scope), value, INT, "`points`")
+        elif name == "points" or name in PICKS[form]:
+            require(state, TypeEnv(scope), value, INT, f"`{name}`")
         elif name in info.free:
             _check_values(state, TypeEnv(scope), name, value, info.free[name])
         elif name not in own:
             what = f"setting of a {form} of `{info.name}`:"
             _unknown(state, node, what, name, [*own, *info.free])
+    goals = [g for s in GOALS[form] if s in settings for g in names_in(settings[s]) or ()]
+    for name in PICKS[form]:
+        if name in settings and len(goals) != 1:
+            text = f"`{name}` goes with one output to maximize or to minimize"
+            state.error("bad-display", text, settings[name].span)
 
 
 def _evaluator(

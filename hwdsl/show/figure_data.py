@@ -13,6 +13,9 @@ y_label  of a figure, a text along the vertical axis instead of the names of the
 labels   of a figure, a text for each output of `y`, for the legend
 rows     of a table, the param or params whose values the rows are
 outputs  of a table, its outputs; all if left out
+maximize of a table, the output or outputs in which the rows shown are the best (minimize too)
+top      of a table, so many of the best; of several outputs it is their Pareto front
+by       of a table, a param or params for each of whose values the best are shown
 points   how many values a range has (50 of a figure, 5 of a table, all whole numbers of an int)
 ======== =========================================================================================
 """
@@ -29,8 +32,9 @@ from attrs import field, frozen
 from hwdsl.api.evaluator import DescriptionError, Evaluator, Module
 from hwdsl.api.violated_rules import ViolatedRule, violated_rules
 from hwdsl.base.diagnostics import Diagnostics
-from hwdsl.codegen.runtime import InUnit, OutputSpec, ParamSpec, Sweep
+from hwdsl.codegen.runtime import InUnit, OutputSpec, ParamSpec, Pareto, Sweep, Top
 from hwdsl.elaborate import Picture, pictures
+from hwdsl.elaborate.displays import Picked
 from hwdsl.semantics.displays import WORDS, settings_of, texts_in
 from hwdsl.show.int_axis import LeftOut, buildable
 
@@ -92,10 +96,12 @@ def _display(evaluator: Evaluator, picture: Picture, raw: bool) -> FigureData:
     held = {n: v[0] for n, v in values.items() if n not in picture.along}
     axes = {n: values[n] for n in picture.along}
     tried, left = None, tuple[LeftOut, ...]()
-    if picture.ranges and not raw:
+    if picture.ranges and not raw and picture.picked is None:
         found, tried, left = buildable(evaluator, {**held, **axes}, picture.ranges)
         axes.update({n: v.view(InUnit) for n, v in found.items()})
-    sweep = evaluator.sweep({**held, **axes})
+    points = {**held, **axes}
+    picked = picture.picked
+    sweep = evaluator.sweep(points) if picked is None else _best(evaluator, picked, points)
     tried = sweep if tried is None or not left else tried
     along = tuple(evaluator.param(n) for n in picture.along)
     outputs = _outputs(evaluator, picture.outputs)
@@ -107,6 +113,16 @@ def _display(evaluator: Evaluator, picture: Picture, raw: bool) -> FigureData:
         node.form, name, doc, evaluator, along, outputs, sweep, tried, broken, left,
         y_label="".join(said.get("y_label") or ()), labels=labels,
     )  # fmt: skip
+
+
+def _best(evaluator: Evaluator, picked: Picked, points: dict[str, Any]) -> Sweep:
+    """The points that are the best in what is asked for."""
+    up, down = picked.maximize, picked.minimize
+    if len(up) + len(down) > 1:
+        front: Sweep = evaluator.reduce(Pareto(maximize=up, minimize=down), points)
+        return front
+    best: Sweep = evaluator.reduce(Top(picked.top, "".join(up), "".join(down), picked.by), points)
+    return best
 
 
 def _in_unit(param: ParamSpec, values: Sequence[float]) -> Any:

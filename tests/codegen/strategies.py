@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from hwdsl.codegen.ir.builder import GraphBuilder
 from hwdsl.codegen.ir.graph import BOOL, INT, REAL
 from hwdsl.codegen.operations import FORMULAS, OPERATIONS
-from hwdsl.codegen.operations.record import Best, Fold
+from hwdsl.codegen.operations.record import FirstBest, Fold
 
 UNARY, BINARY = ({c for c in FORMULAS if OPERATIONS[c].arity == n} for n in (1, 2))
-NARY = {c for c, o in OPERATIONS.items() if isinstance(o.compute, Fold | Best)}
+NARY = {c for c, o in OPERATIONS.items() if isinstance(o.compute, Fold | FirstBest)}
 
 SPECIAL = (
     0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, math.inf, -math.inf, math.nan, 5e-324, -5e-324,

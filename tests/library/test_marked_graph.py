@@ -129,3 +129,16 @@ def test_short_fifos_slow_a_pipeline_as_the_simulation_says(
     given |= {f"{x}{k}": v for k, s in enumerate(stages) for x, v in zip("il", s, strict=True)}
     got = graphs.pipeline(**given)
     assert got.interval == pytest.approx(interval_by_cycles(streams, stages, 240), rel=0.01)
+
+
+@pytest.mark.parametrize("in_flight", [1, 2, 4, 9])
+def test_a_pipeline_with_few_micro_batches_takes_its_slowest_stage_or_its_round_trip(
+    graphs: Any, in_flight: int
+) -> None:
+    times = [5, 9, 4]
+    rests = [(i, i, t, 1) for i, t in enumerate(times)]
+    ways = [(0, 1, times[0], 0), (1, 2, times[1], 0), (2, 0, times[2], in_flight)]
+    places = [*rests, *ways, (3, 3, 0, 1), (3, 3, 0, 1)]
+    given = {f"{x}{i}": v for i, p in enumerate(places) for x, v in zip("abdt", p, strict=True)}
+    expected = max(max(times), sum(times) / in_flight)
+    assert graphs.marked(**given).cycle_time == pytest.approx(expected)

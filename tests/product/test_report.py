@@ -98,6 +98,37 @@ def test_axes_are_as_given_or_over_the_declared_range(shown: dict[str, FigureDat
     assert len(set(batch.tolist())) == len(batch)
 
 
+def test_a_table_shows_the_best_of_many_points(tmp_path: Path) -> None:
+    rows = "rows = [batch, bandwidth, format]\n batch = 1 .. 512\n points = 300\n of = decode\n"
+    module = loaded(
+        tmp_path,
+        f"""
+table best  {{ {rows} minimize = step_time \n top = 3 \n by = format }}
+table front {{ {rows} minimize = step_time \n maximize = throughput \n outputs = throughput }}
+""",
+    )
+    best, front = displays(module)
+    whole = module.decode.sweep(
+        batch=np.unique(np.linspace(1, 512, 300).round()),
+        bandwidth=np.linspace(*_ends(module, "bandwidth"), 300),
+        format="all",
+    )
+    assert len(whole) > 100_000  # more than are shown where all are
+    expected = whole.pareto(minimize="step_time", maximize="throughput")
+    for name in ("throughput", "step_time"):
+        shown = np.sort(front.sweep.column(name))
+        assert shown == pytest.approx(np.sort(expected.column(name)))
+    for kind in ("fp16", "fp8"):
+        times = whole.column("step_time")[whole.column("format") == kind]
+        mine = best.sweep.column("step_time")[best.sweep.column("format") == kind]
+        assert mine == pytest.approx(np.sort(times[np.isfinite(times)])[:3])
+
+
+def _ends(module: hwdsl.Module, name: str) -> tuple[float, float]:
+    param = module.decode.param(name)
+    return param.scale.from_base(param.low), param.scale.from_base(param.high)
+
+
 def test_a_setting_is_never_taken_for_a_param_of_its_name(tmp_path: Path) -> None:
     path = tmp_path / "line.hw"
     path.write_text("""edition 2026
@@ -252,6 +283,10 @@ BAD = [
     ("figure", ["x = open", "y = throughput"], "`open` has no range: say which values it takes"),
     ("table", ["rows = batch", "bach = 3"], "unknown setting of a table of `decode`: `bach`"),
     ("table", ["rows = batch", "points = 1"], "from 2 to"),
+    ("table", ["rows = batch", "top = 3"], "`top` goes with one output to maximize"),
+    ("table", ["rows = batch", "minimize = step_time", "top = 0"], "from 1 to"),
+    ("table", ["rows = batch", "maximize = batch"], "unknown output of `decode`: `batch`"),
+    ("table", ["rows = batch", "maximize = parts"], "`parts` is no number"),
     ("table", ["rows = batch", "points = 2.5"], "`points` must be an int"),
     ("table", ["rows = batch", "outputs = [x]"], "unknown output of `decode`: `x`"),
     ("figure", ["x = batch", "y = [throughput, step_time]"], "different units"),

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 
 import hwdsl
 from hwdsl.cli.main import main
+from hwdsl.codegen.ir.builder import GraphBuilder
+from hwdsl.codegen.passes import differentiate
 from hwdsl.codegen.runtime import CallError
 from hwdsl.search import Design, Solutions, Stretch, solve
 from hwdsl.search.crossings import Floats, grid, runs, scan
+from hwdsl.search.proof import OutputIntervals, unproven
 
 TEXT = """edition 2026
 enum colour { red, green }
@@ -27,6 +30,12 @@ evaluator e {
     choice lanes : int in [1, 2, 4, 8] = 1
     choice paint : colour in [red, green] = red
 
+    let wave = iterate i in 1 .. 40 {
+        state v : real = 1
+        next v = 0.5 * (v + x / (1 m * v))
+        until abs(v - 1) <= 1e-3
+    }
+
     output cubic in m^3 = (x - 1 m) * (x - 2 m) * (x - 3 m)
     output square in m^2 = (x - 3 m) * (x - 3 m)
     output stairs = ceil(x / 1 m)
@@ -35,6 +44,7 @@ evaluator e {
     output slow = many * many
     output line in cm = a * x + b
     output other in m = 3 * b
+    output looped = wave.v
     output hue : colour = paint
     require small: x <= 8 m else "too long"
 }
@@ -180,6 +190,47 @@ def test_designs_tie(module: hwdsl.Module) -> None:
     found = solve(e, "x", "line", at={"a": 1}, against=Design(module.elsewhere, "line"))
     assert values(found) == pytest.approx([8])  # x + 1 = 2 x - 7
     assert found.roots[0].slope == pytest.approx(-100)
+
+
+@pytest.mark.parametrize(
+    ("param", "output", "target", "roots"),
+    [
+        ("x", "cubic", 0, 3),  # by the derivative around each root, by intervals elsewhere
+        ("x", "square", 0, 1),  # touched: all but a millionth of it around
+        ("x", "stairs", 2.5, 0),  # down to the two numbers beside the jump
+        ("x", "stairs", 3, 0),
+        ("x", "stairs", 20, 0),
+        ("x", "line", "18 m", 0),  # a root of the formulas, where it is infeasible
+        ("k", "pole", 0.5, 1),
+        ("b", "line", "other", 1),
+        ("n", "growth", 50, 1),
+    ],
+)
+def test_no_other_root_is_proven(
+    module: hwdsl.Module, param: str, output: str, target: Any, roots: int
+) -> None:
+    found = solve(module.e, param, output, target)
+    assert (len(found.roots), found.proven) == (roots, True)
+
+
+def test_what_cannot_be_proven_is_said(module: hwdsl.Module) -> None:
+    assert solve(module.e, "x", "looped", 0.7).unproven == (Stretch(0, 10),)
+    assert solve(module.e, "many", "slow", 1e11).unproven == (Stretch(1, 1000000),)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.floats(0.5, 9.5), st.floats(1e-9, 1e-3))
+def test_a_pair_of_roots_is_never_proven_away(at: float, apart: float) -> None:
+    # (x - at)^2 - apart^2: what is proven to be free of roots holds none of the two.
+    builder = GraphBuilder()
+    x = builder.param("x", "real", low=0.0, high=10.0)
+    away = builder.op("sub", x, builder.const(at))
+    graph = builder.finish([("y", builder.op("mul", away, away))])
+    side = OutputIntervals(differentiate(graph, "y", ["x"]), 0, [0.0])
+    left = unproven([side], apart**2, (0.0, 10.0), [], [])
+    for root in (at - apart, at + apart):
+        assert any(low - 1e-12 <= root <= high + 1e-12 for low, high in left)
+    assert sum(high - low for low, high in left) < 0.1
 
 
 @pytest.mark.parametrize(

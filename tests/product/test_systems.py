@@ -27,13 +27,15 @@ WRITES = os.environ.get("HWDSL_WRITE_SYSTEMS") == "1"
 HEAD = """# The published systems
 
 The {count} published systems from which the library grew, each with the state of its claims, the
-figure that says most and the modules of `std` that its files import. A test writes this page from
-`docs/systems.toml`, the claims and the imports.
+question that it is asked, the figure that says most and the modules of `std` that its files import.
+A test writes this page from `docs/systems.toml`, the claims and the imports;
+[studies.md](studies.md) has every claim.
 
-*Reproduced* are claims that could have come out otherwise and that their null model does not meet.
-*Missed* are published numbers that the model does not give, with a reason in the file. Identities
-follow from the inputs; calibrations were fitted to. *Does not count* is what rests on assumptions
-or on sources of low confidence, has no null model or is no better than it.
+*Reproduced* are claims that could have come out otherwise and lie nearer than their null model.
+*Missed* are published numbers that the model does not give, whatever their mark, with a reason in
+the file. *Calibrations* were fitted to, or restate what was; *identities* follow from the inputs:
+those that hold. *Does not count* holds, but rests on assumptions or on sources of low confidence,
+has no null model or is no better than it.
 """
 
 
@@ -64,15 +66,17 @@ def verdicts() -> dict[str, list[str]]:
 
 
 def state(system: dict[str, Any]) -> Counter[str]:
-    """Expectations by what they come out at."""
+    """Expectations by what they come out at; a calibration that fails is missed as any other."""
     found: Counter[str] = Counter()
     for study in system["files"]:
         for said in verdicts().get(study, []):
-            status = next((s for s in ("identity", "calibration") if said.startswith(s)), "")
-            if not status:
-                status = "missed" if "missed" in said else "does not count"
-                status = "reproduced" if said == "reproduced" else status
-            found[status] += 1
+            if "missed" in said:
+                found["missed"] += 1
+            elif said == "reproduced":
+                found["reproduced"] += 1
+            else:
+                marks = (s for s in ("identity", "calibration") if said.startswith(s))
+                found[next(marks, "does not count")] += 1
     return found
 
 
@@ -90,30 +94,45 @@ def studies_using(module: str) -> int:
 
 
 def table() -> list[str]:
+    names = ("reproduced", "missed", "does not count", "calibration", "identity")
     lines = [
-        "| # | system | reproduced | missed | does not count | calibrations | identities "
-        "| modules of `std` |",
-        "|---:|---|---:|---:|---:|---:|---:|---|",
+        "| # | system | reproduced | missed | does not count | calibrations | identities |",
+        "|---:|---|---:|---:|---:|---:|---:|",
     ]
+    whole: Counter[str] = Counter()
     for system in SYSTEMS:
         found = state(system)
-        names = ("reproduced", "missed", "does not count", "calibration", "identity")
+        whole += found
         counts = " | ".join(str(found[name]) for name in names)
         title = f"[{system['name']}](studies/{system['page']}.md)"
-        lines.append(
-            f"| {system['number']} | {title} | {counts} | {', '.join(sorted(mechanisms(system)))} |"
-        )
-    return lines
+        lines.append(f"| {system['number']} | {title} | {counts} |")
+    total = " | ".join(str(whole[name]) for name in names)
+    return [*lines, f"|  | all | {total} |"]
 
 
 def matrix() -> list[str]:
-    by_module = users()
+    """Systems by the modules that two or more of them use, the most used first."""
+    by_module = {m: names for m, names in users().items() if len(names) > 1}
     numbers = [str(s["number"]) for s in SYSTEMS]
-    lines = [f"| module | {' | '.join(numbers)} |", f"|---|{':-:|' * len(numbers)}"]
+    lines = [
+        f"| module | systems | {' | '.join(numbers)} |",
+        f"|---|---:|{':-:|' * len(numbers)}",
+    ]
     for module in sorted(by_module, key=lambda name: (-len(by_module[name]), name)):
         marks = ["x" if s["name"] in by_module[module] else "" for s in SYSTEMS]
-        lines.append(f"| {module} | {' | '.join(marks)} |")
+        lines.append(f"| {module} | {len(by_module[module])} | {' | '.join(marks)} |")
     return lines
+
+
+def chapter(system: dict[str, Any]) -> str:
+    """What a system is asked, its files, its modules and its figure."""
+    files = ", ".join(f"[`{name}.hw`](../library/studies/{name}.hw)" for name in system["files"])
+    return (
+        f"### {system['number']}. {system['name']}\n\n{system['question']}\n\n"
+        f"![{system['caption']}](studies/{system['figure']}.svg)\n\n"
+        f"{system['caption']}. Files: {files}. Modules of `std`: "
+        f"{', '.join(sorted(mechanisms(system)))}.\n"
+    )
 
 
 def alone() -> list[str]:
@@ -121,25 +140,25 @@ def alone() -> list[str]:
     return sorted(m for m, names in users().items() if len(names) == 1)
 
 
+def counted(studies: int) -> str:
+    return "1 study" if studies == 1 else f"{studies} studies"
+
+
 def page() -> str:
     single = [
-        f"- **{m}** ({users()[m][0]}; {studies_using(m)} studies in all): {DECLARED['alone'][m]}"
+        f"- **{m}** ({users()[m][0]}; {counted(studies_using(m))} in all): {DECLARED['alone'][m]}"
         for m in alone()
-    ]
-    figures = [
-        f"### {s['number']}. {s['name']}\n\n![{s['caption']}](studies/{s['figure']}.svg)\n"
-        for s in SYSTEMS
-        if s["figure"]
     ]
     parts = [
         HEAD.format(count=len(SYSTEMS)),
         "\n".join(table()) + "\n",
-        "## What is shared\n\nA system uses a module if one of its files imports it.\n",
+        "## What is shared\n\nA system uses a module if one of its files imports it; numbers are "
+        "those of the table above.\n",
         "\n".join(matrix()) + "\n",
-        "Modules that one system uses:\n",
+        "Modules that one system uses, and why:\n",
         "\n".join(single) + "\n",
-        "## The figure that says most\n",
-        "\n".join(figures),
+        "## What each is asked, and the figure that says most\n",
+        "\n".join(chapter(s) for s in SYSTEMS),
     ]
     return "\n".join(parts)
 
@@ -158,4 +177,5 @@ def test_the_page_is_current() -> None:
 def test_a_system_has_its_files_page_and_figure(system: dict[str, Any]) -> None:
     assert all((STUDIES / f"{name}.hw").is_file() for name in system["files"])
     text = (ROOT / "docs" / "studies" / f"{system['page']}.md").read_text(encoding="utf-8")
-    assert not system["figure"] or f"({system['figure']}.svg)" in text
+    assert f"({system['figure']}.svg)" in text
+    assert system["question"].endswith("?")

@@ -94,8 +94,8 @@ class Solve:
     """The answer of `hwdsl solve`, in the units of param and output.
 
     `low` and `high` are the range that was looked at, at so many `points`. `met` are stretches on
-    which the output equals the target, `at_least` those on which it is the target or more. `draws`
-    are of `--draws`.
+    which the output equals the target, `at_least` those on which it is the target or more. Other
+    roots than these cannot be excluded in the stretches `unproven`. `draws` are of `--draws`.
     """
 
     evaluator: str
@@ -112,6 +112,7 @@ class Solve:
     at_least: Sequence[SolvedStretch]
     infeasible: Sequence[SolvedGap]
     nearest: SolvedNearest | None
+    unproven: Sequence[SolvedStretch]
     draws: SolvedDraws | None
     answer: Literal["solve"] = "solve"
 

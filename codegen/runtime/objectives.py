@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .block import Block, Marks, Places
+from .block import Marks, Places, PointBlock
 from .errors import CallError
 from .kernel import Floats
 from .spec import ParamSpec, Scale, Spec, did_you_mean
@@ -22,7 +22,7 @@ _AS_IS = Scale()
 
 
 @dataclass(frozen=True)
-class Goal:
+class Objective:
     """An output or param that is to be as small as it can be, or with `most` as large.
 
     Costs are values in the declared unit, with the sign that makes the least the best.
@@ -32,7 +32,7 @@ class Goal:
     most: bool
     scale: Scale
 
-    def costs(self, block: Block, places: Places | None = None) -> Floats:
+    def costs(self, block: PointBlock, places: Places | None = None) -> Floats:
         """The costs of all points, or of some."""
         values = block.shown(self.name, places)
         return -values if self.most else values
@@ -64,34 +64,38 @@ class Goal:
         return found
 
 
-def goal(spec: Spec, name: str, *, most: bool) -> Goal:
+def objective(spec: Spec, name: str, *, most: bool) -> Objective:
     """The goal of that name; CallError if it is no output or param that is a number."""
     for output in spec.outputs:
         if output.name == name and not output.labels:
-            return Goal(name, most, output.scale)
+            return Objective(name, most, output.scale)
     numbers = [p for p in spec.params if p.kind in ("real", "int")]
     for param in numbers:
         if param.name == name:
-            return Goal(name, most, _shown_in(param))
+            return Objective(name, most, _shown_in(param))
     outputs = [o.name for o in spec.outputs if not o.labels]
     known = did_you_mean(name, [*outputs, *(p.name for p in numbers)])
     raise CallError(f"{spec.name} has no output or numeric param {name}{known}")
 
 
-def goals(spec: Spec, maximize: str | Sequence[str], minimize: str | Sequence[str]) -> list[Goal]:
+def objectives(
+    spec: Spec, maximize: str | Sequence[str], minimize: str | Sequence[str]
+) -> list[Objective]:
     """Several goals, those to maximize first; CallError if there are none."""
     up, down = ([n] if isinstance(n, str) and n else list(n) for n in (maximize, minimize))
-    found = [goal(spec, n, most=True) for n in up] + [goal(spec, n, most=False) for n in down]
+    found = [objective(spec, n, most=True) for n in up] + [
+        objective(spec, n, most=False) for n in down
+    ]
     if not found:
         raise CallError("name outputs or params to maximize or to minimize")
     return found
 
 
-def one_goal(spec: Spec, maximize: str, minimize: str) -> Goal:
+def one_objective(spec: Spec, maximize: str, minimize: str) -> Objective:
     """The one goal there is; CallError if there are two or none."""
     if bool(maximize) == bool(minimize):
         raise CallError("name one output or param, to maximize or to minimize")
-    return goal(spec, maximize or minimize, most=bool(maximize))
+    return objective(spec, maximize or minimize, most=bool(maximize))
 
 
 def _shown_in(param: ParamSpec) -> Scale:
