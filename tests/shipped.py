@@ -6,10 +6,11 @@ behind one another, so that no more than a file is held.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from collections.abc import Iterable
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from attrs import define, field
@@ -32,6 +33,8 @@ LIBRARY = sorted(f for f in (ROOT / "library").rglob("*.hw") if f.name != "built
 EXAMPLES = sorted((ROOT / "docs" / "examples").rglob("*.hw"))
 
 
+LARGE = 25_000
+"""Operations from which a file is large."""
 NOTES: list[Path] = []
 """The folder, once there is one, in which all workers of a run note what files read."""
 
@@ -95,6 +98,12 @@ class Shipped:
         return made, diagnostics
 
     @property
+    def operations(self) -> int:
+        """How many operations its graphs have, if they are made."""
+        made = vars(self).get("_elaborated", ({}, None))[0]
+        return sum(len(each.graph.ops) for each in made.values())
+
+    @property
     def elaborations(self) -> dict[str, Elaboration]:
         """The evaluators, elaborated."""
         return self._elaborated[0]
@@ -124,10 +133,19 @@ class Shipped:
         }
 
 
-@lru_cache(maxsize=1)
+_HELD: dict[Path, Shipped] = {}
+
+
 def of(path: Path) -> Shipped:
-    """A file that ships."""
-    return Shipped(path)
+    """A file that ships; the one before is let go, at once if it is large: a gigabyte in cycles
+    would stay for many files more."""
+    if path not in _HELD:
+        large = any(file.operations > LARGE for file in _HELD.values())
+        _HELD.clear()
+        if large:
+            gc.collect()
+        _HELD[path] = Shipped(path)
+    return _HELD[path]
 
 
 # --- what files read -----------------------------------------------------------------------------

@@ -48,7 +48,8 @@ def module(file: str) -> ModuleType:
     """The models of a file of the folder, or of a study of the library."""
     inside = file.removeprefix("studies/")
     library = package_folder("hwdsl.library") / "studies"
-    return hwdsl.load(FOLDER / file if inside == file else library / f"{inside}.hw")
+    path = FOLDER / file if inside == file else library / f"{inside}.hw"
+    return hwdsl.load(path, compiled=False)  # each is asked for a few points
 
 
 @attrs.frozen
