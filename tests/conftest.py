@@ -4,8 +4,8 @@ The tests of a file share what was made for it, and so do the tests of a file th
 (`shipped.py`), wherever they stand: with `-n` one worker has them all.
 
 CI runs the suite, and then once more with nothing left to compile. What may be left is a kernel
-whose key is another one in another process. So one test runs again for each kernel that was asked
-for in the shared cache, and one for each description and command that was given to a process. A
+whose key is another one in another process. So one test runs again for each kernel that was built
+in the shared cache, and one for each description and command that was given to a process. A
 test with a cache of its own does the same both times and runs once.
 """
 
@@ -31,6 +31,8 @@ import shipped
 ROOT = Path(__file__).parents[1]
 NOTED, EARLIER = pytest.StashKey[dict[str, str]](), pytest.StashKey[dict[str, str]]()
 """What was asked for and the test that did so first, in this run and in the one before."""
+PROCESS = "process-"
+"""How the names of what was given to processes begin; the others are keys of kernels."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -39,7 +41,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if folder := config.getoption("--only-noted"):
         noted = config.stash[EARLIER] = {}
         for file in sorted(Path(folder).iterdir()):
-            noted.update(json.loads(file.read_text("utf-8")))
+            found = json.loads(file.read_text("utf-8"))
+            # A kernel that was looked for and not built, as interpreting was enough, has no key
+            # to be another one.
+            noted.update({k: v for k, v in found.items() if k.startswith(PROCESS) or is_built(k)})
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -83,7 +88,7 @@ def noting(item: pytest.Item) -> Iterator[None]:
         sharing = store.folder(environment.get("HWDSL_CACHE_DIR")) == shared
         if sharing and "hwdsl" in str(args).replace(store.NAME, ""):
             what = repr(given_to(args, given.get("cwd"))).encode()
-            noted.setdefault(f"process-{sha256(what).hexdigest()}", item.nodeid)
+            noted.setdefault(f"{PROCESS}{sha256(what).hexdigest()}", item.nodeid)
         start(self, args, *more, **given)
 
     with pytest.MonkeyPatch.context() as patch:
