@@ -1,4 +1,4 @@
-"""Methods of search over one interface: each asks a `Problem` for batches of points.
+"""Methods of search over one interface: each asks a `SearchProblem` for batches of points.
 
 `zoom` is the library's own. The others are of packages that need not be installed: `de` is SciPy's
 differential evolution, `nsga2` is pymoo's.
@@ -12,10 +12,10 @@ from collections.abc import Callable
 import numpy as np
 
 from hwdsl.codegen.runtime import CallError
-from hwdsl.search.problem import BATCH, Problem, Scores, crowding
+from hwdsl.search.problem import BATCH, Scores, SearchProblem, crowding
 from hwdsl.search.space import Floats
 
-Method = Callable[[Problem, np.random.Generator], None]
+Method = Callable[[SearchProblem, np.random.Generator], None]
 
 FIRST = 1 << 13
 """Points that are spread evenly before a search zooms in."""
@@ -31,7 +31,7 @@ NARROWEST = 1e-7
 """Half the width, as a share of a range, at which a search has converged."""
 
 
-def whole(problem: Problem, random: np.random.Generator) -> None:
+def whole(problem: SearchProblem, random: np.random.Generator) -> None:
     """Every point of a space without reals, each once; nothing is drawn."""
     counts = [int(d.count) for d in problem.space.dimensions]
     total = math.prod(counts)
@@ -42,7 +42,7 @@ def whole(problem: Problem, random: np.random.Generator) -> None:
                              axis=1))  # fmt: skip
 
 
-def zoom(problem: Problem, random: np.random.Generator) -> None:
+def zoom(problem: SearchProblem, random: np.random.Generator) -> None:
     """Spread points evenly, then look around the best, ever nearer.
 
     While a round finds something better its width stays. Each round moves some of the params of a
@@ -72,7 +72,7 @@ def spread_evenly(count: int, dimensions: int, random: np.random.Generator) -> F
     return np.asarray((random.random(dimensions) + np.arange(count)[:, None] * steps) % 1.0)
 
 
-def _parents(shares: Floats, scores: Scores, problem: Problem) -> tuple[Floats, Scores]:
+def _parents(shares: Floats, scores: Scores, problem: SearchProblem) -> tuple[Floats, Scores]:
     """The points to look around: the best, or of several aims those of the front that are least
     crowded."""
     if len(problem.goals) > 1:
@@ -101,7 +101,9 @@ def _better(now: Scores, before: Scores) -> bool:
     return bool(b.costs[0, 0] - a.costs[0, 0] > 1e-9 * abs(b.costs[0, 0]))
 
 
-def _around(problem: Problem, parents: Floats, width: float, random: np.random.Generator) -> Floats:
+def _around(
+    problem: SearchProblem, parents: Floats, width: float, random: np.random.Generator
+) -> Floats:
     """Points around others, some params moved: whole and listed ones by a place or more."""
     dimensions = problem.space.dimensions
     count, d = ROUND, len(dimensions)
@@ -119,7 +121,7 @@ def _around(problem: Problem, parents: Floats, width: float, random: np.random.G
     return np.where(moved, np.clip(tried, 0.0, 1.0), found)
 
 
-def differential_evolution(problem: Problem, random: np.random.Generator) -> None:
+def differential_evolution(problem: SearchProblem, random: np.random.Generator) -> None:
     """SciPy's differential evolution, all points of a generation at once."""
     try:
         from scipy.optimize import differential_evolution as evolve
@@ -135,17 +137,17 @@ def differential_evolution(problem: Problem, random: np.random.Generator) -> Non
     )  # fmt: skip
 
 
-def nsga2(problem: Problem, random: np.random.Generator) -> None:
+def nsga2(problem: SearchProblem, random: np.random.Generator) -> None:
     """NSGA-II of pymoo."""
     try:
         from pymoo.algorithms.moo.nsga2 import NSGA2
-        from pymoo.core.problem import Problem as Pymoo
+        from pymoo.core.problem import Problem as PymooProblem
         from pymoo.optimize import minimize
     except ImportError:
         raise CallError("the method nsga2 needs pymoo: pip install 'hwdsl[search]'") from None
     d = len(problem.space.dimensions)
 
-    class Asked(Pymoo):  # type: ignore[misc]
+    class Asked(PymooProblem):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__(n_var=d, n_obj=len(problem.goals), n_ieq_constr=1, xl=0.0, xu=1.0)
 

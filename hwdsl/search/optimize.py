@@ -20,8 +20,8 @@ from hwdsl.codegen.runtime import CallError, InUnit, Result, Sweep
 from hwdsl.codegen.runtime.conditions import Condition, conditions
 from hwdsl.codegen.runtime.objectives import Objective, objectives
 from hwdsl.search.methods import METHODS, whole
-from hwdsl.search.problem import Problem, Spent
-from hwdsl.search.space import Dimension, Floats, Space, space
+from hwdsl.search.problem import SearchProblem, Spent
+from hwdsl.search.space import Floats, FreeParam, Space, space
 
 DEFAULT, WHOLE = "zoom", "whole"
 BUDGET = 1_000_000
@@ -119,10 +119,10 @@ def optimize(
     started = monotonic()
     until = started + seconds
     ended: Ended = "all" if method == WHOLE else "converged"
-    seen, runs = 0, list[Problem]()
+    seen, runs = 0, list[SearchProblem]()
     for k in range(restarts):
         share = (budget - seen) // (restarts - k)
-        problem = Problem(free, aims, only, share, until, threads)
+        problem = SearchProblem(free, aims, only, share, until, threads)
         runs.append(problem)
         try:
             (whole if method == WHOLE else METHODS[method])(
@@ -153,7 +153,7 @@ class _Answer:
     goals: Sequence[Objective]
     conditions: Sequence[Condition]
     texts: tuple[str, ...]
-    runs: Sequence[Problem]
+    runs: Sequence[SearchProblem]
 
     def optimum(self, evaluations: int, seconds: float, ended: Ended) -> Optimum:
         """The answer as users get it."""
@@ -193,13 +193,13 @@ class _Answer:
         """The front of all runs, the best in the first aim first; None with one aim."""
         if len(self.goals) == 1:
             return None
-        merged = Problem(self.space, self.goals, self.conditions, 0, math.inf)
+        merged = SearchProblem(self.space, self.goals, self.conditions, 0, math.inf)
         for run in self.runs:
             merged.merge(run)
         points, costs = merged.front()
         return points[np.lexsort([*costs.T[::-1]])]
 
-    def _restart(self, run: Problem) -> float:
+    def _restart(self, run: SearchProblem) -> float:
         """The value of the first aim that a run found."""
         scores = run.best_scores
         if scores is None or not scores.fits[0]:
@@ -241,7 +241,7 @@ class _Answer:
 
     def _neighbours(self, point: Floats, here: Result) -> tuple[Neighbour, ...]:
         """The designs that differ in one param, by one step."""
-        moves: list[tuple[Dimension, float]] = [
+        moves: list[tuple[FreeParam, float]] = [
             (d, value)
             for d in self.space.dimensions
             for value in d.neighbours(float(point[d.slot]))

@@ -71,7 +71,7 @@ class Scores:
 
 
 @define(eq=False)
-class Problem:
+class SearchProblem:
     """A space, aims and conditions; the best points seen, and what may still be spent."""
 
     space: Space
@@ -138,7 +138,7 @@ class Problem:
         if len(self.goals) > 1:
             self._join(points[scores.fits], scores.costs[scores.fits])
 
-    def merge(self, other: Problem) -> None:
+    def merge(self, other: SearchProblem) -> None:
         """Take in the front of another search of the same."""
         self._join(*other.front())
 

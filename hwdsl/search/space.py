@@ -35,7 +35,7 @@ NUDGE = 0.01
 
 
 @frozen(eq=False)
-class Dimension:
+class FreeParam:
     """A free param: from `low` to `high` in base units, or one of `values`, in their order."""
 
     slot: int
@@ -115,7 +115,7 @@ class Space:
     evaluator: Evaluator
     plan: ExecutionPlan = field(repr=False)
     fixed: Floats
-    dimensions: tuple[Dimension, ...]
+    dimensions: tuple[FreeParam, ...]
 
     @property
     def points_in_all(self) -> float:
@@ -187,16 +187,16 @@ def _read(evaluator: Evaluator, param: ParamSpec, value: Any) -> Floats:
     return evaluator.column(param, found.view(InUnit) if isinstance(found, np.ndarray) else found)
 
 
-def _dimension(evaluator: Evaluator, slots: Mapping[str, int], name: str, value: Any) -> Dimension:
+def _dimension(evaluator: Evaluator, slots: Mapping[str, int], name: str, value: Any) -> FreeParam:
     param = evaluator.param(name)
     ends = _ends(evaluator, param, value)
     if ends is not None:
         low, high = ends
         if not low <= high:
             raise CallError(f"{name}={value}: the range is empty")
-        return Dimension(slots[name], param, low, high, np.empty(0))
+        return FreeParam(slots[name], param, low, high, np.empty(0))
     column = np.unique(_read(evaluator, param, value))
-    return Dimension(slots[name], param, float(column[0]), float(column[-1]), column)
+    return FreeParam(slots[name], param, float(column[0]), float(column[-1]), column)
 
 
 def _ends(evaluator: Evaluator, param: ParamSpec, value: Any) -> tuple[float, float] | None:

@@ -168,11 +168,11 @@ def test_shares_and_values_are_inverse(
     low: int, more: int, share: float, data: st.DataObject
 ) -> None:
     from hwdsl.codegen.runtime import ParamSpec
-    from hwdsl.search.space import Dimension
+    from hwdsl.search.space import FreeParam
 
     kind = data.draw(st.sampled_from(["real", "int"]))
     high = low + more
-    each = Dimension(0, ParamSpec("p", kind), float(low), float(high), np.empty(0))
+    each = FreeParam(0, ParamSpec("p", kind), float(low), float(high), np.empty(0))
     value = float(each.at(np.array([share]))[0])
     assert low <= value <= high
     again = float(each.at(np.array([each.share(value)]))[0])
