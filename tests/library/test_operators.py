@@ -13,6 +13,7 @@ from hwdsl.semantics.symbols import ClaimInfo
 HEAD = """edition 2026
 use std.operators
 use workloads.transformers
+use workloads.inception
 use workloads.vision
 use workloads.speech
 use workloads.translation
