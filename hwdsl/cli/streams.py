@@ -23,7 +23,7 @@ _UNSAFE = re.compile(
 )
 """Controls of a terminal but line feed and tab, those of direction, ends of lines, lone halves."""
 
-_PLAIN = {"…": "...", "×": "*", "–": "-"}
+_PLAIN = {"…": "...", "×": "*", "–": "-", "±": "+-"}
 """Characters beyond ASCII that commands print of themselves, as an encoding without them has it."""
 
 
