@@ -359,9 +359,11 @@ def optimize(found: Optimum, given: Iterable[str]) -> answers.Optimize:
     return answers.Optimize(
         found.space.evaluator.name, [answers.Aim(g.name, g.most) for g in found.goals],
         found.conditions, found.space.size, None if found.point is None else design(found.point),
-        [design(each) for each in front], found.violates,
-        [answers.BesideDesign(n.param, n.value, n.gain, n.violates) for n in found.neighbours],
-        found.binding,
+        [design(each) for each in front],
+        None if found.nearest is None else design(found.nearest), found.violates, found.warnings,
+        [answers.BesideDesign(n.param, n.value, n.change, n.better, n.violates)
+         for n in found.neighbours],
+        found.binding, found.at_ends,
         [answers.ParamElasticity(n, v) for n, v in found.elasticities.items()],
         found.restarts, found.agree, found.evaluations, found.seconds, found.ended,
     )  # fmt: skip

@@ -109,19 +109,34 @@ def _aim(found: Optimum) -> str:
 def _lines(found: Optimum) -> list[str]:
     """The answer, what binds it, and how far it can be trusted."""
     if found.point is None:
-        nearest = ", ".join(found.violates) or "undefined"
-        return [f"no feasible design was found; the nearest violates {nearest}", "", _how(found)]
-    if found.front is not None:
-        return [_front(found), "", _how(found)]
-    lines = [_design(found), ""]
+        if found.nearest is None:
+            return ["no design was looked at", "", _how(found)]
+        said = f"no feasible design was found; the nearest violates {', '.join(found.violates)}:"
+        params = found.nearest.params
+        rows = [[title(d.param.name, d.param.scale.unit), _shown(params[d.param.name])]
+                for d in found.space.dimensions]  # fmt: skip
+        return [said, "", table(rows, right=[1]), "", _how(found)]
+    lines = [_front(found) if found.front is not None else _design(found), ""]
+    if found.warnings and found.front is None:
+        lines.append(f"warns: {', '.join(found.warnings)}")
+    if found.front is None:
+        lines += _binding(found)
+    return [*lines, _how(found)]
+
+
+def _binding(found: Optimum) -> list[str]:
+    """What keeps the design from being better."""
+    lines = []
     if found.binding:
         lines.append(f"a neighbour would be better but for {', '.join(found.binding)}")
-    open_ones = [n for n in found.neighbours if n.gain > 0 and not n.violates]
-    if open_ones:
-        best = max(open_ones, key=lambda n: n.gain)
-        said = f"not converged: {best.param} = {_shown(best.value)} is better by {_gain(best.gain)}"
-        lines.append(f"{said}; give it a larger --budget")
-    return [*lines, _how(found)]
+    if found.at_ends:
+        lines.append(f"at an end of their range: {', '.join(found.at_ends)}")
+    left = [n for n in found.neighbours if n.better and not n.violates]
+    if left:
+        best = max(left, key=lambda n: abs(n.change))
+        moved = f"{best.param} = {_shown(best.value)} changes it by {_change(best.change)}"
+        lines.append(f"not converged: {moved}; give it a larger --budget")
+    return lines
 
 
 def _design(found: Optimum) -> str:
@@ -150,14 +165,16 @@ def _value(found: Optimum, name: str) -> float:
 def _beside(neighbour: Neighbour) -> str:
     """What a neighbour gives, or what it violates."""
     against = f" violates {', '.join(neighbour.violates)}" if neighbour.violates else ""
-    return f"{_shown(neighbour.value)}: {_gain(neighbour.gain)}{against}"
+    return f"{_shown(neighbour.value)}: {_change(neighbour.change)}{against}"
 
 
-def _gain(gain: float) -> str:
-    """A gain in per cent."""
-    if math.isnan(gain):
+def _change(change: float) -> str:
+    """A relative change in per cent."""
+    if math.isnan(change):
         return "none"
-    return f"{100 * gain:+.2g} %" if abs(gain) < 1 else f"{100 * gain:+.0f} %"
+    if not change:
+        return "0 %"
+    return f"{100 * change:+.2g} %" if abs(change) < 1 else f"{100 * change:+.0f} %"
 
 
 def _shown(value: object) -> str:
@@ -183,7 +200,7 @@ def _front(found: Optimum) -> str:
         params = one.params
         cells = [_shown(float(one[n]) if n in outputs else params[n]) for n in names]
         rows.append([*cells, *(_shown(params[p.name]) for p in free)])
-    said = f"{count:,} designs that none beats in all" + (
+    said = f"{count:,} design{'s' * (count != 1)} that none beats in all" + (
         f", {shown} of them:" if shown < count else ":"
     )
     return f"{said}\n\n{table(rows, right=range(len(heads)))}"
@@ -192,11 +209,10 @@ def _front(found: Optimum) -> str:
 def _how(found: Optimum) -> str:
     """How much was looked at, how the search ended, how often restarts agree."""
     ends = {"converged": "converged", "budget": "the budget is spent", "time": "the time is over"}
-    size = f"{found.space.size:.2g}"
     if found.ended == "all":
-        return f"{found.evaluations:,} points, which are all there are: none is better"
-    said = f"{found.evaluations:,} points of about {size}"
-    if found.front is not None:
-        return f"{said}; {ends[found.ended]}"
-    agree = f"{found.agree} of {len(found.restarts)} restarts agree within 0.1 %"
-    return f"{said}; {ends[found.ended]}; {agree}"
+        end = ": none is better" if found.point is not None else ""
+        return f"{found.evaluations:,} points, which are all there are{end}"
+    said = f"{found.evaluations:,} points; {ends[found.ended]}"
+    if found.front is not None or found.point is None:
+        return said
+    return f"{said}; {found.agree} of {len(found.restarts)} restarts agree within 0.1 %"

@@ -205,8 +205,12 @@ def _looked(found: Solutions) -> str:
     span = f"{found.low:.8g} .. {found.high:.8g}{unit}"
     looked = f"looked at {found.points:,} values in {span}"
     if found.proven:
-        how = "each" if found.whole else "proven by interval arithmetic"
-        return f"{looked}; there is no other root: {how}"
+        if found.whole:
+            return f"{looked}, which are all there are"
+        from hwdsl.search.proof import NEAR
+
+        apart = f", within {NEAR:g} of each apart" if found.roots else ""
+        return f"{looked}; there is no other root{apart}: proven by interval arithmetic"
     where = ", ".join(_ends(found, each) for each in found.unproven[:MOST])
     more = f" and {len(found.unproven) - MOST} stretches more" * (len(found.unproven) > MOST)
     return f"{looked}; others cannot be excluded in {where}{unit}{more}"

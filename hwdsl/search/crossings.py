@@ -196,18 +196,18 @@ def _refined_minima(
 
     Where values of the other sign are met, or none, the changes of sign tell the rest.
     """
-    least = [(int(i), float(x[i - 1]), float(x[i + 1])) for i in _minima(values)]
-    least = [each for each in least if len(_cut(*each[1:], whole))]
-    starts = {i: sign(values[:1, i])[0] for i, _, _ in least}
+    least = [(int(i), float(x[i - 1]), float(x[i + 1]), math.inf) for i in _minima(values)]
+    least = [each for each in least if len(_cut(*each[1:3], whole))]
+    starts = {i: sign(values[:1, i])[0] for i, *_ in least}
     asked, answered, touches = np.empty(0), np.empty((2, 0)), list[float]()
     for _ in range(ROUNDS):
-        cuts = [_cut(low, high, whole) for _, low, high in least]
+        cuts = [_cut(low, high, whole) for _, low, high, _ in least]
         if not least:
             break
         at = np.unique(np.concatenate(cuts))
         asked, answered = _merged(asked, answered, at, function(at))
         left = []
-        for i, low, high in least:
+        for i, low, high, before in least:
             first, last = np.searchsorted(asked, low, "right"), np.searchsorted(asked, high, "left")
             near, found = asked[first:last], answered[:, first:last]
             if not len(near) or (sign(found[0]) != starts[i]).any():
@@ -215,10 +215,12 @@ def _refined_minima(
             best = int(np.argmin(np.abs(found[0])))
             centre, height = float(near[best]), float(np.abs(found[0][best]))
             ends = np.concatenate([[low], near, [high]])[[best, best + 2]].tolist()
-            if ends == [low, high] or ends[1] - ends[0] <= ZERO * max(abs(centre), high - low):
-                touches += [centre] if height <= SAME * found[1][best] else []
-            else:
-                left.append((i, *ends))
+            narrow = ends[1] - ends[0] <= ZERO * max(abs(centre), high - low)
+            if height <= SAME * found[1][best] and (narrow or ends == [low, high]):
+                touches.append(centre)
+            # At a corner the height falls with the width, down to neighbouring numbers.
+            elif ends != [low, high] and (not narrow or height < before / 2):
+                left.append((i, ends[0], ends[1], height))
         least = left
     return asked, answered, tuple(touches)
 

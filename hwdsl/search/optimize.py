@@ -37,13 +37,14 @@ Ended = Literal["all", "converged", "budget", "time"]
 class Neighbour:
     """The design with one param moved to the value beside: what is gained, or what stands against.
 
-    `gain` is the relative change of the aim, positive if it would be better, NaN where the design
-    has none; `violates` are the rules and conditions that it violates.
+    `change` is the relative change of the first aim, NaN where the design has none, and `better`
+    whether that is what is wanted; `violates` are the rules and conditions that it violates.
     """
 
     param: str
     value: Any
-    gain: float
+    change: float
+    better: bool
     violates: tuple[str, ...]
 
 
@@ -52,11 +53,14 @@ class Optimum:
     """What was found.
 
     `point` is the best design (of several aims the first of the front), None if no feasible one was
-    found; then `violates` says what the nearest one violates. `front` are the designs that none
-    beats in all aims. `restarts` are the best values of the first aim, NaN where a restart found
-    none feasible; `agree` is how many lie within a thousandth of the best. `binding` are the
-    rules and conditions that a better neighbour violates. `ended` says why the search stopped:
-    `converged`, `budget` or `time`, or `all`: every point of the space was evaluated.
+    found; then `nearest` is the one that violates least, and `violates` says what. `warnings` are
+    rules of severity `warn` that the design violates: a search does not heed them. `front` are the
+    designs that none beats in all aims. `restarts` are the best values of the first aim, NaN where
+    a restart found none feasible; `agree` is how many lie within a thousandth of the best.
+    `binding` are the rules and conditions that a better neighbour violates, `at_ends` the params
+    at an end of their range that would be better beyond it, as far as the values beside them tell.
+    `ended` says why the search stopped: `converged`, `budget` or `time`, or `all`: every point of
+    the space was evaluated.
     """
 
     space: Space = field(repr=False)
@@ -64,9 +68,12 @@ class Optimum:
     conditions: tuple[str, ...]
     point: Result | None
     front: Sweep | None = field(repr=False)
+    nearest: Result | None = field(repr=False)
     violates: tuple[str, ...]
+    warnings: tuple[str, ...]
     neighbours: tuple[Neighbour, ...] = field(repr=False)
     binding: tuple[str, ...]
+    at_ends: tuple[str, ...]
     elasticities: Mapping[str, float]
     restarts: tuple[float, ...]
     evaluations: int
@@ -161,21 +168,35 @@ class _Answer:
         front = self._front()
         if front is not None:
             points = front
-        if not len(points):
-            point, elasticities = None, dict[str, float]()
-            around: tuple[Neighbour, ...] = ()
-            violates = self._violates_at_best()
-        else:
-            point = self._result(points[0])
-            around, violates = self._neighbours(points[0], point), ()
-            elasticities = self._elasticities(point)
-        better = [n for n in around if n.gain > 0 and n.violates]
-        binding = tuple(dict.fromkeys(name for n in better for name in n.violates))
+        nearest = None if len(points) else self._least_wrong()
+        point, around, elasticities = None, tuple[Neighbour, ...](), dict[str, float]()
+        if len(points):
+            point = self._swept(points[:1]).result(0)
+            around, elasticities = self._neighbours(points[0]), self._elasticities(point)
+        binding = dict.fromkeys(name for n in around if n.better for name in n.violates)
         swept = None if front is None or not len(front) else self._swept(front)
         return Optimum(
-            self.space, self.goals, self.texts, point, swept, violates, around, binding,
+            self.space, self.goals, self.texts, point, swept,
+            None if nearest is None else nearest.result(0),
+            () if nearest is None else self._violates(nearest, 0), self._warnings(point), around,
+            tuple(binding), self._at_ends(points[0], around) if len(points) else (),
             elasticities, restarts, evaluations, seconds, ended,
         )  # fmt: skip
+
+    def _warnings(self, point: Result | None) -> tuple[str, ...]:
+        """The rules that the design violates and may."""
+        return () if point is None else tuple(point.violations)
+
+    def _at_ends(self, point: Floats, around: Sequence[Neighbour]) -> tuple[str, ...]:
+        """The params at an end of their range whose value beside them is worse."""
+        found = []
+        for each in self.space.dimensions:
+            beside = [n for n in around if n.param == each.param.name]
+            at_end = float(point[each.slot]) in (each.low, each.high) and each.low < each.high
+            worse = [n for n in beside if not n.better and n.change and not math.isnan(n.change)]
+            if at_end and not each.unordered and len(beside) == len(worse) == 1:
+                found.append(each.param.name)
+        return tuple(found)
 
     def _best(self) -> Floats:
         """The best of the runs that found a feasible point, in a row; none if there is none."""
@@ -211,21 +232,16 @@ class _Answer:
         """Designs as a sweep of one dimension."""
         return self.space.evaluated(points)
 
-    def _result(self, point: Floats) -> Result:
-        return self._swept(point[None]).result(0)
-
-    def _violates_at_best(self) -> tuple[str, ...]:
-        """What the point that violates least does violate."""
-        runs = [r for r in self.runs if r.best is not None and r.best_scores is not None]
-        if not runs:
-            return ()
-        scores = [r.best_scores for r in runs if r.best_scores is not None]
-        joined = scores[0]
-        for each in scores[1:]:
-            joined = joined.joined(each)
-        best = runs[int(joined.order()[0])].best
-        assert best is not None
-        return self._violates(self._swept(best[None]), 0)
+    def _least_wrong(self) -> Sweep | None:
+        """The point that violates least, by itself; None if nothing was evaluated."""
+        runs = [(run.best, run.best_scores) for run in self.runs]
+        seen = [(at, scores) for at, scores in runs if at is not None and scores is not None]
+        if not seen:
+            return None
+        joined = seen[0][1]
+        for _, scores in seen[1:]:
+            joined = joined.joined(scores)
+        return self._swept(seen[int(joined.order()[0])][0][None])
 
     def _violates(self, swept: Sweep, at: int) -> tuple[str, ...]:
         """The rules and conditions that a point violates."""
@@ -239,7 +255,7 @@ class _Answer:
         ]  # fmt: skip
         return (*rules, *failed)
 
-    def _neighbours(self, point: Floats, here: Result) -> tuple[Neighbour, ...]:
+    def _neighbours(self, point: Floats) -> tuple[Neighbour, ...]:
         """The designs that differ in one param, by one step."""
         moves: list[tuple[FreeParam, float]] = [
             (d, value)
@@ -255,17 +271,18 @@ class _Answer:
         goal = self.goals[0]
         own = float(np.asarray(self._swept(point[None]).raw.column(goal.name)).ravel()[0])
         values = np.asarray(np.broadcast_to(swept.raw.column(goal.name), len(moves)), np.float64)
-        gains = (values - own) / abs(own) if own else np.full(len(moves), math.nan)
+        changes = (values - own) / abs(own) if own else np.full(len(moves), math.nan)
         return tuple(
-            Neighbour(d.param.name, d.param.show(value), float(gain if goal.most else -gain),
-                      self._violates(swept, k))
-            for k, ((d, value), gain) in enumerate(zip(moves, gains, strict=True))
+            Neighbour(d.param.name, d.param.show(value), float(change) + 0.0,
+                      bool(change > 0 if goal.most else change < 0), self._violates(swept, k))
+            for k, ((d, value), change) in enumerate(zip(moves, changes, strict=True))
         )  # fmt: skip
 
     def _elasticities(self, point: Result) -> dict[str, float]:
-        """Per cent of the first aim for one per cent of each free number."""
+        """Per cent of the first aim for one per cent of each free real; a whole number has its
+        neighbours."""
         names = [d.param.name for d in self.space.dimensions
-                 if d.param.kind in ("real", "int") and not d.param.labels]  # fmt: skip
+                 if d.param.kind == "real" and not d.param.labels]  # fmt: skip
         goal = self.goals[0].name
         if not names or goal not in [o.name for o in self.space.evaluator.spec.outputs]:
             return {}

@@ -54,7 +54,7 @@ class FreeParam:
     @property
     def unordered(self) -> bool:
         """Whether no value is nearer to one than to another."""
-        return self.param.kind == "choice"
+        return self.param.kind in ("choice", "bool")
 
     @property
     def _by_ratio(self) -> bool:

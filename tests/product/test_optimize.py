@@ -34,6 +34,7 @@ evaluator e {
     output area in m^2 = y * y * high
     output far = abs(m - 123456)
     require whole: floor(n / lanes) * lanes == n else "lanes divide"
+    warn heavy: load <= 500 else "heavy"
     require small: y + high * 1 m <= 12 m else "too long"
 }
 """
@@ -110,8 +111,24 @@ def test_a_rule_that_binds_is_named_with_what_it_costs(e: hwdsl.Evaluator) -> No
     assert found.point.area == pytest.approx(243, rel=1e-6)
     assert found.binding == ("small",)
     longer = next(n for n in found.neighbours if n.param == "y" and n.value > 9)
-    assert longer.gain == pytest.approx(1.01**2 - 1, rel=1e-3)
+    assert longer.change == pytest.approx(1.01**2 - 1, rel=1e-3)
+    assert longer.better
     assert found.elasticities["y"] == pytest.approx(2)
+
+
+def test_neighbours_change_the_aim_in_its_own_sign(e: hwdsl.Evaluator) -> None:
+    found = optimize(e, {"x": "1..2", "m": "1..9"}, minimize="x", maximize=())
+    more = next(n for n in found.neighbours if n.param == "x")
+    assert (more.value, more.better) == (pytest.approx(1.01), False)
+    assert more.change == pytest.approx(0.01)
+    assert found.at_ends == ("x",)
+    assert {n.change for n in found.neighbours if n.param == "m"} == {0.0}
+
+
+def test_a_warning_of_the_best_design_is_told(e: hwdsl.Evaluator) -> None:
+    found = optimize(e, {"n": "1..64", "lanes": "all"}, maximize="load")
+    assert found.warnings == ("heavy",)
+    assert optimize(e, {"n": "1..4"}, maximize="load").warnings == ()
 
 
 def test_a_search_finds_its_way_to_the_feasible(e: hwdsl.Evaluator) -> None:
@@ -126,6 +143,8 @@ def test_where_nothing_fits_it_is_said_what_the_nearest_violates(e: hwdsl.Evalua
                      where=["lanes == 1", "load <= 10"], budget=20_000)  # fmt: skip
     assert found.point is None
     assert found.violates == ("load <= 10",)
+    assert found.nearest is not None
+    assert found.nearest.params["n"] == 17
     assert math.isnan(found.restarts[0])
 
 

@@ -42,6 +42,7 @@ evaluator e {
     output pole = 1 / (k - 3.3)
     output growth = k * n * lanes
     output slow = many * many
+    output roof = max(x / 1 m, 12 - x / 1 m) + 4
     output line in cm = a * x + b
     output other in m = 3 * b
     output looped = wave.v
@@ -140,6 +141,10 @@ def test_units_and_elasticities_are_those_of_the_declarations(module: hwdsl.Modu
 
 
 def test_a_target_that_is_touched(module: hwdsl.Module) -> None:
+    (corner,) = solve(module.e, "x", "roof", 10).roots
+    assert (corner.value, corner.output) == (pytest.approx(6), pytest.approx(10))
+    assert corner.touches
+    assert solve(module.e, "x", "roof", 9.9).roots == ()
     (root,) = solve(module.e, "x", "square", 0).roots
     assert root.touches
     assert root.value == pytest.approx(3, abs=1e-6)

@@ -138,18 +138,19 @@ class FoundDesign:
 
 @frozen
 class BesideDesign:
-    """The best design with one param moved: by what share the first aim would be better, and the
-    rules and conditions that it violates."""
+    """The best design with one param moved: by what share of itself the first aim changes, whether
+    that is what is wanted, and the rules and conditions that it violates."""
 
     param: str
     value: Number | str | bool
-    gain: Number
+    change: Number
+    better: bool
     violates: Sequence[str]
 
 
 @frozen
 class ParamElasticity:
-    """Per cent of the first aim for one per cent of a free param."""
+    """Per cent of the first aim for one per cent of a free real."""
 
     param: str
     value: Number
@@ -159,7 +160,9 @@ class ParamElasticity:
 class Optimize:
     """The answer of `hwdsl optimize`.
 
-    `design` is null if no feasible one was found; then `violates` says what the nearest violates.
+    `design` is null if no feasible one was found; then `nearest` is the one that violates least,
+    and `violates` says what. `warnings` are rules of severity `warn` that the design violates,
+    `at_ends` params at an end of their range that would be better beyond it.
     `front` has the designs that none beats in all aims, the best in the first one first; with one
     aim it is empty. `restarts` are the best values of the first aim, and `agree` is how many are
     within a thousandth of the best.
@@ -171,9 +174,12 @@ class Optimize:
     size: Number
     design: FoundDesign | None
     front: Sequence[FoundDesign]
+    nearest: FoundDesign | None
     violates: Sequence[str]
+    warnings: Sequence[str]
     neighbours: Sequence[BesideDesign]
     binding: Sequence[str]
+    at_ends: Sequence[str]
     elasticities: Sequence[ParamElasticity]
     restarts: Sequence[Number]
     agree: int
