@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     target_argument(parser)
     parser.add_argument(
-        "values", nargs="+", metavar="WORD",
+        "values", nargs="*", default=[], metavar="WORD",
         help="maximize=OUTPUT or minimize=OUTPUT; params, free if several values are given "
         "(lo..hi, lo..hi step s, a,b,c, all); conditions such as \"latency <= 50 ms\"",
     )  # fmt: skip
