@@ -29,11 +29,15 @@ class CommandError(Exception):
 def told(code: int = WRONG_CALL) -> Iterator[None]:
     """Tell the user of a `CallError` in the block, and end the command with `code`.
 
-    It is the one exception of the library that is a mistake of the user: any other is a bug.
+    It is the one exception of the library that is a mistake of the user: any other is a bug, but
+    for a package that is not installed.
     """
+    from hwdsl.base.packages import MissingPackage
     from hwdsl.codegen.runtime import CallError
 
     try:
         yield
     except CallError as error:
         raise CommandError(str(error), code) from None
+    except MissingPackage as error:
+        raise CommandError(str(error)) from None

@@ -161,13 +161,10 @@ def _drawn(
         from hwdsl.uncertainty import sample
 
         correlations = correlations_of(options.correlation)
-        try:
-            return sample(
-                evaluator, points, given, method=options.method, seed=seed,
-                correlations=correlations, keep=keep,
-            )  # fmt: skip
-        except ModuleNotFoundError as error:
-            raise CommandError(str(error)) from None
+        return sample(
+            evaluator, points, given, method=options.method, seed=seed,
+            correlations=correlations, keep=keep,
+        )  # fmt: skip
 
 
 def _reduced(
@@ -191,13 +188,10 @@ def _reduced(
     with told():
         for text in options.where:
             picking.condition(evaluator, text)
-        try:
-            points, even = even_numbers(
-                evaluator, points, given, method=options.method, seed=options.seed,
-                correlations=correlations_of(options.correlation),
-            )  # fmt: skip
-        except ModuleNotFoundError as error:
-            raise CommandError(str(error)) from None
+        points, even = even_numbers(
+            evaluator, points, given, method=options.method, seed=options.seed,
+            correlations=correlations_of(options.correlation),
+        )  # fmt: skip
         found = reduced.answers(
             evaluator.spec,
             wanted,

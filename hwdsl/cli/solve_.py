@@ -74,15 +74,12 @@ def run(options: argparse.Namespace) -> int:
         if options.draws is not None:
             from hwdsl.uncertainty import solve_draws
 
-            try:
-                draws = solve_draws(
-                    evaluator, param, output, target.strip() or None, given,
-                    against=against, low=options.low, high=options.high, raw=options.raw,
-                    points=count(options.draws), seed=options.seed,
-                    correlations=correlations_of(options.correlation),
-                )  # fmt: skip
-            except ModuleNotFoundError as error:
-                raise CommandError(str(error)) from None
+            draws = solve_draws(
+                evaluator, param, output, target.strip() or None, given,
+                against=against, low=options.low, high=options.high, raw=options.raw,
+                points=count(options.draws), seed=options.seed,
+                correlations=correlations_of(options.correlation),
+            )  # fmt: skip
     if options.format == "json":
         from hwdsl.cli import jsons
 

@@ -65,14 +65,11 @@ def run(options: argparse.Namespace) -> int:
     points = count(options.points)
     evaluator = load_evaluator(options.target)
     indices, decision = None, None
-    try:
-        with told():
-            if aim:
-                decision = _decision(evaluator, aim, points, options)
-            else:
-                indices = _indices(evaluator, points, options)
-    except ModuleNotFoundError as error:
-        raise CommandError(str(error)) from None
+    with told():
+        if aim:
+            decision = _decision(evaluator, aim, points, options)
+        else:
+            indices = _indices(evaluator, points, options)
     if options.format == "json":
         from hwdsl.cli import jsons
 

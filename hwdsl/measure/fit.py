@@ -20,6 +20,7 @@ from hwdsl.api import driver
 from hwdsl.api.evaluator import DescriptionError, Evaluator, Module, file_of
 from hwdsl.api.program import LoadedProgram
 from hwdsl.base.diagnostics import Diagnostics, did_you_mean
+from hwdsl.base.packages import needed
 from hwdsl.base.source import Source
 from hwdsl.codegen import runtime
 from hwdsl.codegen.runtime import CallError, ExecutionPlan, Floats
@@ -448,12 +449,7 @@ def shown(info: ParamInfo, value: float, digits: int = 6) -> str:
 
 
 def _scipy() -> tuple[Any, Any]:
-    try:
-        from scipy import optimize, stats
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] != "scipy":
-            raise
-        raise ModuleNotFoundError(
-            "a fit needs SciPy: pip install 'hwdsl[fit]'", name="scipy"
-        ) from None
+    optimize, stats = (
+        needed(f"scipy.{part}", "a fit needs SciPy", "fit") for part in ("optimize", "stats")
+    )
     return optimize, stats

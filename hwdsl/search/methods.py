@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from hwdsl.base.packages import needed
 from hwdsl.codegen.runtime import CallError
 from hwdsl.search.problem import BATCH, Scores, SearchProblem, crowding
 from hwdsl.search.space import Floats
@@ -123,31 +124,25 @@ def _around(
 
 def differential_evolution(problem: SearchProblem, random: np.random.Generator) -> None:
     """SciPy's differential evolution, all points of a generation at once."""
-    try:
-        from scipy.optimize import differential_evolution as evolve
-    except ImportError:
-        raise CallError("the method de needs SciPy: pip install 'hwdsl[search]'") from None
     if len(problem.goals) > 1:
         raise CallError("the method de takes one aim: use zoom or nsga2")
     d = len(problem.space.dimensions)
-    evolve(
+    needed("scipy.optimize", "the method de needs SciPy", "search").differential_evolution(
         lambda shares: problem.ask(np.atleast_2d(shares.T)).single(), [(0.0, 1.0)] * d,
         popsize=max(8, 512 // max(d, 1)), maxiter=10_000, tol=1e-8, polish=False, rng=random,
         vectorized=True, updating="deferred", init="sobol",
     )  # fmt: skip
 
 
-def nsga2(problem: SearchProblem, random: np.random.Generator) -> None:
+def pymoo_nsga2(problem: SearchProblem, random: np.random.Generator) -> None:
     """NSGA-II of pymoo."""
-    try:
-        from pymoo.algorithms.moo.nsga2 import NSGA2
-        from pymoo.core.problem import Problem as PymooProblem
-        from pymoo.optimize import minimize
-    except ImportError:
-        raise CallError("the method nsga2 needs pymoo: pip install 'hwdsl[search]'") from None
+    nsga2, core, optimize = (
+        needed(f"pymoo.{part}", "the method nsga2 needs pymoo", "search")
+        for part in ("algorithms.moo.nsga2", "core.problem", "optimize")
+    )
     d = len(problem.space.dimensions)
 
-    class Asked(PymooProblem):  # type: ignore[misc]
+    class Asked(core.Problem):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             super().__init__(n_var=d, n_obj=len(problem.goals), n_ieq_constr=1, xl=0.0, xu=1.0)
 
@@ -158,8 +153,10 @@ def nsga2(problem: SearchProblem, random: np.random.Generator) -> None:
             out["G"] = (scores.violated + scores.beyond)[:, None]
 
     seed = int(random.integers(1 << 31))
-    minimize(Asked(), NSGA2(pop_size=256), ("n_gen", 100_000), seed=seed, verbose=False)
+    optimize.minimize(
+        Asked(), nsga2.NSGA2(pop_size=256), ("n_gen", 100_000), seed=seed, verbose=False
+    )
 
 
-METHODS: dict[str, Method] = {"zoom": zoom, "de": differential_evolution, "nsga2": nsga2}
+METHODS: dict[str, Method] = {"zoom": zoom, "de": differential_evolution, "nsga2": pymoo_nsga2}
 """The methods by their names."""

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hwdsl.base.packages import needed
 from hwdsl.codegen.runtime import CallError, Floats, OutputSpec, ParamSpec
 from hwdsl.elaborate.displays import WIDE
 from hwdsl.measure.validate import PredictionErrors, Validation
@@ -364,13 +365,8 @@ def _is_wide(values: Any) -> bool:
 
 
 def _matplotlib() -> tuple[Any, Any]:
-    try:
-        import matplotlib
-        import matplotlib.figure
-    except ModuleNotFoundError as error:
-        if error.name != "matplotlib":
-            raise
-        raise ModuleNotFoundError(
-            "figures need matplotlib: pip install 'hwdsl[report]'", name="matplotlib"
-        ) from None
-    return matplotlib, matplotlib.figure
+    matplotlib, figure = (
+        needed(module, "figures need matplotlib", "report")
+        for module in ("matplotlib", "matplotlib.figure")
+    )
+    return matplotlib, figure

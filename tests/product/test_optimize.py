@@ -1,6 +1,7 @@
 """The search for the best design: against all points, closed forms, and two other packages."""
 
 import math
+import sys
 from itertools import product
 from pathlib import Path
 
@@ -225,6 +226,16 @@ def test_what_does_not_fit_is_told(e: hwdsl.Evaluator) -> None:
     ]:
         with pytest.raises(CallError, match=said):
             optimize(e, given_, **aims)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("method", "package"), [("de", "scipy"), ("nsga2", "pymoo")])
+def test_without_a_package_the_remedy_is_named(
+    path: Path, method: str, package: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setitem(sys.modules, package, None)
+    assert main(["optimize", f"{path}:e", "minimize=bowl", "x=all", "--method", method]) == 2
+    assert "pip install 'hwdsl[search]'" in capsys.readouterr().err
 
 
 def test_the_command_tells_what_was_found(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
