@@ -185,14 +185,14 @@ class _Writer:
             yield f"f{i}({op.bound}, {together}, meter)"
         elif isinstance(compute, Elementwise):
             if compute.python is not None:
-                yield compute.python(args)
+                yield compute.python.format(*args)
             else:
                 self.names[f"f_{op.code}"] = compute.formula
                 yield f"float(f_{op.code}(scalars, {', '.join(args)}))"
         elif isinstance(compute, Fold) and compute.elementwise.python is not None:
             yield args[0]
             for arg in args[1:]:  # from the left, as everywhere
-                yield compute.elementwise.python([f"v{i}", arg])
+                yield compute.elementwise.python.format(f"v{i}", arg)
         else:
             self.names[f"f{i}"] = partial(_folded, op, self.prepared.tables)
             yield f"f{i}({together})"

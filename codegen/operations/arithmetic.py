@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from hwdsl.codegen.numerics.backend import SCALARS, Backend, Formula
+from hwdsl.codegen.numerics.backend import Backend, Formula
 from hwdsl.codegen.operations import intervals
 from hwdsl.codegen.operations.derivatives import FLAT, Chosen, DerivativeRule, slope_of_inverse
 from hwdsl.codegen.operations.record import (
@@ -19,7 +19,6 @@ from hwdsl.codegen.operations.record import (
     FirstBest,
     Fold,
     Operation,
-    expression,
     infix,
 )
 
@@ -66,10 +65,6 @@ def floordiv(m: Backend, a: Any, b: Any) -> Any:
 def ceildiv(m: Backend, a: Any, b: Any) -> Any:
     """ceil(a / b) of ints; exact for the reason `floordiv` is."""
     return m.where(b == 0.0, float("nan"), m.ceil(m.div(a, b)))
-
-
-def _direct_div(a: float, b: float) -> float:
-    return a / b if b else SCALARS.div(a, b)
 
 
 # --- derivatives -------------------------------------------------------------------------------
@@ -135,18 +130,16 @@ def _place(code: str, nearer: Callable[[Any, Any], Any], sign: str) -> Operation
     )
 
 
-_ADD = Elementwise(lambda m, a, b: a + b, operator.add, infix("+"), infix("+"))
-_MUL = Elementwise(lambda m, a, b: a * b, operator.mul, infix("*"), infix("*"))
+_ADD = Elementwise(lambda m, a, b: a + b, infix("+"), "{0} + {1}")
+_MUL = Elementwise(lambda m, a, b: a * b, infix("*"), "{0} * {1}")
 # In Python's own words, which is what loops fold fastest by; `min_` and `max_` on floats.
 _MIN = Elementwise(
     min_,
-    lambda a, b: a if a < b or a != a else b,
-    python=expression("{0} if {0} < {1} or {0} != {0} else {1}"),
+    python="{0} if {0} < {1} or {0} != {0} else {1}",
 )
 _MAX = Elementwise(
     max_,
-    lambda a, b: a if a > b or a != a else b,
-    python=expression("{0} if {0} > {1} or {0} != {0} else {1}"),
+    python="{0} if {0} > {1} or {0} != {0} else {1}",
 )
 
 RECORDS = (
@@ -154,9 +147,7 @@ RECORDS = (
         code="neg",
         arity=1,
         type=INT_OF_INTS,
-        compute=Elementwise(
-            lambda m, x: -x, c=lambda args: f"-{args[0]}", python=expression("-{0}")
-        ),
+        compute=Elementwise(lambda m, x: -x, c=lambda args: f"-{args[0]}", python="-{0}"),
         interval=intervals.negative,
         derivative=DerivativeRule(lambda d, args, y, k, seed: d.builder.op("neg", seed)),
     ),
@@ -164,7 +155,7 @@ RECORDS = (
         code="abs",
         arity=1,
         type=BOOL_OF_BOOLS,
-        compute=Elementwise(lambda m, x: abs(x), python=expression("abs({0})")),
+        compute=Elementwise(lambda m, x: abs(x), python="abs({0})"),
         interval=intervals.magnitude,
         derivative=DerivativeRule(_abs_vjp),
     ),
@@ -172,7 +163,7 @@ RECORDS = (
         code="sqrt",
         arity=1,
         type=NUMBER,
-        compute=Elementwise(sqrt, python=expression("square_root({0}) if {0} >= 0.0 else nan")),
+        compute=Elementwise(sqrt, python="square_root({0}) if {0} >= 0.0 else nan"),
         interval=intervals.root,
         derivative=slope_of_inverse(lambda b, x, y: b.op("mul", b.const(2.0), y)),
         cost=10,
@@ -192,7 +183,7 @@ RECORDS = (
         code="sub",
         arity=2,
         type=INT_OF_INTS,
-        compute=Elementwise(lambda m, a, b: a - b, operator.sub, infix("-"), infix("-")),
+        compute=Elementwise(lambda m, a, b: a - b, infix("-"), "{0} - {1}"),
         interval=intervals.minus,
         derivative=DerivativeRule(_sub_vjp),
     ),
@@ -210,9 +201,8 @@ RECORDS = (
         type=NUMBER,
         compute=Elementwise(
             lambda m, a, b: m.div(a, b),
-            _direct_div,
             infix("/"),
-            expression("{0} / {1} if {1} else divide({0}, {1})"),
+            python="{0} / {1} if {1} else divide({0}, {1})",
         ),
         interval=intervals.quotient,
         derivative=DerivativeRule(_div_vjp),

@@ -10,7 +10,7 @@ from hwdsl.codegen.numerics.backend import Backend
 from hwdsl.codegen.operations import intervals
 from hwdsl.codegen.operations.derivatives import FLAT
 from hwdsl.codegen.operations.intervals import Transfer
-from hwdsl.codegen.operations.record import BOOL, TRUTH_VALUE, Elementwise, Operation, expression
+from hwdsl.codegen.operations.record import BOOL, TRUTH_VALUE, Elementwise, Operation
 
 
 def not_(m: Backend, x: Any) -> Any:
@@ -28,15 +28,11 @@ def or_(m: Backend, a: Any, b: Any) -> Any:
     return m.where((a != 0.0) | (b != 0.0), 1.0, 0.0)
 
 
-Direct = Callable[[float, float], float]
-
-
 def _comparison(
     code: str,
     sign: str,
     test: Callable[[Any, Any], Any],
     interval: Transfer,
-    direct: Direct | None = None,
 ) -> Operation:
     return Operation(
         code=code,
@@ -44,8 +40,7 @@ def _comparison(
         type=TRUTH_VALUE,
         compute=Elementwise(
             lambda m, a, b: m.where(test(a, b), 1.0, 0.0),
-            direct,
-            python=expression(f"1.0 if {{0}} {sign} {{1}} else 0.0"),
+            python=f"1.0 if {{0}} {sign} {{1}} else 0.0",
         ),
         interval=interval,
         derivative=FLAT,
@@ -68,16 +63,15 @@ def _connective(
 
 
 RECORDS = (
-    _comparison("lt", "<", operator.lt, intervals.below, lambda a, b: 1.0 if a < b else 0.0),
-    _comparison("le", "<=", operator.le, intervals.not_above, lambda a, b: 1.0 if a <= b else 0.0),
-    _comparison("eq", "==", operator.eq, intervals.equal, lambda a, b: 1.0 if a == b else 0.0),
+    _comparison("lt", "<", operator.lt, intervals.below),
+    _comparison("le", "<=", operator.le, intervals.not_above),
+    _comparison("eq", "==", operator.eq, intervals.equal),
     _comparison("ne", "!=", operator.ne, lambda a, b: intervals.denied(intervals.equal(a, b))),
     _connective(
         "and",
         Elementwise(
             and_,
-            lambda a, b: 1.0 if a and b else 0.0,
-            python=expression("1.0 if {0} and {1} else 0.0"),
+            python="1.0 if {0} and {1} else 0.0",
         ),
         intervals.least,
         0.0,
@@ -86,14 +80,11 @@ RECORDS = (
         "or",
         Elementwise(
             or_,
-            lambda a, b: 1.0 if a or b else 0.0,
-            python=expression("1.0 if {0} or {1} else 0.0"),
+            python="1.0 if {0} or {1} else 0.0",
         ),
         intervals.greatest,
         1.0,
     ),
-    _connective(
-        "not", Elementwise(not_, python=expression("0.0 if {0} else 1.0")), intervals.denied
-    ),
+    _connective("not", Elementwise(not_, python="0.0 if {0} else 1.0"), intervals.denied),
 )
 """The comparisons and connectives."""

@@ -13,7 +13,7 @@ from functools import reduce
 from types import MappingProxyType
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from hwdsl.codegen.numerics.backend import SCALARS, Formula
 from hwdsl.codegen.operations.derivatives import Derivative
@@ -73,25 +73,40 @@ ENTRY_TYPE = TypeRule(lambda types: REAL, lambda types: BOOL)
 # --- how a value is computed -------------------------------------------------------------------
 
 
+PYTHON_NAMES: Mapping[str, Any] = MappingProxyType(
+    {"divide": SCALARS.div, "square_root": math.sqrt, "nan": math.nan, "abs": abs}
+)
+"""What the Python expressions of operations may call."""
+
+
 @frozen
 class Elementwise:
     """By a formula, the same for each lane.
 
-    `direct` gives the same for Python floats without the formula's overhead. `c` gives the C
-    expression where C has an operator; any other is a call of `hw_<code>`. `python` gives the
-    Python expression of floats by their names, where that is short: the bodies of loops are written
-    with it (`hwdsl.codegen.ir.loop_folding`). It may use the names in `PYTHON_NAMES`.
+    `c` gives the C expression where C has an operator; any other is a call of `hw_<code>`. `python`
+    is the Python expression of the operands `{0}`, `{1}`, `{2}`, floats, where that is short:
+    bodies of loops are written with it (`hwdsl.codegen.ir.loop_folding`). It may use the names in
+    `PYTHON_NAMES`.
     """
 
     formula: Formula
-    direct: Callable[[float, float], float] | None = None
     c: Callable[[Sequence[str]], str] | None = None
-    python: Callable[[Sequence[str]], str] | None = None
+    python: str | None = None
+    direct: Callable[..., float] | None = field(init=False, repr=False)
+    """That expression as a function: the same as the formula, without its overhead."""
+
+    @direct.default
+    def _direct(self) -> Callable[..., float] | None:
+        if self.python is None:
+            return None
+        text = self.python.format("a", "b", "c")
+        found: Callable[..., float] = eval(f"lambda a, b=0.0, c=0.0: {text}", dict(PYTHON_NAMES))
+        return found
 
     def scalar(self, args: Sequence[float]) -> float:
         """The value for numbers."""
         if self.direct is not None:
-            return self.direct(args[0], args[1])
+            return self.direct(*args)
         return float(self.formula(SCALARS, *args))
 
 
@@ -161,11 +176,6 @@ class Structure:
     """What every pass over a graph handles itself: leaves, loops and their results."""
 
 
-PYTHON_NAMES: Mapping[str, Any] = MappingProxyType(
-    {"divide": SCALARS.div, "square_root": math.sqrt, "nan": math.nan, "abs": abs}
-)
-"""What the Python expressions of operations may call."""
-
 Computed = Elementwise | Fold | FirstBest | Gather | Entry | Count | Structure
 
 
@@ -223,11 +233,6 @@ class Operation:
             return self.compute.look_up(args[0], row)
         assert not isinstance(self.compute, Structure)
         return self.compute.scalar(args)
-
-
-def expression(template: str) -> Callable[[Sequence[str]], str]:
-    """The Python of an expression of operands, which are `{0}`, `{1}`, …"""
-    return lambda args: template.format(*args)
 
 
 def infix(sign: str) -> Callable[[Sequence[str]], str]:

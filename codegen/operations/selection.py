@@ -22,7 +22,6 @@ from hwdsl.codegen.operations.record import (
     Gather,
     Operation,
     Structure,
-    expression,
     nearest,
 )
 
@@ -67,7 +66,7 @@ RECORDS = (
         compute=Elementwise(
             select,
             c=lambda args: f"{args[0]} != 0.0 ? {args[1]} : {args[2]}",
-            python=expression("{1} if {0} else {2}"),
+            python="{1} if {0} else {2}",
         ),
         interval=_selected,
         derivative=Chosen(1, lambda b, args: args[0]),

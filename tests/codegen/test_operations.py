@@ -182,9 +182,10 @@ def test_what_is_written_in_python_is_the_formula(code):
     formula, python = record.compute.formula, record.compute.python
     scope = {**PYTHON_NAMES, "inf": math.inf}
     names = [f"x{k}" for k in range(record.arity)]
-    written = eval(f"lambda {', '.join(names)}: {python(names)}", scope)
+    written = eval(f"lambda {', '.join(names)}: {python.format(*names)}", scope)
     for args in itertools.product(SPECIAL, repeat=record.arity):
         right = float(formula(SCALARS, *args))
         assert equal(written(*args), right), args
+        assert equal(record.compute.scalar(args), right), args
         if record.arity < 3:
-            assert equal(eval(python([f"({v!r})" for v in args]), scope), right), args
+            assert equal(eval(python.format(*(f"({v!r})" for v in args)), scope), right), args
